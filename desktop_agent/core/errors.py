@@ -1,0 +1,109 @@
+"""One exception tree: what a person reads, what a model reads, and nothing else.
+
+```
+Exception
+├── AgentError                 title, hint, detail: shown to the person as they are
+│   ├── UsageError             a command line, setting or argument that cannot be used
+│   ├── StorageError           the journal, a blob or a lock could not be written or read
+│   │   ├── SessionBusyError   another process writes this session
+│   │   └── SessionNotFoundError
+│   ├── WorkspaceError         the folder is missing, a file, or unreadable
+│   ├── CredentialsError       no key, or the keyring refused
+│   └── ProviderError          the model could not be reached or refused the request
+└── ToolError                  a tool call failed; the message is written for the model
+```
+
+Everything else is a defect: it propagates to the front's one handler and to the log.
+"""
+
+from typing import Literal
+
+ToolErrorType = Literal["validation", "recoverable", "permission", "not_found", "fatal"]
+"""Why a tool call failed. `fatal` ends the turn; everything else goes back to the model."""
+
+ProviderFault = Literal[
+    "authentication",
+    "permission",
+    "not_found",
+    "invalid_request",
+    "too_large",
+    "rate_limited",
+    "overloaded",
+    "server",
+    "network",
+    "stream",
+    "billing",
+]
+"""What went wrong between us and the model. The turn retries only what can pass by itself."""
+
+TRANSIENT_FAULTS: frozenset[ProviderFault] = frozenset({"rate_limited", "overloaded", "server", "network", "stream"})
+
+
+class AgentError(Exception):
+    """Something a person must know: what happened (`title`), what to do (`hint`), and the details on demand."""
+
+    def __init__(self, title: str, *, hint: str = "", detail: str = "") -> None:
+        super().__init__(title)
+        self.title = title
+        self.hint = hint
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{self.title} {self.hint}".strip()
+
+
+class UsageError(AgentError):
+    """A command line, setting or argument that cannot be used as given."""
+
+
+class StorageError(AgentError):
+    """Something on disk could not be written or read. Nothing is acted on unrecorded after this."""
+
+
+class SessionBusyError(StorageError):
+    """Another process is writing this session."""
+
+
+class SessionNotFoundError(StorageError):
+    """No session has this id."""
+
+
+class WorkspaceError(AgentError):
+    """The workspace folder is missing, is a file, or cannot be read."""
+
+
+class CredentialsError(AgentError):
+    """There is no key for the provider, or the keyring refused to hand it out or take it."""
+
+
+class ProviderError(AgentError):
+    """The model could not be reached, or refused the request.
+
+    `fault` decides whether another try makes sense; `retry_after_s` is what the server asked for, in seconds.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        fault: ProviderFault,
+        hint: str = "",
+        detail: str = "",
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(title, hint=hint, detail=detail)
+        self.fault: ProviderFault = fault
+        self.retry_after_s = retry_after_s
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether the same request may succeed later without anybody changing anything."""
+        return self.fault in TRANSIENT_FAULTS
+
+
+class ToolError(Exception):
+    """A tool call failed. `str(error)` is what the model reads: what failed, and how to do it right."""
+
+    def __init__(self, message: str, *, error_type: ToolErrorType = "recoverable") -> None:
+        super().__init__(message)
+        self.error_type: ToolErrorType = error_type

@@ -1,0 +1,354 @@
+"""Events: what happened in a session. Past-tense names; the journal of the durable ones *is* the session.
+
+Durable events carry a sequence number (from 1, without gaps) and a time, both set by the session when it writes them.
+Live events exist only while something runs: their content is repeated, whole, by a durable event later.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal, Self
+
+from desktop_agent.core.ids import CallId, ChangeId, PromptId, SessionId
+from desktop_agent.core.model import (
+    ApprovalPolicy,
+    ApprovalRequest,
+    AssistantBlock,
+    Capability,
+    ChangeSelection,
+    Decision,
+    FileChange,
+    FileOutcome,
+    JsonObject,
+    ModelRef,
+    StopReason,
+    ToolCall,
+    ToolResult,
+    ToolSource,
+    Uncaptured,
+    Usage,
+)
+
+FORMAT_VERSION = 1
+"""Version of a journal line. A reader keeps lines of a later version untouched and skips them."""
+
+UNSTAMPED = datetime.fromtimestamp(0, UTC)
+
+TurnEndReason = Literal[
+    "completed",
+    "max_turns",
+    "tool_error",
+    "fatal_tool_error",
+    "approval_required",
+    "provider_error",
+    "storage_error",
+    "interrupted",
+    "limit",
+    "refused",
+]
+NoticeLevel = Literal["info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DurableEvent:
+    """An event that is written to the journal before anybody hears of it."""
+
+    seq: int = 0
+    at: datetime = UNSTAMPED
+
+    def stamped(self, seq: int, at: datetime) -> Self:
+        """Return this event as the `seq`-th record of its session."""
+        return replace(self, seq=seq, at=at)
+
+
+# --- the session --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOpened(DurableEvent):
+    """The first line of every journal."""
+
+    session_id: SessionId
+    workspace: str
+    model: ModelRef
+    approval: ApprovalPolicy
+    app_version: str
+    format: int = FORMAT_VERSION
+    type: Literal["session_opened"] = "session_opened"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRenamed(DurableEvent):
+    """The session got a title."""
+
+    title: str
+    type: Literal["session_renamed"] = "session_renamed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeSet(DurableEvent):
+    """The model or the approval policy changed; both are given as they are from now on."""
+
+    model: ModelRef
+    approval: ApprovalPolicy
+    type: Literal["mode_set"] = "mode_set"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice(DurableEvent):
+    """Something the person should know: what happened, what to do, details on demand.
+
+    `code` is stable and for programs (`retrying`, `authentication`, `torn_journal` …).
+    """
+
+    level: NoticeLevel
+    code: str
+    title: str
+    hint: str = ""
+    detail: str = ""
+    turn: int | None = None
+    type: Literal["notice"] = "notice"
+
+
+# --- prompts and turns --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued(DurableEvent):
+    """A prompt waits for the running turn to end."""
+
+    prompt_id: PromptId
+    text: str
+    type: Literal["queued"] = "queued"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unqueued(DurableEvent):
+    """A queued prompt was taken back."""
+
+    prompt_id: PromptId
+    type: Literal["unqueued"] = "unqueued"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptSubmitted(DurableEvent):
+    """A prompt entered the conversation as the start of `turn`."""
+
+    turn: int
+    prompt_id: PromptId
+    text: str
+    type: Literal["prompt_submitted"] = "prompt_submitted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted(DurableEvent):
+    """The agent works on `turn`."""
+
+    turn: int
+    model: ModelRef
+    type: Literal["turn_started"] = "turn_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageDone(DurableEvent):
+    """The model finished one message: text, thinking and tool calls in their order."""
+
+    turn: int
+    message_id: str
+    model: ModelRef
+    content: tuple[AssistantBlock, ...]
+    stop_reason: StopReason
+    type: Literal["message_done"] = "message_done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageReported(DurableEvent):
+    """What one request cost in tokens."""
+
+    turn: int
+    usage: Usage
+    type: Literal["usage_reported"] = "usage_reported"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnded(DurableEvent):
+    """The turn is over; everything in it has been written."""
+
+    turn: int
+    reason: TurnEndReason
+    requests: int
+    duration_s: float
+    type: Literal["turn_ended"] = "turn_ended"
+
+
+# --- tool calls ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallStarted(DurableEvent):
+    """A tool call was taken up: it is validated and, if it must, waits for an approval before it acts."""
+
+    turn: int
+    call: ToolCall
+    title: str
+    """One line for people: `src/app.py`, `pytest -q`."""
+    source: ToolSource
+    capabilities: tuple[Capability, ...]
+    is_read_only: bool
+    type: Literal["tool_call_started"] = "tool_call_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallFinished(DurableEvent):
+    """A tool call came to its one result. Every `tool_use` of a message gets exactly one of these."""
+
+    turn: int
+    call_id: CallId
+    state: Literal["completed", "failed"]
+    result: ToolResult
+    duration_s: float
+    type: Literal["tool_call_finished"] = "tool_call_finished"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequested(DurableEvent):
+    """A call waits for the person."""
+
+    turn: int
+    request: ApprovalRequest
+    type: Literal["approval_requested"] = "approval_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalResolved(DurableEvent):
+    """The wait is over. Always follows an `approval_requested`, whatever happened."""
+
+    turn: int
+    call_id: CallId
+    decision: Decision
+    type: Literal["approval_resolved"] = "approval_resolved"
+
+
+# --- changes ------------------------------------------------------------------------------------------------------
+
+ChangePurpose = Literal["apply", "undo", "redo"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesPrepared(DurableEvent):
+    """Files are about to be written; their images are durable. The write-ahead record of a change, an undo or a redo.
+
+    If the process dies here, the files tell how far it got: each is either its before- or its after-image.
+    """
+
+    turn: int
+    call_id: CallId
+    purpose: ChangePurpose
+    changes: tuple[FileChange, ...]
+    type: Literal["changes_prepared"] = "changes_prepared"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesRecorded(DurableEvent):
+    """A call changed these files; what could not be captured is named."""
+
+    turn: int
+    call_id: CallId
+    changes: tuple[FileChange, ...]
+    uncaptured: tuple[Uncaptured, ...] = ()
+    type: Literal["changes_recorded"] = "changes_recorded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesUndone(DurableEvent):
+    """Changes were taken back; files that somebody changed since were left alone and are listed."""
+
+    selection: ChangeSelection
+    change_ids: tuple[ChangeId, ...]
+    outcomes: tuple[FileOutcome, ...]
+    type: Literal["changes_undone"] = "changes_undone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesRedone(DurableEvent):
+    """Undone changes were applied again."""
+
+    selection: ChangeSelection
+    change_ids: tuple[ChangeId, ...]
+    outcomes: tuple[FileOutcome, ...]
+    type: Literal["changes_redone"] = "changes_redone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownEvent(DurableEvent):
+    """A line of a kind or version that this program does not know. Kept whole, and skipped by every fold."""
+
+    payload: JsonObject = field(default_factory=dict[str, object])
+    type: str = "unknown"
+
+
+# --- live only ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    """More text of the message being written."""
+
+    turn: int
+    text: str
+    type: Literal["text_delta"] = "text_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingDelta:
+    """More thinking of the message being written."""
+
+    turn: int
+    text: str
+    type: Literal["thinking_delta"] = "thinking_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutputDelta:
+    """More output of a running call, as it was written."""
+
+    turn: int
+    call_id: CallId
+    text: str
+    type: Literal["tool_output_delta"] = "tool_output_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgress:
+    """How far something is that takes a while: a call the model is still writing, a search, a scan."""
+
+    turn: int
+    call_id: CallId
+    name: str
+    message: str
+    type: Literal["tool_progress"] = "tool_progress"
+
+
+LiveEvent = TextDelta | ThinkingDelta | ToolOutputDelta | ToolProgress
+KnownEvent = (
+    SessionOpened
+    | SessionRenamed
+    | ModeSet
+    | Notice
+    | Queued
+    | Unqueued
+    | PromptSubmitted
+    | TurnStarted
+    | MessageDone
+    | UsageReported
+    | TurnEnded
+    | ToolCallStarted
+    | ToolCallFinished
+    | ApprovalRequested
+    | ApprovalResolved
+    | ChangesPrepared
+    | ChangesRecorded
+    | ChangesUndone
+    | ChangesRedone
+)
+JournalEvent = KnownEvent | UnknownEvent
+Event = JournalEvent | LiveEvent

@@ -1,0 +1,57 @@
+"""Identifiers: what names a session, a turn, a tool call, a change and a stored blob.
+
+All of them are plain strings or integers, so that they travel through JSON, file names and command lines unchanged.
+"""
+
+import re
+import secrets
+from datetime import datetime
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u to misread
+
+SessionId = str
+"""`20261121-213700-k3f9qx`: UTC creation time, then 30 random bits. Sorts by creation; safe as a folder name."""
+
+CallId = str
+"""The model's own id of a tool call (`toolu_…`). Opaque: never used as a file name."""
+
+PromptId = str
+"""Names one prompt from the moment it is queued or submitted."""
+
+ChangeId = str
+"""`3.2`: the second change of turn 3. Short, because people type it."""
+
+Digest = str
+"""BLAKE2b-256 of the content, 64 lower-case hexadecimal digits."""
+
+_SESSION_ID = re.compile(r"\d{8}-\d{6}-[0-9a-hjkmnp-tv-z]{6}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def new_session_id(now: datetime) -> SessionId:
+    """Return a fresh session id stamped with `now` (UTC)."""
+    return f"{now:%Y%m%d-%H%M%S}-{_random_text(6)}"
+
+
+def new_prompt_id() -> PromptId:
+    """Return a fresh prompt id."""
+    return f"p-{_random_text(8)}"
+
+
+def is_session_id(text: str) -> bool:
+    """Whether `text` is a whole, well-formed session id. Anything else must never reach a path."""
+    return _SESSION_ID.fullmatch(text) is not None
+
+
+def is_digest(text: str) -> bool:
+    """Whether `text` is a well-formed blob digest. Anything else must never reach a path."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+def change_id(turn: int, number: int) -> ChangeId:
+    """Return the id of the `number`-th change (from 1) of `turn`."""
+    return f"{turn}.{number}"
+
+
+def _random_text(length: int) -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))

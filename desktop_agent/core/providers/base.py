@@ -1,0 +1,76 @@
+"""The provider protocol: one request in, a stream of pieces out, and one complete message at the end.
+
+A provider translates; it does not retry, execute or remember. The turn does all three, the same way for every
+provider, so `stream` must be safe to call again with the same request after it failed.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from desktop_agent.core.ids import CallId
+from desktop_agent.core.model import AssistantBlock, ModelRequest, StopReason, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextChunk:
+    """More text of the answer."""
+
+    text: str
+    type: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingChunk:
+    """More visible thinking."""
+
+    text: str
+    type: Literal["thinking"] = "thinking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolInputChunk:
+    """The model is still writing the arguments of a call: `size` characters so far."""
+
+    call_id: CallId
+    name: str
+    size: int
+    type: Literal["tool_input"] = "tool_input"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """The whole message. Always the last piece of a stream; a stream without it failed.
+
+    Tool calls whose JSON did not parse strictly to an object carry `rejected` and empty arguments.
+    """
+
+    message_id: str
+    content: tuple[AssistantBlock, ...]
+    stop_reason: StopReason
+    usage: Usage
+    type: Literal["completion"] = "completion"
+
+
+StreamPiece = TextChunk | ThinkingChunk | ToolInputChunk | Completion
+
+
+class Provider(Protocol):
+    """A source of model answers."""
+
+    @property
+    def label(self) -> str:
+        """What people call it: `Anthropic`, `Demo`."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[StreamPiece]:
+        """Yield the answer in pieces, a `Completion` last.
+
+        Raises `ProviderError` for everything that can go wrong on the way, including a stream that ends early; a
+        partial tool call never becomes a `Completion`. Cancelling the consuming task closes the connection at once.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections. Safe to call twice; `stream` may not be called afterwards."""
+        ...

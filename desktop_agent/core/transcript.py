@@ -1,0 +1,476 @@
+"""The transcript: a pure fold of events into what a person reads, used by the window, the command line and export.
+
+`Transcript.apply(event)` updates the entries and returns patches that say exactly what changed, so a view of 2,000
+entries touches only the one that is streaming. Replaying a journal gives the same entries as having watched it live.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, assert_never
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.ids import CallId, ChangeId, PromptId, SessionId
+from desktop_agent.core.model import (
+    ApprovalPolicy,
+    ApprovalRequest,
+    AssistantBlock,
+    Decision,
+    FileChange,
+    FileOutcome,
+    ModelRef,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    ToolResult,
+    ToolState,
+    Uncaptured,
+    Usage,
+)
+
+OUTPUT_TAIL_CHARS = 65_536
+"""How much live output of a call a transcript keeps; the whole is in the tool's result or its blob."""
+
+RETRYING = "retrying"
+"""The notice code after which a half-streamed message is void: the request is sent again."""
+
+# --- entries ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, kw_only=True)
+class PromptEntry:
+    """What the person asked."""
+
+    prompt_id: PromptId
+    text: str
+    turn: int
+    at: datetime
+    kind: Literal["prompt"] = "prompt"
+
+
+@dataclass(slots=True, kw_only=True)
+class TextEntry:
+    """Markdown the model wrote, or its thinking. Grows while `is_open`."""
+
+    turn: int
+    chunks: list[str]
+    is_open: bool
+    kind: Literal["text", "thinking"]
+
+    @property
+    def text(self) -> str:
+        """The whole text so far."""
+        if len(self.chunks) > 1:
+            self.chunks[:] = ["".join(self.chunks)]
+        return self.chunks[0] if self.chunks else ""
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolEntry:
+    """A tool call: what was asked, what it printed, what it changed, what it came to."""
+
+    turn: int
+    call: ToolCall
+    title: str
+    is_read_only: bool
+    started_at: datetime
+    state: ToolState = "started"
+    output_tail: str = ""
+    output_chars: int = 0
+    """All output so far, also what `output_tail` no longer holds."""
+    result: ToolResult | None = None
+    duration_s: float | None = None
+    approval: ApprovalRequest | None = None
+    """Set while the call waits for the person."""
+    decision: Decision | None = None
+    changes: tuple[FileChange, ...] = ()
+    uncaptured: tuple[Uncaptured, ...] = ()
+    kind: Literal["tool"] = "tool"
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the person is asked about this call right now."""
+        return self.approval is not None and self.decision is None
+
+
+@dataclass(slots=True, kw_only=True)
+class NoticeEntry:
+    """Something the person should know."""
+
+    notice: ev.Notice
+    kind: Literal["notice"] = "notice"
+
+
+@dataclass(slots=True, kw_only=True)
+class UndoEntry:
+    """An undo or redo, file by file."""
+
+    purpose: Literal["undo", "redo"]
+    outcomes: tuple[FileOutcome, ...]
+    at: datetime
+    kind: Literal["undo"] = "undo"
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnEndEntry:
+    """How a turn ended, when that is worth a line: anything but `completed`."""
+
+    turn: int
+    reason: ev.TurnEndReason
+    requests: int
+    duration_s: float
+    kind: Literal["turn_end"] = "turn_end"
+
+
+Entry = PromptEntry | TextEntry | ToolEntry | NoticeEntry | UndoEntry | TurnEndEntry
+
+
+@dataclass(slots=True)
+class ChangeRecord:
+    """A recorded change and whether it is undone at the moment."""
+
+    change: FileChange
+    turn: int
+    call_id: CallId
+    at: datetime
+    is_undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedPrompt:
+    """A prompt that waits for the running turn to end."""
+
+    prompt_id: PromptId
+    text: str
+
+
+# --- patches ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """What one event changed.
+
+    `append` and `remove` concern the entry at `index`; `update` says to draw it anew; `text` and `output` carry only
+    what was added to it; `changes` means the recorded changes or their state; `status` everything outside the entries.
+    """
+
+    kind: Literal["append", "remove", "update", "text", "output", "changes", "status"]
+    index: int = -1
+    text: str = ""
+
+
+STATUS = Patch("status")
+CHANGES = Patch("changes")
+
+Status = Literal["idle", "working", "waiting"]
+
+
+@dataclass(slots=True)
+class Transcript:
+    """One session as a person sees it. Only `apply` changes it."""
+
+    session_id: SessionId = ""
+    workspace: str = ""
+    title: str = ""
+    model: ModelRef | None = None
+    approval: ApprovalPolicy = "on_write"
+    opened_at: datetime = ev.UNSTAMPED
+    updated_at: datetime = ev.UNSTAMPED
+    last_seq: int = 0
+    turn: int = 0
+    """The number of the last turn; 0 before the first."""
+    is_running: bool = False
+    last_end: ev.TurnEndReason | None = None
+    activity: str = ""
+    """What happens right now beyond the entries: `writing edit_file (3.2 kB)`."""
+    usage: Usage = field(default_factory=Usage)
+    """Sum over all requests."""
+    context_tokens: int = 0
+    """How full the context was after the last request."""
+    entries: list[Entry] = field(default_factory=list[Entry])
+    changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
+    """In the order they were made."""
+    queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
+    """Prompts that wait for the running turn, oldest first."""
+    _tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
+    _open: list[int] = field(default_factory=list[int])
+    """Entries of the message that is being streamed."""
+
+    # -- questions --
+
+    @property
+    def status(self) -> Status:
+        """`waiting` when a running turn needs the person."""
+        if not self.is_running:
+            return "idle"
+        return "waiting" if self.pending_approvals else "working"
+
+    @property
+    def pending_approvals(self) -> list[ApprovalRequest]:
+        """What waits for the person, oldest first."""
+        if not self.is_running:
+            return []
+        waiting = (self.entries[index] for index in self._tools.values())
+        return [
+            entry.approval for entry in waiting if isinstance(entry, ToolEntry) and entry.is_waiting and entry.approval
+        ]
+
+    def tool_entry(self, call_id: CallId) -> ToolEntry | None:
+        """The entry of this call, if it has one."""
+        index = self._tools.get(call_id)
+        entry = self.entries[index] if index is not None else None
+        return entry if isinstance(entry, ToolEntry) else None
+
+    def active_changes(self, turn: int | None = None) -> list[ChangeRecord]:
+        """Changes that stand (are not undone), of one turn or of all."""
+        return [record for record in self.changes.values() if not record.is_undone and turn in (None, record.turn)]
+
+    def undone_changes(self, turn: int | None = None) -> list[ChangeRecord]:
+        """Changes that are undone at the moment, of one turn or of all."""
+        return [record for record in self.changes.values() if record.is_undone and turn in (None, record.turn)]
+
+    # -- the fold --
+
+    def apply(self, event: ev.Event) -> list[Patch]:  # noqa: C901 - one closed vocabulary, matched exhaustively
+        """Fold one event in and return what it changed. Never raises for events it does not expect."""
+        if isinstance(event, ev.DurableEvent):
+            self.last_seq = event.seq
+            self.updated_at = event.at
+        match event:
+            case ev.TextDelta():
+                return self._stream("text", event.turn, event.text)
+            case ev.ThinkingDelta():
+                return self._stream("thinking", event.turn, event.text)
+            case ev.ToolOutputDelta():
+                return self._output(event)
+            case ev.ToolProgress():
+                self.activity = event.message
+                return [STATUS]
+            case ev.MessageDone():
+                return self._message_done(event)
+            case ev.ToolCallStarted():
+                return self._tool_started(event)
+            case ev.ToolCallFinished():
+                return self._tool_finished(event)
+            case ev.ApprovalRequested() | ev.ApprovalResolved():
+                return self._approval(event)
+            case ev.ChangesRecorded():
+                return self._changes_recorded(event)
+            case ev.ChangesUndone() | ev.ChangesRedone():
+                return self._changes_reverted(event)
+            case ev.PromptSubmitted() | ev.Queued() | ev.Unqueued():
+                return self._prompt(event)
+            case ev.TurnStarted() | ev.TurnEnded():
+                return self._turn(event)
+            case ev.Notice():
+                return self._notice(event)
+            case ev.SessionOpened() | ev.SessionRenamed() | ev.ModeSet() | ev.UsageReported():
+                return self._header(event)
+            case ev.ChangesPrepared() | ev.UnknownEvent():
+                return []
+            case _:
+                assert_never(event)
+
+    def _append(self, entry: Entry) -> Patch:
+        self.entries.append(entry)
+        return Patch("append", len(self.entries) - 1)
+
+    def _stream(self, kind: Literal["text", "thinking"], turn: int, text: str) -> list[Patch]:
+        if self._open:
+            index = self._open[-1]
+            entry = self.entries[index]
+            if isinstance(entry, TextEntry) and entry.kind == kind:
+                entry.chunks.append(text)
+                return [Patch("text", index, text)]
+        patch = self._append(TextEntry(turn=turn, chunks=[text], is_open=True, kind=kind))
+        self._open.append(patch.index)
+        return [patch]
+
+    def _message_done(self, event: ev.MessageDone) -> list[Patch]:
+        """Make the streamed entries final; create them when nothing was streamed (replay)."""
+        self.activity = ""
+        patches = [STATUS]
+        streamed = [self.entries[index] for index in self._open]
+        final = _readable(event.content)
+        matches = [(e.kind, e.text) for e in streamed if isinstance(e, TextEntry)] == final
+        if matches:
+            for index in self._open:
+                entry = self.entries[index]
+                assert isinstance(entry, TextEntry)
+                entry.is_open = False
+                patches.append(Patch("update", index))
+            self._open.clear()
+            return patches
+        patches += self._discard_open()
+        patches += [
+            self._append(TextEntry(turn=event.turn, chunks=[text], is_open=False, kind=kind)) for kind, text in final
+        ]
+        return patches
+
+    def _discard_open(self) -> list[Patch]:
+        """Drop what was streamed of a message that will come again."""
+        patches: list[Patch] = []
+        for index in reversed(self._open):
+            del self.entries[index]
+            self._tools = {call_id: at - (at > index) for call_id, at in self._tools.items()}
+            patches.append(Patch("remove", index))
+        self._open.clear()
+        return patches
+
+    def _close_open(self) -> list[Patch]:
+        """Keep what was streamed of a message that will never be finished."""
+        patches: list[Patch] = []
+        for index in self._open:
+            entry = self.entries[index]
+            if isinstance(entry, TextEntry):
+                entry.is_open = False
+                patches.append(Patch("update", index))
+        self._open.clear()
+        return patches
+
+    def _tool_started(self, event: ev.ToolCallStarted) -> list[Patch]:
+        entry = ToolEntry(
+            turn=event.turn,
+            call=event.call,
+            title=event.title,
+            is_read_only=event.is_read_only,
+            started_at=event.at,
+        )
+        patch = self._append(entry)
+        self._tools[event.call.id] = patch.index
+        return [patch]
+
+    def _output(self, event: ev.ToolOutputDelta) -> list[Patch]:
+        entry = self.tool_entry(event.call_id)
+        if entry is None:
+            return []
+        entry.output_chars += len(event.text)
+        entry.output_tail = (entry.output_tail + event.text)[-OUTPUT_TAIL_CHARS:]
+        return [Patch("output", self._tools[event.call_id], event.text)]
+
+    def _tool_finished(self, event: ev.ToolCallFinished) -> list[Patch]:
+        entry = self.tool_entry(event.call_id)
+        if entry is None:
+            return []
+        entry.state = event.state
+        entry.result = event.result
+        entry.duration_s = event.duration_s
+        return [Patch("update", self._tools[event.call_id])]
+
+    def _approval(self, event: ev.ApprovalRequested | ev.ApprovalResolved) -> list[Patch]:
+        if isinstance(event, ev.ApprovalRequested):
+            call_id = event.request.call_id
+            entry = self.tool_entry(call_id)
+            if entry is not None:
+                entry.approval, entry.decision = event.request, None
+        else:
+            call_id = event.call_id
+            entry = self.tool_entry(call_id)
+            if entry is not None:
+                entry.decision = event.decision
+        return [Patch("update", self._tools[call_id]), STATUS] if entry is not None else [STATUS]
+
+    def _changes_recorded(self, event: ev.ChangesRecorded) -> list[Patch]:
+        for change in event.changes:
+            self.changes[change.id] = ChangeRecord(change, event.turn, event.call_id, event.at)
+        entry = self.tool_entry(event.call_id)
+        if entry is None:
+            return [CHANGES]
+        entry.changes += event.changes
+        entry.uncaptured += event.uncaptured
+        return [Patch("update", self._tools[event.call_id]), CHANGES]
+
+    def _changes_reverted(self, event: ev.ChangesUndone | ev.ChangesRedone) -> list[Patch]:
+        is_undo = isinstance(event, ev.ChangesUndone)
+        for change_id in event.change_ids:
+            if record := self.changes.get(change_id):
+                record.is_undone = is_undo
+        entry = UndoEntry(purpose="undo" if is_undo else "redo", outcomes=event.outcomes, at=event.at)
+        return [self._append(entry), CHANGES]
+
+    def _prompt(self, event: ev.PromptSubmitted | ev.Queued | ev.Unqueued) -> list[Patch]:
+        self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]
+        match event:
+            case ev.Queued():
+                self.queued.append(QueuedPrompt(event.prompt_id, event.text))
+            case ev.PromptSubmitted():
+                if not self.title:
+                    self.title = _first_line(event.text)
+                entry = PromptEntry(prompt_id=event.prompt_id, text=event.text, turn=event.turn, at=event.at)
+                return [self._append(entry), STATUS]
+            case ev.Unqueued():
+                pass
+            case _:
+                assert_never(event)
+        return [STATUS]
+
+    def _turn(self, event: ev.TurnStarted | ev.TurnEnded) -> list[Patch]:
+        self.activity = ""
+        if isinstance(event, ev.TurnStarted):
+            self.turn = event.turn
+            self.is_running = True
+            self.model = event.model
+            return [STATUS]
+        self.is_running = False
+        self.last_end = event.reason
+        patches = self._close_open()
+        if event.reason != "completed":
+            entry = TurnEndEntry(
+                turn=event.turn, reason=event.reason, requests=event.requests, duration_s=event.duration_s
+            )
+            patches.append(self._append(entry))
+        return [*patches, STATUS]
+
+    def _notice(self, event: ev.Notice) -> list[Patch]:
+        discarded = self._discard_open() if event.code == RETRYING else []
+        return [*discarded, self._append(NoticeEntry(notice=event)), STATUS]
+
+    def _header(self, event: ev.SessionOpened | ev.SessionRenamed | ev.ModeSet | ev.UsageReported) -> list[Patch]:
+        match event:
+            case ev.SessionOpened():
+                self.session_id = event.session_id
+                self.workspace = event.workspace
+                self.model, self.approval = event.model, event.approval
+                self.opened_at = event.at
+            case ev.SessionRenamed():
+                self.title = event.title
+            case ev.ModeSet():
+                self.model, self.approval = event.model, event.approval
+            case ev.UsageReported():
+                self.usage += event.usage
+                self.context_tokens = event.usage.context_tokens
+            case _:
+                assert_never(event)
+        return [STATUS]
+
+
+def replay(events: Iterable[ev.Event]) -> Transcript:
+    """Return the transcript of a whole journal."""
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(event)
+    return transcript
+
+
+def _readable(content: Sequence[AssistantBlock]) -> list[tuple[Literal["text", "thinking"], str]]:
+    """The blocks a person reads, neighbours of one kind joined as they are while streaming."""
+    readable: list[tuple[Literal["text", "thinking"], str]] = []
+    for block in content:
+        match block:
+            case TextBlock(text=text) if text:
+                piece = ("text", text)
+            case ThinkingBlock(thinking=text) if text:
+                piece = ("thinking", text)
+            case _:
+                continue
+        if readable and readable[-1][0] == piece[0]:
+            readable[-1] = (piece[0], readable[-1][1] + piece[1])
+        else:
+            readable.append(piece)
+    return readable
+
+
+def _first_line(text: str, limit: int = 80) -> str:
+    line = text.strip().partition("\n")[0].strip()
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -1,0 +1,99 @@
+"""The application's style sheet, written once from the tokens.
+
+Variants are dynamic properties, so a widget says what it is and never how it looks: `setProperty("variant",
+"primary")` on a button, `setProperty("role", "heading")` on a label.
+"""
+
+from string import Template
+
+from desktop_agent.ui.theme.tokens import Height, Palette, Radius, TypeSize
+
+_SHEET = Template("""
+QMainWindow, QDockWidget > QWidget { background: $bg; }
+QDialog { background: $surface; }
+QWidget#topBar { background: $bg; border-bottom: 1px solid $border; }
+QLabel[role="heading"] { color: $muted; font-size: ${head}px; font-weight: 600; }
+QLabel[role="title"] { font-size: ${title}px; font-weight: 600; }
+QLabel[role="secondary"] { color: $muted; font-size: ${secondary}px; }
+QLabel[role="strong"] { font-weight: 600; }
+QLabel[role="error"] { color: $removed_text; }
+QLabel[role="warning"] { color: $warning_text; }
+
+QPushButton, QToolButton {
+  background: $surface; color: $text; border: 1px solid $border; border-radius: ${control}px;
+  padding: 0 10px; min-height: ${button}px; font-size: ${secondary}px;
+}
+QPushButton:hover, QToolButton:hover { background: $sunken; }
+QPushButton:pressed, QToolButton:pressed { background: $border; }
+QPushButton:disabled, QToolButton:disabled { color: $faint; background: $bg; }
+QPushButton:focus, QToolButton:focus { border: 2px solid $accent; padding: 0 9px; }
+QPushButton[variant="primary"] { background: $accent; color: $on_accent; border-color: $accent; font-weight: 600; }
+QPushButton[variant="primary"]:hover { background: $accent_text; border-color: $accent_text; color: $surface; }
+QPushButton[variant="primary"]:focus { border: 2px solid $text; }
+QPushButton[variant="primary"]:disabled { background: $border; color: $muted; border-color: $border; }
+QPushButton[variant="destructive"] { color: $removed_text; }
+QPushButton[variant="flat"], QToolButton[variant="flat"] {
+  background: transparent; border-color: transparent; color: $muted;
+}
+QPushButton[variant="flat"]:hover, QToolButton[variant="flat"]:hover { background: $sunken; color: $text; }
+QPushButton[variant="flat"]:focus, QToolButton[variant="flat"]:focus { border: 2px solid $accent; }
+QPushButton[variant="warning"] {
+  background: $warning_bg; color: $warning_text; border-color: $warning_border; font-weight: 600;
+}
+QPushButton[size="small"], QToolButton[size="small"] { min-height: ${small_button}px; padding: 0 8px; }
+QPushButton[size="small"]:focus, QToolButton[size="small"]:focus { padding: 0 7px; }
+QPushButton::menu-indicator, QToolButton::menu-indicator { image: none; width: 0; }
+
+QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
+  background: $surface; color: $text; border: 1px solid $border_strong; border-radius: ${control}px;
+  padding: 4px 8px; selection-background-color: $accent; selection-color: $on_accent;
+}
+QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus { border: 2px solid $accent; padding: 3px 7px; }
+QComboBox { min-height: 20px; padding-right: 20px; font-size: ${secondary}px; }
+QComboBox::drop-down { border: none; width: 18px; }
+QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; padding: 4px; }
+
+QTreeView, QListView {
+  background: transparent; border: none; outline: none;
+  selection-background-color: $accent_weak; selection-color: $accent_text;
+}
+QTreeView::item, QListView::item { min-height: ${list_row}px; border-radius: ${control}px; }
+QTreeView::item:hover, QListView::item:hover { background: $sunken; }
+QTreeView::item:selected, QListView::item:selected { background: $accent_weak; color: $accent_text; }
+
+QMenu { background: $surface; border: 1px solid $border_strong; border-radius: ${control}px; padding: 4px; }
+QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
+QMenu::item:selected { background: $accent_weak; color: $accent_text; }
+QMenu::item:disabled { color: $faint; }
+QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
+QToolTip { background: $surface; color: $text; border: 1px solid $border_strong; padding: 4px 6px; }
+
+QSplitter::handle { background: $border; }
+QSplitter::handle:horizontal { width: 1px; }
+QSplitter::handle:vertical { height: 1px; }
+QMainWindow::separator { background: $border; width: 1px; height: 1px; }
+QMainWindow::separator:hover { background: $accent; }
+
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: $border_strong; border-radius: 3px; margin: 2px; }
+QScrollBar::handle:hover { background: $faint; }
+QScrollBar::handle:vertical { min-height: 28px; }
+QScrollBar::handle:horizontal { min-width: 28px; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+""")
+
+
+def style_sheet(colours: Palette) -> str:
+    """Return the style sheet for these colours."""
+    return _SHEET.substitute(
+        {name: getattr(colours, name) for name in Palette.__slots__},
+        head=TypeSize.HEAD,
+        secondary=TypeSize.SECONDARY,
+        title=TypeSize.TITLE,
+        control=Radius.CONTROL,
+        button=Height.BUTTON - 2,
+        small_button=Height.SMALL_BUTTON - 2,
+        list_row=Height.LIST_ROW,
+    )
