@@ -46,6 +46,17 @@ class FileState:
         return FileImage(digest=self.digest, size=len(self.content), mode=self.mode, kind=self.kind)
 
 
+@dataclass(frozen=True, slots=True)
+class FileTransition:
+    """A file as it was and as it is or will be. `None` means absent; `path` is relative to the workspace, with `/`."""
+
+    path: str
+    before: FileState | None
+    after: FileState | None
+    new_folders: tuple[str, ...] = ()
+    """Folders that come into being with it, outermost first."""
+
+
 def read_state(path: Path) -> FileState | None:
     """Return the state of `path` itself (a symlink is not followed), or None when nothing is there.
 
@@ -107,7 +118,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
         _write_in_place(target, content, mode)
         return
     try:
-        with open(descriptor, "wb", closefd=True) as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             if old is not None:

@@ -5,10 +5,11 @@ importing this module is cheap and pulls in nothing else.
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from desktop_agent.core.errors import ToolErrorType
-from desktop_agent.core.ids import CallId, ChangeId, Digest
+from desktop_agent.core.ids import CallId, ChangeId, Digest, SessionId
 
 JsonObject = dict[str, object]
 """A decoded JSON object whose shape somebody else defines (tool arguments, metadata)."""
@@ -250,6 +251,8 @@ class FileChange:
     added: int = 0
     removed: int = 0
     is_binary: bool = False
+    new_folders: tuple[str, ...] = ()
+    """Folders that had to be made for a created file, outermost first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,6 +364,26 @@ class Aborted:
 
 
 Decision = Allowed | Denied | Aborted
+
+# --- sessions -----------------------------------------------------------------------------------------------------
+
+SessionState = Literal["idle", "working", "waiting"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """One line of the session list."""
+
+    id: SessionId
+    title: str
+    workspace: str
+    created_at: datetime
+    updated_at: datetime
+    state: SessionState
+    turns: int
+    size_bytes: int
+    """Of the journal alone."""
+
 
 # --- diffs --------------------------------------------------------------------------------------------------------
 
