@@ -44,6 +44,7 @@ TurnEndReason = Literal[
     "interrupted",
     "limit",
     "refused",
+    "internal_error",
 ]
 NoticeLevel = Literal["info", "warning", "error"]
 

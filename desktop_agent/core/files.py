@@ -23,9 +23,16 @@ DEFAULT_MODE = 0o644
 _O_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
+def new_hasher() -> "hashlib.blake2b":
+    """Return the hasher behind every digest, for content that comes in pieces."""
+    return hashlib.blake2b(digest_size=32)
+
+
 def digest_of(content: bytes) -> Digest:
     """Return the BLAKE2b-256 digest of `content`."""
-    return hashlib.blake2b(content, digest_size=32).hexdigest()
+    hasher = new_hasher()
+    hasher.update(content)
+    return hasher.hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,9 +84,10 @@ StopReason = Literal[
     "pause_turn",
     "refusal",
     "model_context_window_exceeded",
+    "interrupted",
     "other",
 ]
-"""Why the model stopped. A tool runs only on `tool_use`."""
+"""Why the model stopped. A tool runs only on `tool_use`; `interrupted` is ours: the person stopped the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,14 @@ class CaptureLimits:
     skipped_folders: frozenset[str] = SKIPPED_FOLDERS
 
 
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What could not be captured: files that changed without a copy, and what cannot be watched at all."""
+
+    lost: tuple[Uncaptured, ...]
+    out_of_reach: tuple[Uncaptured, ...]
+
+
 @dataclass(slots=True)
 class _Scan:
     """What is in the folder now."""
@@ -63,11 +71,10 @@ class WorkspaceCapture:
         with self._baseline.session() as session:
             _Advance(self._root, self._limits, session, None).run()
 
-    def collect(self, on_change: Callable[[FileTransition], None]) -> tuple[Uncaptured, ...]:
+    def collect(self, on_change: Callable[[FileTransition], None]) -> Capture:
         """Report every file that changed since the last `refresh`, in the order of paths; the present is the baseline.
 
-        Returns what changed without a copy of its earlier content, and what cannot be watched at all. If `on_change`
-        raises, the baseline stays as it was.
+        If `on_change` raises, the baseline stays as it was.
         """
         with self._baseline.session() as session:
             return _Advance(self._root, self._limits, session, on_change).run()
@@ -89,11 +96,10 @@ class _Advance:
         self._on_change = on_change
         self._known = session.entries()
         self._kept_bytes = sum(entry.size for entry in self._known.values() if entry.digest is not None)
-        self._uncaptured: list[Uncaptured] = []
+        self._lost: list[Uncaptured] = []
 
-    def run(self) -> tuple[Uncaptured, ...]:
+    def run(self) -> Capture:
         scan = _scan(self._root, self._limits)
-        self._uncaptured += scan.out_of_reach
         for path in sorted(scan.files.keys() | self._known.keys()):
             old = self._known.get(path)
             status = scan.files.get(path)
@@ -103,7 +109,7 @@ class _Advance:
                 self._report(path, old, None)
                 self._session.remove(path)
         self._update_folders(scan.folders)
-        return tuple(self._uncaptured)
+        return Capture(tuple(self._lost), tuple(scan.out_of_reach))
 
     def _visit(self, path: str, old: BaselineEntry | None, status: os.stat_result) -> None:
         signature = _signature(status)
@@ -123,7 +129,7 @@ class _Advance:
             return
         before = self._session.state(old) if old is not None else None
         if (old is not None and before is None) or (status is not None and after is None):
-            self._uncaptured.append(Uncaptured(path=path, reason=self._reason(old, status)))
+            self._lost.append(Uncaptured(path=path, reason=self._reason(old, status)))
             return
         self._on_change(FileTransition(path, before, after, self._new_folders(path) if old is None else ()))
 

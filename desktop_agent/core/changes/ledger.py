@@ -1,7 +1,7 @@
 """The ledger: makes changes durable before they happen, applies them, and takes them back.
 
 It writes files and blobs but keeps no list of its own: what was changed is in the session's journal, which the caller
-writes between `prepare` and `apply`. All methods block; the session calls them in a thread, one at a time.
+writes between `record` and `apply`. All methods block; the session calls them in a thread, one at a time.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,15 +25,30 @@ class Ledger:
         self._root = root.resolve()
         self._blobs = blobs
 
-    def prepare(
-        self, transitions: Iterable[FileTransition], *, author: Author, turn: int, first_number: int
-    ) -> tuple[FileChange, ...]:
-        """Store both images of every file durably and return the changes, numbered from `first_number` in `turn`.
+    def record(self, transition: FileTransition, *, author: Author, change_id: ChangeId) -> FileChange:
+        """Store both images of a file durably and return the change.
 
-        Nothing in the workspace is touched. Raises `StorageError`: then nothing may be applied.
+        Nothing in the workspace is touched. Raises `StorageError`: then nothing may be written.
         """
-        real = [item for item in transitions if item.before != item.after]
-        return tuple(self._record(item, author, turn, number) for number, item in enumerate(real, start=first_number))
+        before, after = transition.before, transition.after
+        for state in (before, after):
+            if state is not None:
+                self._blobs.put(state.content)
+        old = before.content if before else None
+        new = after.content if after else None
+        added, removed = count_lines(old, new)
+        return FileChange(
+            id=change_id,
+            path=transition.path,
+            kind=_kind(before, after),
+            author=author,
+            before=before.image() if before else None,
+            after=after.image() if after else None,
+            added=added,
+            removed=removed,
+            is_binary=is_binary(old) or is_binary(new),
+            new_folders=transition.new_folders or (self._missing_folders(transition.path) if before is None else ()),
+        )
 
     def apply(self, changes: Sequence[FileChange]) -> None:
         """Write the after-images, if every file still is its before-image; otherwise none of them.
@@ -60,13 +75,12 @@ class Ledger:
             path = done[-1][0].path
             raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
 
-    def is_applied(self, change: FileChange) -> bool:
-        """Whether the file is the change's after-image now. Tells, after a crash, how far it got."""
+    def is_at(self, path: str, image: FileImage | None) -> bool:
+        """Whether the file is in this state now. Tells, after a crash, how far a write got."""
         try:
-            current = self._current(change.path)
+            return _image(self._current(path)) == image
         except OSError:
             return False
-        return _image(current) == change.after
 
     def revert(self, plan: RevertPlan) -> tuple[FileOutcome, ...]:
         """Carry out an undo or redo file by file. A file that somebody changed since is left alone and reported."""
@@ -87,6 +101,11 @@ class Ledger:
                 for path in folder.iterdir():
                     if is_left_over(path):
                         path.unlink()
+
+    def _missing_folders(self, path: str) -> tuple[str, ...]:
+        """The folders that writing `path` will have to make, outermost first."""
+        parents = reversed([parent for parent in Path(path).parents if parent != Path()])
+        return tuple(parent.as_posix() for parent in parents if not (self._root / parent).exists())
 
     def _check(self, step: RevertStep) -> FileOutcome:
         """Whether the file is as the plan expects it. `restored` here means: it can be."""

@@ -4,12 +4,15 @@ A blob is durable when `put` returns, and never changes afterwards. Names come f
 journal says can lead outside the folder.
 """
 
+import os
 from pathlib import Path
 
 from desktop_agent.core.errors import StorageError
-from desktop_agent.core.files import digest_of, write_atomically
+from desktop_agent.core.files import digest_of, new_hasher, write_atomically
 from desktop_agent.core.ids import Digest, is_digest
 from desktop_agent.core.model import BlobRef
+
+_BLOCK_BYTES = 2**20
 
 
 class Blobs:
@@ -33,6 +36,23 @@ class Blobs:
                 detail=f"{path}: {error}",
             ) from error
         return digest
+
+    def adopt(self, path: Path, media_type: str) -> BlobRef:
+        """Move a file of any size into the store, without reading it into memory. It must be on the same disk."""
+        hasher = new_hasher()
+        size = 0
+        try:
+            with path.open("rb") as file:
+                while block := file.read(_BLOCK_BYTES):
+                    hasher.update(block)
+                    size += len(block)
+                os.fsync(file.fileno())
+            target = self._path(hasher.hexdigest())
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+        except OSError as error:
+            raise StorageError("A command's output could not be saved.", detail=f"{path}: {error}") from error
+        return BlobRef(blob=hasher.hexdigest(), size=size, media_type=media_type)
 
     def put_ref(self, content: bytes, media_type: str) -> BlobRef:
         """Store `content` and return a reference for the journal."""
