@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import assert_never
 
 from desktop_agent.core import events as ev
@@ -17,7 +18,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.history import History
-from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError
+from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
 from desktop_agent.core.ids import PromptId, new_prompt_id
 from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ToolDefinition
 from desktop_agent.core.policy.engine import Grant, grants_of
@@ -29,6 +30,7 @@ from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import Turn, TurnLimits, TurnSetup
+from desktop_agent.core.workspace import check_workspace
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +65,9 @@ class SessionParts:
 
     state: SessionState
     recorder: Recorder
+    opening: tuple[ev.KnownEvent, ...]
+    """What to record before anything else: the first line of a new journal, or what was wrong with an old one."""
+    workspace: Path
     approvals: Approvals
     ledger: Ledger
     effects: Effects
@@ -89,6 +94,7 @@ class Session:
         self._mailbox: asyncio.Queue[ops.Op | _TurnDone] = asyncio.Queue()
         self._turn: asyncio.Task[None] | None = None
         self._providers: dict[ModelRef, Provider] = {}
+        self._opening = list(parts.opening)
         self._stable_messages = 0
         self._is_interruptible = False
 
@@ -107,7 +113,7 @@ class Session:
         Cancelling this is the same as `Shutdown`.
         """
         try:
-            await self._guard(self._recover())
+            await self._guard(self._get_ready())
             while not isinstance(op := await self._mailbox.get(), ops.Shutdown):
                 await self._guard(self._handle(op))
         finally:
@@ -116,7 +122,11 @@ class Session:
     async def _handle(self, op: ops.Op | _TurnDone) -> None:
         match op:
             case ops.SubmitPrompt(text=text):
-                await self._submit_prompt(text)
+                try:
+                    await self._submit_prompt(text)
+                except StorageError:
+                    self._parts.recorder.emit(ev.PromptRejected(text=text))
+                    raise
             case ops.Unqueue(prompt_id=prompt_id):
                 if any(prompt.prompt_id == prompt_id for prompt in self.transcript.queued):
                     await self._record(ev.Unqueued(prompt_id=prompt_id))
@@ -155,7 +165,7 @@ class Session:
             await self._start_turn(queued[0].prompt_id, queued[0].text)
 
     async def _start_turn(self, prompt_id: PromptId, text: str) -> None:
-        await self._recover()
+        await self._get_ready()
         number = self.transcript.turn + 1
         model = self.transcript.model
         assert model is not None, "the journal's first line names the model"
@@ -187,6 +197,7 @@ class Session:
         turn: Turn | None = None
         notice: ev.Notice | None = None
         try:
+            await asyncio.to_thread(check_workspace, self._parts.workspace)
             turn = self._build_turn(number, model, await self._provider(model))
             reason = await turn.run()
         except asyncio.CancelledError:
@@ -194,7 +205,8 @@ class Session:
         except StorageError:
             raise
         except AgentError as error:
-            reason, notice = "provider_error", _notice(error, number)
+            reason = "workspace_error" if isinstance(error, WorkspaceError) else "provider_error"
+            notice = _notice(error, number)
         except Exception as error:
             logger.exception("Turn %s failed unexpectedly", number)
             reason, notice = "internal_error", _defect(error, number)
@@ -234,7 +246,7 @@ class Session:
         if self.transcript.is_running:
             await self._notify("busy", f"The agent is working, so nothing was {_PAST[direction]}.", "Stop it first.")
             return
-        await self._recover()
+        await self._get_ready()
         is_undo = direction == "undo"
         records = self.transcript.active_changes() if is_undo else self.transcript.undone_changes()
         standing = [record.change for record in records]
@@ -260,8 +272,11 @@ class Session:
         assert model is not None, "the journal's first line names the model"
         await self._record(ev.ModeSet(model=model, approval=approval))
 
-    async def _recover(self) -> None:
-        """Conclude what an earlier process, or a full disk, left open."""
+    async def _get_ready(self) -> None:
+        """Write what must come first, and conclude what an earlier process, or a full disk, left open."""
+        while self._opening:
+            await self._record(self._opening[0])
+            del self._opening[0]
         unfinished = self._parts.state.unfinished
         if unfinished.is_clean:
             return
@@ -317,6 +332,8 @@ def _notice(error: AgentError, turn: int | None) -> ev.Notice:
             code: str = fault
         case CredentialsError():
             code = "no_key"
+        case WorkspaceError():
+            code = "workspace"
         case StorageError():
             code = "storage"
         case _:

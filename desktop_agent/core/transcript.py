@@ -272,7 +272,7 @@ class Transcript:
                 return self._notice(event)
             case ev.SessionOpened() | ev.SessionRenamed() | ev.ModeSet() | ev.UsageReported():
                 return self._header(event)
-            case ev.ChangesPrepared() | ev.UnknownEvent():
+            case ev.ChangesPrepared() | ev.PromptRejected() | ev.UnknownEvent():
                 return []
             case _:
                 assert_never(event)
