@@ -122,11 +122,7 @@ class Session:
     async def _handle(self, op: ops.Op | _TurnDone) -> None:
         match op:
             case ops.SubmitPrompt(text=text):
-                try:
-                    await self._submit_prompt(text)
-                except StorageError:
-                    self._parts.recorder.emit(ev.PromptRejected(text=text))
-                    raise
+                await self._submit_prompt(text)
             case ops.Unqueue(prompt_id=prompt_id):
                 if any(prompt.prompt_id == prompt_id for prompt in self.transcript.queued):
                     await self._record(ev.Unqueued(prompt_id=prompt_id))
@@ -153,10 +149,14 @@ class Session:
 
     async def _submit_prompt(self, text: str) -> None:
         prompt_id = new_prompt_id()
-        if self.transcript.is_running:
-            await self._record(ev.Queued(prompt_id=prompt_id, text=text))
-        else:
-            await self._start_turn(prompt_id, text)
+        try:
+            if self.transcript.is_running:
+                await self._record(ev.Queued(prompt_id=prompt_id, text=text))
+            else:
+                await self._start_turn(prompt_id, text)
+        except StorageError:
+            self._parts.recorder.emit(ev.PromptRejected(text=text))
+            raise
 
     async def _start_queued(self) -> None:
         """Go on with the next queued prompt, unless the last turn ended in a way the person should look at first."""

@@ -1,4 +1,4 @@
-"""The log files of a run: JSON lines, appended as things happen. They are copies for other programs, never the truth."""
+"""The log files of a run: JSON lines, appended as things happen. Copies for other programs, never the truth."""
 
 import json
 from pathlib import Path
