@@ -13,6 +13,7 @@ from typing_extensions import get_type_hints, is_typeddict
 
 from desktop_agent.core.model import JsonObject
 
+_UNIONS: tuple[object, ...] = (Union, types.UnionType)
 _LISTS: tuple[object, ...] = (list, Iterable, Sequence)
 _ANYTHING: tuple[object, ...] = (object, Any)
 _SCALARS: Mapping[object, type | tuple[type, ...]] = {
@@ -37,7 +38,7 @@ def mismatches(value: object, expected: object, path: str) -> Iterator[str]:
     origin, arguments = get_origin(expected), get_args(expected)
     if origin in (Annotated, Required):
         yield from mismatches(value, arguments[0], path)
-    elif origin in (Union, types.UnionType):
+    elif origin in _UNIONS:
         yield from _best_of(value, arguments, path)
     elif origin is Literal:
         if value not in arguments:
@@ -110,16 +111,38 @@ def _best_of(value: object, options: tuple[object, ...], path: str) -> Iterator[
     An object's own `type` says which option is meant; without that, one unknown field would be reported as a hundred
     other problems with a hundred other types.
     """
-    candidates = [option for option in options if not _is_model(option)]
-    if is_object(value):
-        meant = value.get("type")
+    candidates = [option for option in _flat(options) if _kind(option) is type(value)] or list(options)
+    if is_object(value) and (meant := value.get("type")) is not None:
         named = [option for option in candidates if meant in _type_names(option)]
-        if meant is not None and not named and any(map(_type_names, candidates)):
+        candidates = named or [option for option in candidates if not _type_names(option)]
+        if not candidates:
             yield f"{path}.type: {meant!r} is not a type that may stand here"
             return
-        candidates = named or candidates
     outcomes = [list(mismatches(value, option, path)) for option in candidates]
     yield from min(outcomes, key=len)
+
+
+def _flat(options: tuple[object, ...]) -> Iterator[object]:
+    """Yield the options, those of nested unions one by one."""
+    for option in options:
+        if get_origin(option) in _UNIONS:
+            yield from _flat(get_args(option))
+        elif get_origin(option) is Annotated:
+            yield from _flat(get_args(option)[:1])
+        else:
+            yield option
+
+
+def _kind(option: object) -> object:
+    """Return what decoded JSON of this type is in Python. `None` for the SDK's response classes: nobody sends them."""
+    origin = get_origin(option)
+    if origin is Literal:
+        return type(cast("object", get_args(option)[0]))
+    if is_typeddict(option) or origin is dict:
+        return dict
+    if origin in _LISTS:
+        return list
+    return option if option in _SCALARS else None
 
 
 def _type_names(option: object) -> tuple[object, ...]:
@@ -131,13 +154,3 @@ def _type_names(option: object) -> tuple[object, ...]:
         arguments = get_args(hint)
         hint = arguments[0] if arguments else None
     return get_args(hint) if hint is not None else ()
-
-
-def _is_model(option: object) -> bool:
-    """Whether the option is one of the SDK's response classes, which it takes for convenience and sends as objects."""
-    return any(hasattr(part, "model_fields") for part in (option, *get_args(option), *get_args(_first(option))))
-
-
-def _first(option: object) -> object:
-    arguments = get_args(option)
-    return arguments[0] if arguments else None

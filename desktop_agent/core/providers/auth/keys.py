@@ -8,10 +8,13 @@ import secrets as random_secrets
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from desktop_agent.core.errors import CredentialsError
 from desktop_agent.core.secrets import mask
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
 
 SERVICE = "desktop-agent"
 """The service name of every entry in the keyring; the user name is the provider's id."""
@@ -62,20 +65,16 @@ class KeyStore(Protocol):
         ...
 
 
-class Backend(Protocol):
-    """What we use of a keyring's backend. keyring's own base class hides these signatures behind its metaclass."""
+class _Writable(Protocol):
+    """What keyring hides of its own base class: a metaclass wraps this method and loses its signature."""
 
-    @property
-    def name(self) -> str: ...
-    def get_password(self, service: str, username: str, /) -> str | None: ...
     def set_password(self, service: str, username: str, password: str, /) -> None: ...
-    def delete_password(self, service: str, username: str, /) -> None: ...
 
 
 class SystemKeyStore:
     """The operating system's keyring: Secret Service, KWallet, Windows Credential Locker or macOS Keychain."""
 
-    def __init__(self, backend: Backend | None = None) -> None:
+    def __init__(self, backend: "KeyringBackend | None" = None) -> None:
         self._chosen = backend
 
     def get(self, provider: str) -> str | None:
@@ -88,7 +87,7 @@ class SystemKeyStore:
             raise CredentialsError("The key is empty.", hint="Paste the whole key.")
         with _explained("keep", key):
             backend = self._backend()
-            backend.set_password(SERVICE, provider, key)
+            cast("_Writable", backend).set_password(SERVICE, provider, key)
             kept = backend.get_password(SERVICE, provider)
         if kept != key:  # keyring's null backend takes everything and keeps nothing
             raise CredentialsError(
@@ -114,11 +113,11 @@ class SystemKeyStore:
             return KeyringReport(backend=name, is_usable=False, problem=error.title, hint=error.hint)
         return KeyringReport(backend=name, is_usable=True)
 
-    def _backend(self) -> Backend:
+    def _backend(self) -> "KeyringBackend":
         if self._chosen is None:
             import keyring
 
-            self._chosen = cast("Backend", keyring.get_keyring())
+            self._chosen = keyring.get_keyring()
         return self._chosen
 
 
