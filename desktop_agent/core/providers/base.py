@@ -55,6 +55,16 @@ class Completion:
 StreamPiece = TextChunk | ThinkingChunk | ToolInputChunk | Completion
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """A model that a provider offers. Sizes in tokens; `None` when the provider does not say."""
+
+    id: str
+    name: str
+    context_tokens: int | None = None
+    max_output_tokens: int | None = None
+
+
 class Provider(Protocol):
     """A source of model answers."""
 
