@@ -416,7 +416,13 @@ class FileDiff:
     old_size: int = 0
     new_size: int = 0
     notes: tuple[str, ...] = ()
-    """What the text alone does not show: `mode 100644 → 100755`, `only line endings changed`."""
+    """What the text alone does not show: `mode 644 → 755`, `only line endings changed (CRLF → LF)`."""
+    old_mode: int | None = None
+    """File type and permissions as in `stat` (`0o100644`, `0o120777`); `None` when the file did not exist."""
+    new_mode: int | None = None
+    old_encoding: str = "utf-8"
+    """How the lines become bytes again: `utf-8` (other bytes are surrogate escapes), `utf-16-le` or `utf-16-be`."""
+    new_encoding: str = "utf-8"
 
     @property
     def added(self) -> int:
