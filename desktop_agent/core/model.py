@@ -5,10 +5,11 @@ importing this module is cheap and pulls in nothing else.
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from desktop_agent.core.errors import ToolErrorType
-from desktop_agent.core.ids import CallId, ChangeId, Digest
+from desktop_agent.core.ids import CallId, ChangeId, Digest, SessionId
 
 JsonObject = dict[str, object]
 """A decoded JSON object whose shape somebody else defines (tool arguments, metadata)."""
@@ -361,6 +362,26 @@ class Aborted:
 
 
 Decision = Allowed | Denied | Aborted
+
+# --- sessions -----------------------------------------------------------------------------------------------------
+
+SessionState = Literal["idle", "working", "waiting"]
+"""What a session is doing: nothing, running a turn, or waiting for an answer of the person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """A session as a list shows it. `workspace` is an absolute path; both times are UTC."""
+
+    id: SessionId
+    title: str
+    workspace: str
+    created_at: datetime
+    updated_at: datetime
+    state: SessionState = "idle"
+    turns: int = 0
+    size_bytes: int = 0
+
 
 # --- diffs --------------------------------------------------------------------------------------------------------
 
