@@ -369,11 +369,12 @@ Decision = Allowed | Denied | Aborted
 # --- sessions -----------------------------------------------------------------------------------------------------
 
 SessionState = Literal["idle", "working", "waiting"]
+"""What a session is doing: nothing, running a turn, or waiting for an answer of the person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary:
-    """One line of the session list."""
+    """A session as a list shows it. `workspace` is an absolute path; both times are UTC."""
 
     id: SessionId
     title: str
