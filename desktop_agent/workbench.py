@@ -114,7 +114,7 @@ class Workbench:
 
         Raises `WorkspaceError` when the folder cannot be used, and `StorageError` when nothing can be written.
         """
-        root = await asyncio.to_thread(check_workspace, workspace)
+        root = await asyncio.to_thread(_usable_folder, workspace)
         now = self._clock.now()
         session_id = new_session_id(now)
         storage = await asyncio.to_thread(self._create_storage, session_id)
@@ -227,6 +227,13 @@ class Workbench:
             lock.release()
             raise
         return _Storage(session_id, lock, journal), torn
+
+
+def _usable_folder(path: Path) -> Path:
+    """Return the real path of a workspace folder. Raises `WorkspaceError` when it is none."""
+    root = path.expanduser().resolve()
+    check_workspace(root)
+    return root
 
 
 def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:

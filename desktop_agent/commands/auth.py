@@ -39,7 +39,7 @@ def _status(store: SystemKeyStore, console: Console) -> int:
     for provider, variable in KEY_VARIABLES.items():
         try:
             key = resolve_key(provider, os.environ, store)
-            source, problem = (key.source if key else None), ""
+            source, problem = key.source, ""
         except CredentialsError as error:
             source, problem = None, str(error)
         words = {"environment": f"from {variable}", "keyring": "in the system keyring", None: problem or "no key"}

@@ -8,8 +8,9 @@ from pathlib import Path
 from desktop_agent.commands.console import Console, table
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.changes.diff import diff_files
+from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.patch import patch_text
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.errors import StorageError
@@ -70,9 +71,13 @@ def _diff(bench: Workbench, transcript: Transcript, selection: ChangeSelection, 
     chains: dict[str, list[ChangeRecord]] = {}
     for record in _selected(transcript, selection):
         chains.setdefault(record.change.path, []).append(record)
-    diffs = [diff_files([record.change for record in chain], ledger.content) for chain in chains.values()]
+    changes = [net_change([record.change for record in chain]) for chain in chains.values()]
+    diffs = [diff_change(change, ledger.content(change.before), ledger.content(change.after)) for change in changes]
     patch = patch_text(diffs)
-    console.result({"patch": patch, "files": list(chains)}, patch)
+    if console.is_json:
+        console.result({"patch": patch.decode("utf-8", "replace"), "files": list(chains)}, "")
+    else:
+        console.write_bytes(patch)
     return 0
 
 

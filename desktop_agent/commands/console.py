@@ -3,8 +3,9 @@
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TextIO
+from dataclasses import dataclass, field
+from io import TextIOWrapper
+from typing import TextIO, cast
 
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.model import JsonObject
@@ -15,8 +16,8 @@ class Console:
     """Where a command writes. With `is_json` standard output gets exactly one JSON document."""
 
     is_json: bool = False
-    out: TextIO = sys.stdout
-    err: TextIO = sys.stderr
+    out: TextIOWrapper = field(default_factory=lambda: cast("TextIOWrapper", sys.stdout))
+    err: TextIO = field(default_factory=lambda: sys.stderr)
 
     def result(self, document: JsonObject, text: str) -> None:
         """Print a command's result: `document` for programs, `text` for people."""
@@ -28,6 +29,12 @@ class Console:
         """Print one JSON line of a stream."""
         self.out.write(json.dumps(record, ensure_ascii=False) + "\n")
         self.out.flush()
+
+    def write_bytes(self, content: bytes) -> None:
+        """Write a result that is bytes, such as a patch, exactly as it is."""
+        self.out.flush()
+        self.out.buffer.write(content)
+        self.out.buffer.flush()
 
     def say(self, text: str) -> None:
         """Tell the person something that is not the result."""

@@ -147,7 +147,7 @@ class Turn:
             except ProviderError as error:
                 if not self.setup.retry.should_retry(error, attempt):
                     raise
-                delay_s = self.setup.retry.delay_s(error, attempt, self.random)
+                delay_s = self.setup.retry.delay_s(attempt, error, self.random.random)
                 await self._notify_retry(error, attempt, delay_s)
                 await self.clock.sleep(delay_s)
                 attempt += 1

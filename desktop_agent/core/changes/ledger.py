@@ -9,8 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from desktop_agent.core.changes.diff import count_lines, is_binary
+from desktop_agent.core.changes.diff import count_lines
 from desktop_agent.core.changes.revert import RevertPlan, RevertStep, is_same_content
+from desktop_agent.core.changes.text import is_binary
 from desktop_agent.core.errors import StorageError, ToolError
 from desktop_agent.core.files import FileState, FileTransition, is_left_over, read_state, write_state
 from desktop_agent.core.ids import ChangeId
@@ -46,7 +47,7 @@ class Ledger:
             after=after.image() if after else None,
             added=added,
             removed=removed,
-            is_binary=is_binary(old) or is_binary(new),
+            is_binary=is_binary(old or b"") or is_binary(new or b""),
             new_folders=transition.new_folders or (self._missing_folders(transition.path) if before is None else ()),
         )
 

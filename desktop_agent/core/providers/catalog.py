@@ -40,7 +40,7 @@ class ProviderCatalog:
         from desktop_agent.core.providers.anthropic import AnthropicProvider
 
         key = resolve_key("anthropic", self._environ, self._keys)
-        if key is None:
+        if key.value is None:
             raise CredentialsError(
                 "There is no API key for Anthropic.",
                 hint="Enter one in Settings, run `desktop-agent auth set anthropic`, or set ANTHROPIC_API_KEY.",
