@@ -151,7 +151,8 @@ class _Advance:
         size = max(old.size if old else 0, status.st_size if status else 0)
         if size > self._limits.max_file_bytes:
             return f"It is larger than {self._limits.max_file_bytes // 2**20} MiB, so no copy was kept."
-        if self._kept_bytes + size > self._limits.max_total_bytes:
+        is_without_copy = old is not None and old.digest is None
+        if is_without_copy or self._kept_bytes + size > self._limits.max_total_bytes:
             return (
                 f"The folder holds more than the {self._limits.max_total_bytes // 2**20} MiB of which copies are kept."
             )

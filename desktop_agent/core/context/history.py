@@ -28,6 +28,7 @@ UNANSWERED = (
     "This call was interrupted and its result is unknown: it may have run not at all, partly or completely. "
     "Check the current state before relying on it."
 )
+BEGINNING_LOST = "[The beginning of this conversation was lost.]"
 STOPPED = "[The person stopped the previous turn.]"
 
 UserBlock = TextBlock | ToolResultBlock
@@ -77,6 +78,8 @@ class History:
                 pending = [block for block in blocks if isinstance(block, ToolUseBlock)]
         if pending:
             _add_user(merged, self._answers(pending))
+        if merged and isinstance(merged[0], AssistantMessage):
+            merged.insert(0, UserMessage(content=(TextBlock(text=BEGINNING_LOST),)))
         return tuple(merged)
 
     def _answers(self, calls: Sequence[ToolUseBlock]) -> list[UserBlock]:
@@ -94,18 +97,6 @@ class History:
         if paths:
             text = f"[The person {verb} your changes to: {', '.join(paths)}. Read a file again before editing it.]"
             self._items.append(TextBlock(text=text))
-
-
-def unanswered_calls(events: Sequence[ev.Event]) -> list[ToolUseBlock]:
-    """Return the tool calls of a journal that have no result, in their order."""
-    answered = {event.call_id for event in events if isinstance(event, ev.ToolCallFinished)}
-    return [
-        block
-        for event in events
-        if isinstance(event, ev.MessageDone)
-        for block in event.content
-        if isinstance(block, ToolUseBlock) and block.id not in answered
-    ]
 
 
 def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
