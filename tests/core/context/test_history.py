@@ -1,5 +1,7 @@
 """Whatever a journal holds, the conversation made of it is one that a provider accepts."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +56,7 @@ def fold(*events: ev.Event) -> tuple[Message, ...]:
 def check_valid(messages: tuple[Message, ...]) -> None:
     """The rules every provider enforces."""
     assert not messages or isinstance(messages[0], UserMessage)
-    for before, after in zip(messages, messages[1:], strict=False):
+    for before, after in pairwise(messages):
         assert before.role != after.role, "roles alternate"
     for message in messages:
         assert message.content, "no message is empty"
