@@ -114,6 +114,20 @@ class Rows:
             return start + self._pairs_of(segment.edit).place(offset)
         return start + offset
 
+    def lines(self, first: int, last: int, side: LineSide | None = None) -> Iterator[str]:
+        """Yield the lines that the rows from `first` to `last` show: of one side, or all of a unified diff."""
+        at = max(0, bisect_right(self._starts, first) - 1)
+        for segment, start in zip(self._segments[at:], self._starts[at:], strict=False):
+            if start > last:
+                return
+            begin, end = max(0, first - start), min(segment.size, last - start + 1)
+            if segment.kind == "changed" and segment.edit:
+                yield from self._changed_lines(segment.edit, begin, end, side)
+            elif segment.kind == "removed" or (segment.kind == "context" and side == "old"):
+                yield from self.diff.old_lines[segment.old + begin : segment.old + end]
+            elif segment.kind in ("added", "context"):
+                yield from self.diff.new_lines[segment.new + begin : segment.new + end]
+
     # -- building --
 
     def _built(self) -> Iterator[_Segment]:
@@ -180,6 +194,13 @@ class Rows:
             new = self.diff.new_lines[edit.new_start : edit.new_end]
             self._pairs[edit] = Pairs(old, new)
         return self._pairs[edit]
+
+    def _changed_lines(self, edit: Edit, begin: int, end: int, side: LineSide | None) -> Iterator[str]:
+        rows = (self._paired_row(edit, offset) for offset in range(begin, end))
+        if side == "old":
+            yield from (self.diff.old_lines[row.old] for row in rows if row.old is not None)
+        else:
+            yield from (self.diff.new_lines[row.new] for row in rows if row.new is not None)
 
     def _paired_row(self, edit: Edit, offset: int) -> Row:
         partner = self._pairs_of(edit).partner(offset)

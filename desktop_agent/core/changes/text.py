@@ -86,13 +86,12 @@ def split_lines(text: str) -> tuple[str, ...]:
 
 def endings_of(content: bytes) -> Endings:
     """Which line endings `content` has; empty without any. A lone carriage return is no line ending."""
-    newlines = content.count(b"\n")
-    if not newlines:
+    if b"\n" not in content:
         return ""
-    carriage_returns = content.count(b"\r\n")
+    carriage_returns = content.count(b"\r\n") if b"\r" in content else 0
     if not carriage_returns:
         return "LF"
-    return "CRLF" if carriage_returns == newlines else "mixed"
+    return "CRLF" if carriage_returns == content.count(b"\n") else "mixed"
 
 
 def without_ending(line: str) -> str:
