@@ -55,7 +55,7 @@ class AnthropicProvider:
         self._building = asyncio.Lock()
         self._is_closed = False
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
         """Yield the answer in pieces, a `Completion` last. Raises `ProviderError`.
 
         Cancelling the consumer closes the connection. One that stops consuming without being cancelled should close the
@@ -138,16 +138,20 @@ class AnthropicProvider:
         import anthropic
         import httpx2
 
+        timeout = httpx2.Timeout(self._silence_s, connect=CONNECT_S)
         try:
-            return anthropic.AsyncAnthropic(
-                api_key=self._api_key,
-                base_url=self._base_url,
-                max_retries=0,
-                timeout=httpx2.Timeout(self._silence_s, connect=CONNECT_S),
-                open_telemetry=False,  # what leaves the machine is decided by our own telemetry settings
-            )
+            # Not left to the SDK: what it builds itself complains on standard error when a proxy is unusable.
+            http = anthropic.DefaultAsyncHttpxClient(timeout=timeout)
         except (ValueError, ImportError, httpx2.InvalidURL) as error:
             raise bad_proxy(type(error).__name__) from None
+        return anthropic.AsyncAnthropic(
+            api_key=self._api_key,
+            base_url=self._base_url,
+            http_client=http,
+            timeout=timeout,
+            max_retries=0,
+            open_telemetry=False,  # what leaves the machine is decided by our own telemetry settings
+        )
 
 
 async def _send(client: "AsyncAnthropic", body: bytes) -> "AsyncStream[object]":
