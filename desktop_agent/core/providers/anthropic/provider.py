@@ -126,11 +126,13 @@ class AnthropicProvider:
 
     async def _ready(self) -> "AsyncAnthropic":
         """Return the client, built in a thread at first: the import and the certificates take a second."""
-        if self._is_closed:
-            raise RuntimeError("the provider is closed")
         async with self._building:
-            if self._client is None:
+            if self._client is None and not self._is_closed:
                 self._client = await asyncio.to_thread(self._build)
+            if self._is_closed:
+                await self.aclose()  # it was closed while the client was being built
+                raise RuntimeError("the provider is closed")
+            assert self._client is not None
             return self._client
 
     def _build(self) -> "AsyncAnthropic":

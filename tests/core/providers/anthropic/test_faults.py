@@ -200,8 +200,9 @@ async def test_an_answer_that_stalls_is_a_network_fault(server: AnthropicServer,
     error = await failure(provider, model_request)
     assert error.fault == "network"
     assert error.title == "The model stopped answering."
-    await server.messages[0].is_over.wait()
-    assert server.messages[0].outcome == "abandoned"
+    exchange = await server.request(1)
+    await exchange.is_over.wait()
+    assert exchange.outcome == "abandoned"
     await provider.aclose()
 
 

@@ -138,6 +138,17 @@ async def test_a_closed_provider_refuses_to_be_used(provider: AnthropicProvider,
         await pieces_of(provider, model_request)
 
 
+async def test_a_provider_closed_while_it_gets_ready_stays_closed(
+    server: AnthropicServer, provider: AnthropicProvider
+) -> None:
+    getting_ready = asyncio.create_task(provider.check_key())
+    await asyncio.sleep(0)
+    await provider.aclose()
+    with pytest.raises(RuntimeError, match="closed"):
+        await getting_ready
+    assert server.exchanges == []
+
+
 async def test_nothing_is_left_for_the_garbage_collector_to_complain_about(
     server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
 ) -> None:
