@@ -195,6 +195,7 @@ class Workbench:
 
         return Session(
             SessionParts(
+                session_id=storage.session_id,
                 state=state,
                 recorder=recorder,
                 opening=opening,
