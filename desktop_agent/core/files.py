@@ -23,9 +23,16 @@ DEFAULT_MODE = 0o644
 _O_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
+def new_hasher() -> "hashlib.blake2b":
+    """Return the hasher behind every digest, for content that comes in pieces."""
+    return hashlib.blake2b(digest_size=32)
+
+
 def digest_of(content: bytes) -> Digest:
     """Return the BLAKE2b-256 digest of `content`."""
-    return hashlib.blake2b(content, digest_size=32).hexdigest()
+    hasher = new_hasher()
+    hasher.update(content)
+    return hasher.hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +51,17 @@ class FileState:
     def image(self) -> FileImage:
         """The same state by digest."""
         return FileImage(digest=self.digest, size=len(self.content), mode=self.mode, kind=self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class FileTransition:
+    """A file as it was and as it is or will be. `None` means absent; `path` is relative to the workspace, with `/`."""
+
+    path: str
+    before: FileState | None
+    after: FileState | None
+    new_folders: tuple[str, ...] = ()
+    """Folders that come into being with it, outermost first."""
 
 
 def read_state(path: Path) -> FileState | None:
@@ -107,7 +125,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
         _write_in_place(target, content, mode)
         return
     try:
-        with open(descriptor, "wb", closefd=True) as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             if old is not None:

@@ -47,11 +47,10 @@ class Boundary:
         if resolved.relative == ".":
             raise ToolError("The path is the workspace folder itself; name a file in it.", error_type="validation")
         for path in (resolved.absolute, resolved.target):
-            inner = path.relative_to(self.root).parts
-            protected = PROTECTED_FOLDERS.intersection(part.casefold() for part in inner)
-            if protected:
+            parts = path.relative_to(self.root).parts
+            if protected := next((part for part in parts if part.casefold() in PROTECTED_FOLDERS), None):
                 raise ToolError(
-                    f"{text!r} lies in {protected.pop()!r}, which edit tools never write. Use git commands instead.",
+                    f"{text!r} lies in {protected!r}, which edit tools never write. Use git commands instead.",
                     error_type="permission",
                 )
         return resolved

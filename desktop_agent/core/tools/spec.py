@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.files import FileState
+from desktop_agent.core.files import FileTransition
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.model import Capability, JsonObject, ToolDefinition, ToolResult, ToolSource
@@ -57,19 +57,10 @@ class ToolContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedWrite:
-    """One file as it is and as it would be. `None` means absent; `path` is relative to the workspace, with `/`."""
-
-    path: str
-    before: FileState | None
-    after: FileState | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EditPlan:
     """What an edit tool would do. Applying it is all or nothing."""
 
-    writes: tuple[PlannedWrite, ...]
+    writes: tuple[FileTransition, ...]
     content: str
     """What the model reads when the plan was applied."""
     metadata: JsonObject = field(default_factory=dict[str, object])
