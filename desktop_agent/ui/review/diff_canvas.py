@@ -83,6 +83,12 @@ class DiffCanvas(QAbstractScrollArea):
         """Whether the file has lines on one side only."""
         return self._diff is not None and bool(self._diff.old_lines) != bool(self._diff.new_lines)
 
+    def mode_obstacle(self) -> str:
+        """Return why the mode cannot be chosen now; empty when it can."""
+        if self.is_one_sided:
+            return self.tr("The file has only one side")
+        return self.tr("Too narrow for two sides") if self.is_narrow else ""
+
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
         """Show `diff` from its start; `None` shows that there is nothing to show.
 
