@@ -5,10 +5,11 @@ importing this module is cheap and pulls in nothing else.
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from desktop_agent.core.errors import ToolErrorType
-from desktop_agent.core.ids import CallId, ChangeId, Digest
+from desktop_agent.core.ids import CallId, ChangeId, Digest, SessionId
 
 JsonObject = dict[str, object]
 """A decoded JSON object whose shape somebody else defines (tool arguments, metadata)."""
@@ -83,9 +84,10 @@ StopReason = Literal[
     "pause_turn",
     "refusal",
     "model_context_window_exceeded",
+    "interrupted",
     "other",
 ]
-"""Why the model stopped. A tool runs only on `tool_use`."""
+"""Why the model stopped. A tool runs only on `tool_use`; `interrupted` is ours: the person stopped the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +252,8 @@ class FileChange:
     added: int = 0
     removed: int = 0
     is_binary: bool = False
+    new_folders: tuple[str, ...] = ()
+    """Folders that had to be made for a created file, outermost first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,6 +365,27 @@ class Aborted:
 
 
 Decision = Allowed | Denied | Aborted
+
+# --- sessions -----------------------------------------------------------------------------------------------------
+
+SessionState = Literal["idle", "working", "waiting"]
+"""What a session is doing: nothing, running a turn, or waiting for an answer of the person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """A session as a list shows it. `workspace` is an absolute path; both times are UTC."""
+
+    id: SessionId
+    title: str
+    workspace: str
+    created_at: datetime
+    updated_at: datetime
+    state: SessionState
+    turns: int
+    size_bytes: int
+    """Of the journal alone."""
+
 
 # --- diffs --------------------------------------------------------------------------------------------------------
 

@@ -1,1 +1,1 @@
-"""Changes to files: what differs, how to show it, how to hand it on as a patch."""
+"""Every change: recorded before it happens, shown as a diff, taken back without touching anybody else's work."""
