@@ -20,6 +20,7 @@ from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.model import Allowed, FileChange, ToolCall, ToolResult, ToolUseBlock
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.engine import CallFacts
+from desktop_agent.core.process import ProcessRunner
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError
@@ -58,6 +59,7 @@ class Toolbox:
     registry: ToolRegistry
     boundary: Boundary
     reads: ReadLog
+    processes: ProcessRunner
     jobs: Jobs
     blobs: Blobs
     environ: Mapping[str, str]
@@ -283,6 +285,7 @@ class ToolRuntime:
             call_id=call_id,
             boundary=self._box.boundary,
             reads=self._box.reads,
+            processes=self._box.processes,
             jobs=self._box.jobs,
             environ=self._box.environ,
             spool_folder=self._box.spool_folder,
