@@ -199,6 +199,7 @@ class Workbench:
 
         return Session(
             SessionParts(
+                session_id=storage.session_id,
                 state=state,
                 recorder=recorder,
                 opening=opening,

@@ -142,6 +142,8 @@ def no_lost_tasks() -> Generator[None]:
 
 def _is_ours(thread: threading.Thread) -> bool:
     """Whether a thread is one that a test must end. Executors keep theirs until the loop that owns them closes."""
+    if thread.name.startswith("waitpid-"):
+        thread.join(timeout=5)  # asyncio's child watcher on Python 3.11: it ends with the child, a moment later
     return thread.is_alive() and not thread.name.startswith(("asyncio_", "ThreadPoolExecutor"))
 
 

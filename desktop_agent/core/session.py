@@ -19,7 +19,7 @@ from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
-from desktop_agent.core.ids import PromptId, new_prompt_id
+from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
 from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ToolDefinition
 from desktop_agent.core.policy.engine import Grant, grants_of
 from desktop_agent.core.providers.base import Provider
@@ -63,6 +63,7 @@ class SessionState:
 class SessionParts:
     """What a session works with; `workbench.py` puts it together."""
 
+    session_id: SessionId
     state: SessionState
     recorder: Recorder
     opening: tuple[ev.KnownEvent, ...]
@@ -97,6 +98,11 @@ class Session:
         self._opening = list(parts.opening)
         self._stable_messages = 0
         self._is_interruptible = False
+
+    @property
+    def id(self) -> SessionId:
+        """Which session this is."""
+        return self._parts.session_id
 
     @property
     def transcript(self) -> Transcript:

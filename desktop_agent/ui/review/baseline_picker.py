@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.picker import Picker
 
 if TYPE_CHECKING:
     from desktop_agent.ui.review.changed_files import Baseline
@@ -17,7 +16,7 @@ _MIN_CHARS = 12
 _POPUP_WIDTH = 280
 
 
-class BaselinePicker(QComboBox):
+class BaselinePicker(Picker):
     """Offers the baselines there are. Shows the chosen one also when the turns change under it.
 
     Signals:
@@ -27,13 +26,9 @@ class BaselinePicker(QComboBox):
     chosen = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, min_chars=_MIN_CHARS)
         self.setObjectName("baselinePicker")
         self.setAccessibleName(self.tr("Changes to review"))
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.setMinimumContentsLength(_MIN_CHARS)
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        self.setFixedHeight(Height.BUTTON)
         self.view().setMinimumWidth(_POPUP_WIDTH)
         self._baselines: list[Baseline] = []
         self.activated.connect(self._on_activated)
@@ -48,14 +43,6 @@ class BaselinePicker(QComboBox):
             self.clear()
             self.addItems(labels)
         self.setCurrentIndex(self._baselines.index(current))
-
-    def paintEvent(self, e: QPaintEvent) -> None:
-        super().paintEvent(e)
-        # The style sheet takes the native arrow away with the native frame.
-        painter = QPainter(self)
-        painter.setPen(self.palette().text().color())
-        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(self.rect().adjusted(0, 0, -Space.S, 0), right, "▾")
 
     def _turn_label(self, turn: int, prompt: str) -> str:
         title = prompt.strip().partition("\n")[0]

@@ -20,7 +20,7 @@ _Index = QModelIndex | QPersistentModelIndex
 class ChangeDelegate(QStyledItemDelegate):
     """Paints a `ChangedFile`: a ring when its changes stand, half filled when some are undone, struck when all are.
 
-    Without enough room the folder gives way first, then the author.
+    Without enough room the folder gives way first, then the tag.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -40,7 +40,7 @@ class ChangeDelegate(QStyledItemDelegate):
         self._paint_ground(painter, rect, option.state)
         self._paint_mark(painter, QPointF(rect.left() + _MARK_CENTRE, rect.center().y() + 0.5), file.state)
         right = self._paint_counts(painter, file, rect.adjusted(0, 0, -Space.S, 0))
-        self._tag_and_path(painter, file, model.author_words(file), rect.adjusted(_PATH_LEFT, 0, 0, 0), right)
+        self._tag_and_path(painter, file, model.tag_words(file), rect.adjusted(_PATH_LEFT, 0, 0, 0), right)
         painter.restore()
 
     def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
@@ -85,11 +85,11 @@ class ChangeDelegate(QStyledItemDelegate):
             right -= width + Space.XS + 2
         return right - Space.XS
 
-    def _tag_and_path(self, painter: QPainter, file: ChangedFile, author: str, rect: QRect, right: int) -> None:
+    def _tag_and_path(self, painter: QPainter, file: ChangedFile, tag: str, rect: QRect, right: int) -> None:
         tag_font = self._theme.text_font(TypeSize.HEAD)
-        tag_width = QFontMetrics(tag_font).horizontalAdvance(author) + 2 * _TAG_PADDING
+        tag_width = QFontMetrics(tag_font).horizontalAdvance(tag) + 2 * _TAG_PADDING
         room = right - rect.left()
-        has_tag = room - tag_width - Space.S >= _MIN_PATH_WIDTH
+        has_tag = bool(tag) and room - tag_width - Space.S >= _MIN_PATH_WIDTH
         path_width = self._paint_path(painter, file, rect, room - (tag_width + Space.S if has_tag else 0))
         if not has_tag:
             return
@@ -98,10 +98,10 @@ class ChangeDelegate(QStyledItemDelegate):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         height = QFontMetrics(tag_font).height() + 3
         left = rect.left() + path_width + Space.S
-        tag = QRectF(left + 0.5, rect.center().y() - height / 2 + 0.5, tag_width, height)
-        painter.drawRoundedRect(tag, 4, 4)
+        frame = QRectF(left + 0.5, rect.center().y() - height / 2 + 0.5, tag_width, height)
+        painter.drawRoundedRect(frame, 4, 4)
         painter.setPen(self._theme.colour("muted"))
-        painter.drawText(tag, Qt.AlignmentFlag.AlignCenter, author)
+        painter.drawText(frame, Qt.AlignmentFlag.AlignCenter, tag)
 
     def _paint_path(self, painter: QPainter, file: ChangedFile, rect: QRect, room: int) -> int:
         """Paint the folder muted and the name plain; return how wide they are."""

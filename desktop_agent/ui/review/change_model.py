@@ -1,10 +1,14 @@
 """The list of changed files, for Qt's views."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from desktop_agent.ui.review.changed_files import ChangedFile
+
+Tags = Literal["author", "kind"]
+"""What is said beside a path: who changed the file, or what becomes of it."""
 
 _Index = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()
@@ -13,8 +17,9 @@ _NO_PARENT = QModelIndex()
 class ChangeModel(QAbstractListModel):
     """One row for every changed file. Rows that stay keep their place, so that a selection survives an update."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, tags: Tags = "author", parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._tags: Tags = tags
         self._files: list[ChangedFile] = []
 
     @property
@@ -57,15 +62,21 @@ class ChangeModel(QAbstractListModel):
             case _:
                 return None
 
-    def author_words(self, file: ChangedFile) -> str:
-        """Return who changed the file."""
+    def tag_words(self, file: ChangedFile) -> str:
+        """Return what to say beside the path; nothing for what is usual."""
+        return self._author_words(file) if self._tags == "author" else self._kind_words(file)
+
+    def _author_words(self, file: ChangedFile) -> str:
         names = {"agent": self.tr("agent"), "shell": self.tr("shell"), "mcp": self.tr("MCP"), "person": self.tr("you")}
         return ", ".join(names[author] for author in file.authors)
 
+    def _kind_words(self, file: ChangedFile) -> str:
+        return {"created": self.tr("new"), "deleted": self.tr("deleted")}.get(file.kind, "")
+
     def _in_words(self, file: ChangedFile) -> str:
         states = {"stands": "", "partly_undone": self.tr("partly undone"), "undone": self.tr("undone")}
-        kinds = {"created": self.tr("created"), "deleted": self.tr("deleted")}
         added, removed = file.counts
         counts = self.tr("binary") if file.is_binary else self.tr("{0} added, {1} removed").format(added, removed)
-        parts = (file.path, kinds.get(file.kind, ""), counts, self.author_words(file), states[file.state])
+        author = self._author_words(file) if self._tags == "author" else ""
+        parts = (file.path, self._kind_words(file), counts, author, states[file.state])
         return ", ".join(filter(None, parts))

@@ -1,7 +1,7 @@
 """The surface a diff is painted on: what is shown, how it scrolls, and how it follows the theme and the width."""
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QFontMetrics, QHideEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.changes.rows import LineSide, RowMode, Rows
@@ -74,6 +74,16 @@ class DiffCanvas(QAbstractScrollArea):
         return self._wanted_mode
 
     @property
+    def message(self) -> str:
+        """The words that are shown in place of a diff."""
+        return " ".join(filter(None, self._message)) if not len(self._rows) else ""
+
+    @property
+    def current_row(self) -> int:
+        """The marked row."""
+        return self._current_row
+
+    @property
     def is_narrow(self) -> bool:
         """Whether there is no room for two columns."""
         return self.viewport().width() < MIN_SIDE_BY_SIDE_WIDTH
@@ -83,6 +93,12 @@ class DiffCanvas(QAbstractScrollArea):
         """Whether the file has lines on one side only."""
         return self._diff is not None and bool(self._diff.old_lines) != bool(self._diff.new_lines)
 
+    def mode_obstacle(self) -> str:
+        """Return why the mode cannot be chosen now; empty when it can."""
+        if self.is_one_sided:
+            return self.tr("The file has only one side")
+        return self.tr("Too narrow for two sides") if self.is_narrow else ""
+
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
         """Show `diff` from its start; `None` shows that there is nothing to show.
 
@@ -91,7 +107,7 @@ class DiffCanvas(QAbstractScrollArea):
         place = (self._current_row, self._scroll().x(), self._scroll().y()) if keep_place else (0, 0, 0)
         opened = self._rows.opened if keep_place else frozenset[int]()
         self._diff = diff
-        self._message = ("", "") if diff is None else summary(diff)
+        self._message = summary(diff) if diff else (self.tr("Nothing to show"), "")
         shown = diff or _NO_DIFF
         self._painter.clear()
         self._highlighter.set_text(shown.path, shown.old_lines, shown.new_lines)
@@ -200,6 +216,10 @@ class DiffCanvas(QAbstractScrollArea):
     def _on_theme_changed(self) -> None:
         self._painter = DiffPainter(self._theme, self._highlighter)
         self._set_rows(self._rows)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._highlighter.stop()  # asked for again by the next paint event
 
     # -- scrolling and size --
 

@@ -122,9 +122,4 @@ class DiffPane(QWidget):
         self.mode_chosen.emit()
 
     def _show_mode(self) -> None:
-        obstacle = ""
-        if self.view.is_one_sided:
-            obstacle = self.tr("The file has only one side")
-        elif self.view.is_narrow:
-            obstacle = self.tr("Too narrow for two sides")
-        self._bar.set_mode(self.view.mode, obstacle=obstacle)
+        self._bar.set_mode(self.view.mode, obstacle=self.view.mode_obstacle())

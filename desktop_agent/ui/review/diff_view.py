@@ -235,7 +235,6 @@ class DiffView(DiffCanvas):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton or not len(self._rows):
-            event.ignore()
             return
         point = event.position().toPoint()
         row = self._row_at(point)

@@ -44,6 +44,8 @@ class FileBar(QWidget):
         self._mode.setProperty("variant", "flat")
         self._mode.setProperty("size", "small")
         self._mode.clicked.connect(self.mode_toggled)
+        for button in (self._call, self._mode):
+            button.setAutoDefault(False)  # in a dialog, Enter would press them
         layout = QHBoxLayout(self)
         layout.setContentsMargins(Space.M, 0, Space.XS, 0)
         layout.setSpacing(Space.S)

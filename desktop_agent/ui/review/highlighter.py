@@ -42,15 +42,18 @@ class Highlighter(QObject):
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._work)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether lines still wait for their colours."""
+        return bool(self._wanted)
+
     def set_text(self, path: str, old_lines: Sequence[str], new_lines: Sequence[str]) -> None:
         """Forget everything and start with this file."""
         self._lines = {"old": old_lines, "new": new_lines}
         self._spans.clear()
-        self._wanted.clear()
-        self._steps = None
         self._lexer = None
         self._search = _LexerSearch(path)
-        self._timer.stop()
+        self.stop()
 
     def request(self, side: LineSide, lines: range) -> None:
         """Find the colours of these lines soon. Call `forget_requests` first when others are no longer seen."""
@@ -67,6 +70,12 @@ class Highlighter(QObject):
     def forget_requests(self) -> None:
         """Drop what was asked for and has not been begun."""
         del self._wanted[1 if self._steps else 0 :]
+
+    def stop(self) -> None:
+        """Drop everything that was asked for; what is known stays known."""
+        self._timer.stop()
+        self._wanted.clear()
+        self._steps = None
 
     def spans(self, side: LineSide, line: int) -> LineSpans:
         """Return the colours of a line, as far as they are known."""
