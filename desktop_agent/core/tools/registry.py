@@ -30,6 +30,11 @@ class ToolRegistry:
     def __len__(self) -> int:
         return len(self._tools)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools' names, in order."""
+        return tuple(self._tools)
+
     def get(self, name: str) -> AnyTool | None:
         """Return the tool of that name, or None."""
         return self._tools.get(name)
@@ -50,6 +55,6 @@ class ToolRegistry:
             and (blocked is None or tool.name not in blocked)
         )
 
-    def closest(self, name: str) -> tuple[str, ...]:
-        """Return up to three names that resemble `name`, best first, for "did you mean"."""
-        return closest_names(name, self._tools)
+    def closest(self, name: str) -> str | None:
+        """Return the name that resembles `name` most, for "did you mean", or None when none does."""
+        return next(iter(closest_names(name, self._tools)), None)

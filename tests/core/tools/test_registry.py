@@ -15,6 +15,7 @@ NAMES = ["read_file", "list_files", "grep", "edit_file", "create_file", "delete_
 def test_order_is_kept_and_tools_are_found_by_name() -> None:
     registry = ToolRegistry(first_tools())
     assert [tool.name for tool in registry] == NAMES
+    assert registry.names == tuple(NAMES)
     assert [definition.name for definition in registry.definitions()] == NAMES
     assert len(registry) == len(NAMES)
     grep = registry.get("grep")
@@ -49,11 +50,11 @@ def test_definitions_can_be_narrowed() -> None:
     ("name", "best"), [("readfile", "read_file"), ("list_file", "list_files"), ("run_terminal", "run_terminal_cmd")]
 )
 def test_a_wrong_name_has_a_suggestion(name: str, best: str) -> None:
-    assert ToolRegistry(first_tools()).closest(name)[0] == best
+    assert ToolRegistry(first_tools()).closest(name) == best
 
 
 def test_a_name_like_no_other_has_no_suggestion() -> None:
-    assert ToolRegistry(first_tools()).closest("qqqq") == ()
+    assert ToolRegistry(first_tools()).closest("qqqq") is None
 
 
 @pytest.mark.parametrize("tool", first_tools(), ids=lambda tool: tool.name)
@@ -74,8 +75,10 @@ def test_schemas_are_plain_and_closed(tool: ReadFile) -> None:
 def test_the_command_time_limit_is_in_the_description() -> None:
     *_, command = first_tools()
     assert "120 s" in command.description
-    *_, limited = first_tools(command_timeout_s=30)
-    assert "30 s" in limited.description
+    *_, set_by_the_person = first_tools(command_timeout_s=30)
+    assert "30 s" in set_by_the_person.description
+    *_, limited = first_tools(longest_command_s=60)
+    assert "60 s at most" in limited.description
 
 
 def test_capabilities_are_those_that_the_policy_asks_about() -> None:

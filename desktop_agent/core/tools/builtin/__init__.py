@@ -6,14 +6,16 @@ from desktop_agent.core.tools.builtin.edit_file import EditFile
 from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.list_files import ListFiles
 from desktop_agent.core.tools.builtin.read_file import ReadFile
-from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
+from desktop_agent.core.tools.builtin.run_terminal_cmd import DEFAULT_TIMEOUT_S, RunTerminalCmd
 from desktop_agent.core.tools.spec import AnyTool
 
 
-def first_tools(*, command_timeout_s: float | None = None) -> tuple[AnyTool, ...]:
+def first_tools(
+    *, command_timeout_s: float = DEFAULT_TIMEOUT_S, longest_command_s: float | None = None
+) -> tuple[AnyTool, ...]:
     """Return the tools that every session has, in the order the model is told of them.
 
-    `command_timeout_s` is the person's limit for foreground commands.
+    A foreground command may take `command_timeout_s` unless its call says otherwise, and never `longest_command_s`.
     """
     return (
         ReadFile(),
@@ -22,5 +24,5 @@ def first_tools(*, command_timeout_s: float | None = None) -> tuple[AnyTool, ...
         EditFile(),
         CreateFile(),
         DeleteFile(),
-        RunTerminalCmd(command_timeout_s),
+        RunTerminalCmd(command_timeout_s, longest_s=longest_command_s),
     )

@@ -1,18 +1,16 @@
 """`create_file`: write a whole file, and never by accident over one that exists."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.files import FileState
+from desktop_agent.core.files import FileState, FileTransition
+from desktop_agent.core.model import JsonObject
 from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding
 from desktop_agent.core.tools.builtin.target import edit_target
-from desktop_agent.core.tools.spec import EditPlan, EditTool, PlannedWrite, ToolArguments, ToolContext
-
-if TYPE_CHECKING:
-    from desktop_agent.core.model import JsonObject
+from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
 
 _POLICIES = ("error", "overwrite", "skip")
 
@@ -68,7 +66,7 @@ class CreateFile(EditTool[CreateFileArguments]):
         after = FileState(content=content) if before is None else FileState(content=content, mode=before.mode)
         action = "create" if before is None else "overwrite"
         return EditPlan(
-            writes=(PlannedWrite(path=target.path, before=before, after=after),),
+            writes=(FileTransition(target.path, before=before, after=after),),
             content=_answer(arguments, action, target.path, len(content)),
             metadata={"path": target.path, "action": action, "bytes_written": len(content)},
         )

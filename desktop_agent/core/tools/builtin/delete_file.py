@@ -4,9 +4,10 @@ import json
 
 from pydantic import Field
 
+from desktop_agent.core.files import FileTransition
 from desktop_agent.core.tools.builtin.arguments import PathText
 from desktop_agent.core.tools.builtin.target import load_target
-from desktop_agent.core.tools.spec import EditPlan, EditTool, PlannedWrite, ToolArguments, ToolContext
+from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
 
 
 class DeleteFileArguments(ToolArguments):
@@ -37,7 +38,7 @@ class DeleteFile(EditTool[DeleteFileArguments]):
             answer = {"ok": True, "path": target.path, "note": "file did not exist"}
             return EditPlan(writes=(), content=json.dumps(answer, ensure_ascii=False))
         return EditPlan(
-            writes=(PlannedWrite(path=target.path, before=target.before, after=None),),
+            writes=(FileTransition(target.path, before=target.before, after=None),),
             content=json.dumps({"ok": True, "path": target.path}, ensure_ascii=False),
             metadata={"path": target.path, "action": "delete"},
         )

@@ -10,11 +10,11 @@ import json
 from pydantic import Field, model_validator
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.files import FileState
+from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.tools.builtin.arguments import PathText
 from desktop_agent.core.tools.builtin.target import Target, edit_target, not_found
-from desktop_agent.core.tools.spec import EditPlan, EditTool, PlannedWrite, ToolArguments, ToolContext
+from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.suggest import same_words, similar_lines
 from desktop_agent.core.tools.textfile import NotTextError, TextFile, as_seen
 
@@ -111,7 +111,7 @@ def _plan_replacement(arguments: EditFileArguments, target: Target, before: File
 def _plan(arguments: EditFileArguments, target: Target, after: FileState, answer: JsonObject) -> EditPlan:
     dry_run: JsonObject = {"dry_run": True} if arguments.dry_run else {}
     return EditPlan(
-        writes=(PlannedWrite(path=target.path, before=target.before, after=after),),
+        writes=(FileTransition(target.path, before=target.before, after=after),),
         content=json.dumps({"ok": True} | answer | dry_run, ensure_ascii=False),
         metadata={"path": target.path, "action": answer["action"], "replacements": answer["replacements"]},
     )

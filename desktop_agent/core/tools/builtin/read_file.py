@@ -18,6 +18,7 @@ from typing import Literal
 from pydantic import Field
 
 from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import new_hasher
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding
@@ -152,4 +153,4 @@ def _part(reader: TextReader, arguments: ReadFileArguments) -> FilePart:
 
 def _digest(file: BufferedReader) -> Digest:
     file.seek(0)
-    return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
+    return hashlib.file_digest(file, new_hasher).hexdigest()

@@ -7,6 +7,7 @@ dangerous is for the policy to say, not for a list of words here.
 
 import asyncio
 import json
+import math
 import os
 import secrets
 import shlex
@@ -93,16 +94,17 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
     capabilities = ("exec_shell",)
     arguments_type = RunTerminalCmdArguments
 
-    def __init__(self, timeout_s: float | None = None) -> None:
-        """Let no foreground command run longer than `timeout_s`; None: 120 s unless the command says otherwise."""
-        self._longest_s = timeout_s
-        limit = f"{DEFAULT_TIMEOUT_S:.0f} s unless timeout says otherwise" if timeout_s is None else f"{timeout_s:g} s"
+    def __init__(self, default_timeout_s: float = DEFAULT_TIMEOUT_S, *, longest_s: float | None = None) -> None:
+        """A foreground command may take `default_timeout_s` unless its call says otherwise, and never `longest_s`."""
+        self._longest_s = longest_s if longest_s is not None else math.inf
+        self._default_s = min(default_timeout_s, self._longest_s)
+        limit = "unless timeout says otherwise" if longest_s is None else f"or timeout, {longest_s:g} s at most"
         self.description = (
             "Run a shell command in the workspace and return its output (standard output and error together), exit "
-            f"code and duration as JSON. It is ended after {limit}. Long output keeps its beginning and end. There is "
-            "no terminal: pagers print everything, and nothing can be answered but through stdin. When the command "
-            "ends, whatever it left running is ended too; start servers with is_background, which returns a job id "
-            "and the path of a log."
+            f"code and duration as JSON. It is ended after {self._default_s:g} s {limit}. Long output keeps its "
+            "beginning and end. There is no terminal: pagers print everything, and nothing can be answered but through "
+            "stdin. When the command ends, whatever it left running is ended too; start servers with is_background, "
+            "which returns a job id and the path of a log."
         )
 
     def title(self, arguments: RunTerminalCmdArguments) -> str:
@@ -177,9 +179,7 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         return Command(argv=argv, cwd=folder, environ=environ, stdin=arguments.stdin)
 
     def _timeout_s(self, arguments: RunTerminalCmdArguments) -> float:
-        if self._longest_s is None:
-            return arguments.timeout or DEFAULT_TIMEOUT_S
-        return min(arguments.timeout or self._longest_s, self._longest_s)
+        return min(arguments.timeout or self._default_s, self._longest_s)
 
 
 async def _answer(outcome: ProcessOutcome, spool_folder: Path) -> ToolResult:
