@@ -177,10 +177,14 @@ class Session:
         assert model is not None, "the journal's first line names the model"
         await self._record(ev.PromptSubmitted(turn=number, prompt_id=prompt_id, text=text))
         await self._record(ev.TurnStarted(turn=number, model=model))
-        self._turn = asyncio.create_task(self._run_turn(number, model), name=f"turn {number}")
+        has_begun = asyncio.Event()
+        self._turn = asyncio.create_task(self._run_turn(number, model, has_begun), name=f"turn {number}")
+        # A task that is cancelled before its first step never runs at all, and nobody would record its end.
+        await has_begun.wait()
 
-    async def _run_turn(self, number: int, model: ModelRef) -> None:
+    async def _run_turn(self, number: int, model: ModelRef, has_begun: asyncio.Event) -> None:
         """Drive one turn to its recorded end, whatever happens in it."""
+        has_begun.set()
         started = self._parts.clock.monotonic()
         self._is_interruptible = True
         try:
