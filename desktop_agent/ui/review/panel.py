@@ -100,7 +100,6 @@ class ReviewPanel(QWidget):
     def _show_files(self) -> None:
         files = [file._replace(net_counts=self._counts.known(file)) for file in group_by_file(self._records())]
         self._list.set_files(files)
-        self._counts.request(files)
         self._show_totals(files)
         self._show_current()
         is_running = bool(self._transcript and self._transcript.is_running)
@@ -112,6 +111,7 @@ class ReviewPanel(QWidget):
             is_running=is_running,
         )
         self._show_uncaptured()
+        self._counts.request(files)
 
     def _show_totals(self, files: list[ChangedFile]) -> None:
         counts = [file.counts for file in files if file.state != "undone"]
