@@ -162,10 +162,10 @@ class ApprovalDialog(QDialog):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         # Where words are typed, this key deletes one; Qt's fields leave it to shortcuts.
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            if event.matches(QKeySequence.StandardKey.DeleteStartOfWord):
-                event.accept()
-                return True
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.DeleteStartOfWord):
+            event.accept()
+            return True
         return super().eventFilter(watched, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -27,7 +27,7 @@ def make_diff(
 ) -> FileDiff:
     """Compare two contents as one change of `path`; `None` means that the file is absent."""
     old, new = _bytes(before), _bytes(after)
-    return diff_change(_change("1.1", path, old, new, mode=mode), old, new)
+    return diff_change(change_of("1.1", path, old, new, mode=mode), old, new)
 
 
 class Session:
@@ -61,7 +61,7 @@ class Session:
         """A call of `edit_file` changes a file; returns the id of the change."""
         self._changes += 1
         old, new = _bytes(before), _bytes(after)
-        change = _change(f"{turn}.{self._changes}", path, old, new, author=author)
+        change = change_of(f"{turn}.{self._changes}", path, old, new, author=author)
         for image, content in ((change.before, old), (change.after, new)):
             if image and content is not None:
                 self.blobs[image.digest] = content
@@ -146,7 +146,7 @@ def _bytes(content: str | bytes | None) -> bytes | None:
     return content.encode() if isinstance(content, str) else content
 
 
-def _change(
+def change_of(
     change_id: str,
     path: str,
     before: bytes | None,
@@ -155,6 +155,7 @@ def _change(
     author: Author = "agent",
     mode: int = 0o644,
 ) -> FileChange:
+    """The record of a change from `before` to `after`."""
     kind: ChangeKind = "created" if before is None else "deleted" if after is None else "modified"
     added, removed = count_lines(before, after)
     return FileChange(
