@@ -174,14 +174,30 @@ def test_from_bytes_to_the_first_paint(case: Case, repeats: int, view: DiffView,
     )
 
 
-@pytest.mark.parametrize("way", ["wheel", "pages", "jumps"])
-def test_the_worst_stall_while_scrolling_200_000_lines(
-    qapp: QApplication, repeats: int, view: DiffView, say: Callable[[str], None], way: str
-) -> None:
+def ordinary_file() -> Texts:
+    """200,000 lines of code, every eighth changed, so that none is folded away."""
     source = Path(random.__file__).read_text().splitlines(keepends=True)
     lines = (source * (200_000 // len(source) + 1))[:200_000]
-    changed = [f"# {line}" if number % 8 == 0 else line for number, line in enumerate(lines)]
-    view.show_diff(make_diff("".join(lines), "".join(changed)))
+    return "".join(lines), "".join(f"# {line}" if number % 8 == 0 else line for number, line in enumerate(lines))
+
+
+def records_file() -> Texts:
+    """2,000 records of 8,000 characters on one line each, all changed."""
+    lines = [f'{{"id": {number}, "text": "{"lorem ipsum " * 660}"}}\n' for number in range(2_000)]
+    return "".join(lines), "".join(lines).replace('"id"', '"ID"')
+
+
+@pytest.mark.parametrize("way", ["wheel", "pages", "jumps"])
+@pytest.mark.parametrize("make", [ordinary_file, records_file])
+def test_the_worst_stall_while_scrolling(
+    qapp: QApplication,
+    repeats: int,
+    view: DiffView,
+    say: Callable[[str], None],
+    make: Callable[[], Texts],
+    way: str,
+) -> None:
+    view.show_diff(make_diff(*make(), path="random.py"))
     bar, chance = view.verticalScrollBar(), random.Random(1)
     stalls: list[float] = []
     for step in range(40 * repeats):
@@ -192,6 +208,6 @@ def test_the_worst_stall_while_scrolling_200_000_lines(
         stalls.append((time.perf_counter() - start) * 1_000)
     stalls.sort()
     say(
-        f"{len(view.rows):,} rows by {way}: median {median(stalls):.1f} ms"
+        f"{make.__name__}, {len(view.rows):,} rows, by {way}: median {median(stalls):.1f} ms"
         f" | 95 % {stalls[int(len(stalls) * 0.95)]:.1f} | worst {stalls[-1]:.1f}"
     )

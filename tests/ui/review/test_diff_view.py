@@ -255,6 +255,17 @@ def test_both_sides_scroll_sideways_together(qtbot: QtBot, view: DiffView) -> No
     assert view.horizontalScrollBar().value() == 0
 
 
+def test_the_end_of_an_endless_line_can_be_reached_and_selected(view: DiffView) -> None:
+    line = "".join(f"{number:05} " for number in range(900))
+    view.show_diff(make_diff("", line + "\n"))
+    assert view.find_text("00700")
+    bar = view.horizontalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, y_of(view, 1)))
+    word = view.selected_text()
+    assert abs(line.index(word) - 300 / 7.2 - bar.value() / 7.2) < 12
+
+
 # --- selecting ----------------------------------------------------------------------------------------------------
 
 
