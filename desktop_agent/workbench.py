@@ -28,6 +28,7 @@ from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.model import ApprovalPolicy, ModelRef
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.process import ProcessRunner
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.providers.retry import RetryPolicy
@@ -174,13 +175,15 @@ class Workbench:
         effects = Effects(ledger, WorkspaceCapture(root, baseline), recorder, state.transcript.changes)
         approvals = Approvals()
         gate = ApprovalGate(approvals, recorder, lambda: state.transcript.approval, state.grants)
-        jobs = Jobs(self.paths.logs / "jobs", self._clock)
+        processes = ProcessRunner(self._clock)
+        jobs = Jobs(processes, self._clock, folder=self.paths.logs / "jobs")
         rules = rules or CallRules()
-        registry = ToolRegistry(first_tools())
+        registry = ToolRegistry(first_tools(longest_command_s=self.settings.execution.timeout_seconds))
         toolbox = Toolbox(
             registry=registry,
             boundary=Boundary(root),
             reads=ReadLog(),
+            processes=processes,
             jobs=jobs,
             blobs=self.blobs,
             environ=child_environment(self._environ),
@@ -190,11 +193,13 @@ class Workbench:
 
         async def release() -> None:
             await jobs.aclose()
+            await processes.aclose()
             await asyncio.to_thread(self.catalog.refresh_summary, storage.session_id)
             storage.lock.release()
 
         return Session(
             SessionParts(
+                session_id=storage.session_id,
                 state=state,
                 recorder=recorder,
                 opening=opening,

@@ -11,7 +11,7 @@ fail), the ground returns `None` and the test is skipped.
 
 import asyncio
 from contextlib import aclosing, suppress
-from typing import Protocol, cast
+from typing import Protocol
 
 import pytest
 
@@ -158,7 +158,7 @@ class ProviderConformance:
         request = _or_skip(ground.will_hang())
         stream = ground.provider.stream(request)
         async with asyncio.timeout(PATIENCE_S):
-            async with aclosing(cast("_Closable", stream)):
+            async with aclosing(stream):
                 await anext(stream)
             await ground.was_let_go()
 
@@ -177,10 +177,6 @@ class ProviderConformance:
 
     async def test_a_provider_that_was_never_used_can_be_closed(self, ground: ProviderGround) -> None:
         await ground.provider.aclose()
-
-
-class _Closable(Protocol):
-    async def aclose(self) -> None: ...
 
 
 async def _pieces(provider: Provider, request: ModelRequest) -> list[StreamPiece]:

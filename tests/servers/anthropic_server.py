@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal, Self, cast
 
 from desktop_agent.core.model import JsonObject
+from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
 from tests.servers import fault
 from tests.servers.http1 import HttpRequest, Responder, read_request
 from tests.servers.script import Answer, Refusal, Reply, Stage, answers_from_json, reply, text
@@ -84,6 +85,7 @@ class AnthropicServer:
     ) -> None:
         self.exchanges: list[Exchange] = []
         """Every request, in the order they came."""
+        self.connections_made = 0
         self._answers = deque(answers)
         self._key = key
         self._models = list(models)
@@ -156,6 +158,7 @@ class AnthropicServer:
     # -- connections --
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gone: asyncio.Event) -> None:
+        self.connections_made += 1
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer, gone))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
@@ -295,6 +298,7 @@ class _Connection(asyncio.StreamReaderProtocol):
 
 def _load_checker() -> None:
     """Import the SDK's types in advance: a second that must not fall into the middle of a test."""
+    import_sdk(ANTHROPIC)
     from tests.servers import wire
 
     wire.check_request({})

@@ -36,7 +36,7 @@ def error_after(*, events: int, type: str = "overloaded_error", message: str = "
     return Fault("insert", events=events, event=Event("error", {"error": error}), is_last=True)
 
 
-def garbage_after(*, events: int, data: str = '{"type": "content_block_delta", "ind') -> Fault:
+def garbage_after(*, events: int, data: bytes = b'{"type": "content_block_delta", "ind') -> Fault:
     """An event whose data is not what it should be comes in between."""
     return Fault("insert", events=events, event=Event("content_block_delta", data))
 

@@ -31,14 +31,18 @@ class Block:
 
 @dataclass(frozen=True)
 class Event:
-    """A server-sent event that belongs to no block. `data` is an object, or text to be sent as it is."""
+    """A server-sent event that belongs to no block. `data` is an object, or bytes to be sent as they are."""
 
     name: str
-    data: JsonObject | str = field(default_factory=dict[str, object])
+    data: JsonObject | bytes = field(default_factory=dict[str, object])
 
     def encoded(self) -> bytes:
-        data = self.data if isinstance(self.data, str) else json.dumps({"type": self.name} | self.data)
-        return f"event: {self.name}\ndata: {data}\n\n".encode()
+        """Return the event as it goes over the wire, characters beyond ASCII as UTF-8."""
+        if isinstance(self.data, bytes):
+            data = self.data
+        else:
+            data = json.dumps({"type": self.name} | self.data, ensure_ascii=False).encode("utf-8", "backslashreplace")
+        return b"event: %s\ndata: %s\n\n" % (self.name.encode(), data)
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,11 @@ class Boundary:
                 )
         return resolved
 
+    def follow(self, resolved: ResolvedPath) -> ResolvedPath:
+        """Return where a symlink in the last place leads; edits go there, so that the link stays a link."""
+        target = resolved.target
+        return resolved if target == resolved.absolute else ResolvedPath(target, self._relative(target))
+
     def contains(self, path: Path) -> bool:
         """Whether `path`, with symlinks resolved, is the workspace or inside it."""
         try:

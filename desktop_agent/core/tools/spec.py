@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -23,7 +23,11 @@ from desktop_agent.core.ids import CallId
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.model import Capability, JsonObject, ToolDefinition, ToolResult, ToolSource
 from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.process import ProcessRunner
 from desktop_agent.core.tools.reads import ReadLog
+
+SPOOL_KEY = "spool_path"
+"""The key in a result's metadata that names a file with the whole output. The runtime keeps that file as a blob."""
 
 
 class ToolArguments(BaseModel):
@@ -43,6 +47,8 @@ class ToolContext:
     boundary: Boundary
     reads: ReadLog
     """What the model has seen of each file, to notice that one changed since."""
+    processes: ProcessRunner
+    """Runs every child process, so that none outlives the application."""
     jobs: Jobs
     """Where background commands live on after their call."""
     environ: Mapping[str, str]
@@ -64,13 +70,13 @@ class EditPlan:
 
 
 class Tool(ABC, Generic[A]):
-    """A tool the model can call. Subclasses state the class variables and one way to work."""
+    """A tool the model can call. Subclasses state these attributes and one way to work."""
 
-    name: ClassVar[str]
-    description: ClassVar[str]
+    name: str
+    description: str
     """What it is for and how to use it well, written for the model."""
-    capabilities: ClassVar[tuple[Capability, ...]]
-    source: ClassVar[ToolSource] = "workspace"
+    capabilities: tuple[Capability, ...]
+    source: ToolSource = "workspace"
     arguments_type: type[A]
 
     @property
@@ -134,6 +140,10 @@ class CommandTool(Tool[A]):
         """The same call with the command the person edited."""
 
     @abstractmethod
+    def circumstances(self, arguments: A) -> tuple[str, ...]:
+        """What else decides what runs, one line each for the person who is asked: variables, input, a special shell."""
+
+    @abstractmethod
     def working_folder(self, arguments: A, context: ToolContext) -> Path:
         """Where the command would run. Raises `ToolError` when it is not in the workspace."""
 
@@ -142,25 +152,39 @@ class CommandTool(Tool[A]):
         """Run it. On cancellation the whole process group is gone before this returns."""
 
 
-AnyTool = ReadTool[ToolArguments] | EditTool[ToolArguments] | CommandTool[ToolArguments]
+AnyTool = ReadTool[Any] | EditTool[Any] | CommandTool[Any]
+"""A tool whose arguments only it knows: give it back what its own `parse` returned."""
 
 
 def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
-    """Return the JSON schema without pydantic's titles, which cost tokens and say nothing."""
+    """Return the JSON schema without what costs tokens and says nothing: titles, and "or null" of what is optional."""
     schema: JsonObject = arguments_type.model_json_schema()
     schema.pop("description", None)
-    return cast("JsonObject", _without_titles(schema))
+    return cast("JsonObject", _plain(schema))
 
 
-def _without_titles(value: object, *, is_property_map: bool = False) -> object:
-    """Drop `title` keywords at every depth, but never a property that happens to be called `title`."""
-    if isinstance(value, dict):
-        fields = cast("dict[str, object]", value)
-        return {
-            key: _without_titles(inner, is_property_map=key == "properties" and not is_property_map)
-            for key, inner in fields.items()
-            if is_property_map or key != "title"
-        }
+def _plain(value: object, *, is_property_map: bool = False) -> object:
+    """Tidy `value` at every depth. A property may be called `title`; only the keyword is dropped."""
     if isinstance(value, list):
-        return [_without_titles(inner) for inner in cast("list[object]", value)]
-    return value
+        return [_plain(inner) for inner in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, object]", value)
+    if not is_property_map:
+        fields = _without_null(fields)
+    return {
+        key: _plain(inner, is_property_map=key == "properties" and not is_property_map)
+        for key, inner in fields.items()
+        if is_property_map or key != "title"
+    }
+
+
+def _without_null(schema: dict[str, object]) -> dict[str, object]:
+    """Make `{"anyOf": [X, null], "default": null}` simply X: leaving the property out says the same."""
+    alternatives = schema.get("anyOf")
+    if not isinstance(alternatives, list) or "default" not in schema or schema["default"] is not None:
+        return schema
+    wanted = [option for option in cast("list[dict[str, object]]", alternatives) if option.get("type") != "null"]
+    if len(wanted) != 1:
+        return schema
+    return wanted[0] | {key: inner for key, inner in schema.items() if key not in ("anyOf", "default")}

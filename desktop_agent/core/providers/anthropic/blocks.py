@@ -13,7 +13,7 @@ from desktop_agent.core.model import (
     ToolUseBlock,
 )
 from desktop_agent.core.providers.anthropic.faults import broken_off
-from desktop_agent.core.providers.anthropic.wire import text_in, token_in
+from desktop_agent.core.providers.anthropic.wire import optional_text_in, text_in, token_in
 from desktop_agent.core.providers.arguments import is_too_deep, parse_arguments
 from desktop_agent.core.providers.base import StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.providers.surrogates import TextJoiner, repaired, repaired_json
@@ -58,7 +58,7 @@ class _GrowingText:
     """Text. Citations are passed over: we send no documents, and the text is whole without them."""
 
     def __init__(self, fields: JsonObject) -> None:
-        self._first = str(fields.get("text") or "")
+        self._first = optional_text_in(fields, "text")
         self._joiner = TextJoiner()
         self._parts: list[str] = []
 
@@ -87,8 +87,8 @@ class _GrowingThinking:
     """Visible thinking and the signature over it."""
 
     def __init__(self, fields: JsonObject) -> None:
-        self._first = str(fields.get("thinking") or "")
-        self._signature = str(fields.get("signature") or "")
+        self._first = optional_text_in(fields, "thinking")
+        self._signature = repaired(optional_text_in(fields, "signature"))
         self._joiner = TextJoiner()
         self._parts: list[str] = []
 

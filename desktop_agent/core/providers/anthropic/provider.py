@@ -55,7 +55,7 @@ class AnthropicProvider:
         self._building = asyncio.Lock()
         self._is_closed = False
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
         """Yield the answer in pieces, a `Completion` last. Raises `ProviderError`.
 
         Cancelling the consumer closes the connection. One that stops consuming without being cancelled should close the
@@ -126,11 +126,13 @@ class AnthropicProvider:
 
     async def _ready(self) -> "AsyncAnthropic":
         """Return the client, built in a thread at first: the import and the certificates take a second."""
-        if self._is_closed:
-            raise RuntimeError("the provider is closed")
         async with self._building:
-            if self._client is None:
+            if self._client is None and not self._is_closed:
                 self._client = await asyncio.to_thread(self._build)
+            if self._is_closed:
+                await self.aclose()  # it was closed while the client was being built
+                raise RuntimeError("the provider is closed")
+            assert self._client is not None
             return self._client
 
     def _build(self) -> "AsyncAnthropic":
@@ -138,16 +140,20 @@ class AnthropicProvider:
         import anthropic
         import httpx2
 
+        timeout = httpx2.Timeout(self._silence_s, connect=CONNECT_S)
         try:
-            return anthropic.AsyncAnthropic(
-                api_key=self._api_key,
-                base_url=self._base_url,
-                max_retries=0,
-                timeout=httpx2.Timeout(self._silence_s, connect=CONNECT_S),
-                open_telemetry=False,  # what leaves the machine is decided by our own telemetry settings
-            )
+            # Not left to the SDK: what it builds itself complains on standard error when a proxy is unusable.
+            http = anthropic.DefaultAsyncHttpxClient(timeout=timeout)
         except (ValueError, ImportError, httpx2.InvalidURL) as error:
             raise bad_proxy(type(error).__name__) from None
+        return anthropic.AsyncAnthropic(
+            api_key=self._api_key,
+            base_url=self._base_url,
+            http_client=http,
+            timeout=timeout,
+            max_retries=0,
+            open_telemetry=False,  # what leaves the machine is decided by our own telemetry settings
+        )
 
 
 async def _send(client: "AsyncAnthropic", body: bytes) -> "AsyncStream[object]":

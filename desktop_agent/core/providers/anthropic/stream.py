@@ -11,8 +11,9 @@ from typing import cast, get_args
 from desktop_agent.core.model import AssistantBlock, JsonObject, StopReason, ToolUseBlock, Usage
 from desktop_agent.core.providers.anthropic.blocks import GrowingBlock, start_block
 from desktop_agent.core.providers.anthropic.faults import broken_off
-from desktop_agent.core.providers.anthropic.wire import count_in, index_in, object_in, text_in
+from desktop_agent.core.providers.anthropic.wire import count_in, index_in, object_in, optional_text_in, text_in
 from desktop_agent.core.providers.base import Completion, StreamPiece
+from desktop_agent.core.providers.surrogates import repaired
 
 _STOP_REASONS: frozenset[str] = frozenset(get_args(StopReason))
 
@@ -61,7 +62,7 @@ class MessageBuilder:
             case "message_start":
                 self.is_untouched = False
                 message = object_in(event, "message")
-                self._message_id = str(message.get("id") or "")
+                self._message_id = repaired(optional_text_in(message, "id"))
                 self._count(message)
             case "content_block_start":
                 return self._start(index_in(event), object_in(event, "content_block"))

@@ -27,6 +27,11 @@ def text_in(fields: JsonObject, name: str) -> str:
     return value
 
 
+def optional_text_in(fields: JsonObject, name: str) -> str:
+    """Return the text `name`, or nothing when there is none."""
+    return text_in(fields, name) if fields.get(name) is not None else ""
+
+
 def token_in(fields: JsonObject, name: str) -> str:
     """Return the text `name`, which is an id, a name or a signature: not empty, and no broken characters."""
     value = text_in(fields, name)

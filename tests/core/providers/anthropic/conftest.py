@@ -15,7 +15,7 @@ KEY = "sk-ant-test-0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction] - pytest uses it
+def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.upper().startswith("ANTHROPIC_") or name.upper().endswith("_PROXY"):
             monkeypatch.delenv(name)
