@@ -12,6 +12,7 @@ _SHEET = Template("""
 QMainWindow, QDockWidget > QWidget { background: $bg; }
 QDialog { background: $surface; }
 QWidget#topBar { background: $bg; border-bottom: 1px solid $border; }
+QFrame[role="hairline"] { background: $border; border: none; }
 QLabel[role="heading"] { color: $muted; font-size: ${head}px; font-weight: 600; }
 QLabel[role="title"] { font-size: ${title}px; font-weight: 600; }
 QLabel[role="secondary"] { color: $muted; font-size: ${secondary}px; }

@@ -1,0 +1,1 @@
+"""Markdown of untrusted origin as plain data: blocks, rich text and colours. Knows nothing of Qt."""

@@ -1,0 +1,82 @@
+"""Colours of code: which parts of a piece of source are keywords, strings, comments and so on.
+
+Pieces are coloured one by one, each with the piece before it as context, so the cost of a long fence never comes at
+once. A string or comment longer than that can lose its colour; the code itself is never touched.
+"""
+
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from desktop_agent.ui.chat.markdown.inline import utf16_length
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+
+SyntaxRole = Literal["keyword", "function", "string", "comment", "number"]
+Colouring = tuple[tuple[int, int, SyntaxRole], ...]
+"""Start and length in UTF-16 units, and the role, in order."""
+
+_MAX_LINE = 2_000
+"""Lines longer than this are data, not code; some lexers take seconds for them."""
+
+
+def colour_code(language: str, before: str, code: str) -> Colouring:
+    """Return the colours of `code`, a piece of a fence in `language`, which continues `before`."""
+    lexer = _lexer(language.lower())
+    if lexer is None or max(map(len, code.split("\n"))) > _MAX_LINE:
+        return ()
+    if before and max(map(len, before.split("\n"))) > _MAX_LINE:
+        before = ""
+    skipped = len(before) + 1 if before else 0
+    text = f"{before}\n{code}" if before else code
+    is_ascii = code.isascii()
+    found: list[tuple[int, int, SyntaxRole]] = []
+    for at, kind, value in lexer.get_tokens_unprocessed(text):
+        role = _role(kind)
+        end = at + len(value) - skipped
+        if role is None or end <= 0:
+            continue
+        start = max(0, at - skipped)
+        if is_ascii:
+            found.append((start, end - start, role))
+        else:
+            found.append((utf16_length(code[:start]), utf16_length(code[start:end]), role))
+    return tuple(found)
+
+
+@cache
+def _lexer(language: str) -> "Lexer | None":
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
+    from pygments.util import ClassNotFound
+
+    if not language:
+        return None
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+_ROLES: dict[tuple[str, ...], SyntaxRole] = {
+    ("Keyword",): "keyword",
+    ("Keyword", "Constant"): "number",
+    ("Operator", "Word"): "keyword",
+    ("Name", "Tag"): "keyword",
+    ("Name", "Function"): "function",
+    ("Name", "Class"): "function",
+    ("Name", "Decorator"): "function",
+    ("Name", "Attribute"): "function",
+    ("Literal", "String"): "string",
+    ("Literal", "Number"): "number",
+    ("Comment",): "comment",
+    ("Generic", "Inserted"): "string",
+    ("Generic", "Deleted"): "number",
+    ("Generic", "Heading"): "function",
+    ("Generic", "Subheading"): "function",
+}
+"""By Pygments token type, which is a tuple of names; a longer one has the role of its nearest parent."""
+
+
+@cache
+def _role(kind: tuple[str, ...]) -> SyntaxRole | None:
+    return next((_ROLES[kind[:end]] for end in range(len(kind), 0, -1) if kind[:end] in _ROLES), None)

@@ -1,0 +1,152 @@
+"""What is inside a line of markdown: plain text, and spans that say how parts of it look and where they lead.
+
+Positions count UTF-16 units, as Qt's text classes do, so an emoji is two.
+"""
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from desktop_agent.ui.chat.markdown.parse import References, parser
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markdown_it.token import Token
+
+BOLD = 1
+ITALIC = 2
+STRIKE = 4
+CODE = 8
+LINK = 16
+MUTED = 32
+
+LINE_BREAK = "\u2028"
+"""How Qt writes a line break within a paragraph."""
+
+_STYLES = {"strong_open": BOLD, "em_open": ITALIC, "s_open": STRIKE}
+_CLOSINGS = {"strong_close": BOLD, "em_close": ITALIC, "s_close": STRIKE}
+_SYNTAX = re.compile(r"[\\`*_\[\]!<&~\n]|://")
+"""What text must contain for anything in it to be more than text."""
+
+_WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'`\u2028]*[^\s<>\"'`\u2028.,;:!?)\]}*_]")
+
+
+class Span(NamedTuple):
+    """How `length` units from `start` look: a sum of `BOLD`, `ITALIC` …, and the web address they lead to."""
+
+    start: int
+    length: int
+    style: int
+    href: str = ""
+
+
+class RichText(NamedTuple):
+    """Text ready to be laid out."""
+
+    text: str
+    spans: tuple[Span, ...] = ()
+
+
+def utf16_length(text: str) -> int:
+    """Return the length of `text` in UTF-16 units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def utf16_slice(text: str, start: int, end: int) -> str:
+    """Return the units `start:end` of `text`."""
+    if text.isascii():
+        return text[start:end]
+    units = text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end]
+    return units.decode("utf-16-le", "replace")
+
+
+def is_web_address(href: str) -> bool:
+    """Whether a link may be opened: only http and https, whatever else a model may write."""
+    return href.lower().startswith(("http://", "https://"))
+
+
+def rich_text(content: str, references: References) -> RichText:
+    """Read the inline markdown of one block."""
+    if _SYNTAX.search(content) is None:
+        return RichText(content)
+    tokens: list[Token] = []
+    markdown = parser()
+    markdown.inline.parse(content, markdown, {"references": references}, tokens)
+    writer = _Writer()
+    writer.write(tokens)
+    return RichText("".join(writer.parts), tuple(writer.spans))
+
+
+class _Writer:
+    """Collects text and spans from inline tokens."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.spans: list[Span] = []
+        self._length = 0
+        self._style = 0
+        self._link = ""
+        self._link_start = 0
+
+    def write(self, tokens: "Sequence[Token]") -> None:
+        for token in tokens:
+            match token.type:
+                case "text":
+                    self._add_text(token.content)
+                case "softbreak" | "hardbreak":
+                    # Models break lines where they mean it, so a soft break is kept as well.
+                    self._add(LINE_BREAK, self._style)
+                case "code_inline":
+                    self._add(token.content.replace("\n", " "), self._style | CODE)
+                case "link_open":
+                    self._link, self._link_start = str(token.attrs.get("href", "")), len(self.parts)
+                case "link_close":
+                    self._close_link()
+                case "image":
+                    self._add_image(token)
+                case _:
+                    self._style |= _STYLES.get(token.type, 0)
+                    self._style &= ~_CLOSINGS.get(token.type, 0)
+                    if token.content and token.nesting == 0:
+                        self._add(token.content, self._style)
+
+    def _add(self, text: str, style: int, href: str = "") -> None:
+        length = utf16_length(text)
+        href = href or (self._link if is_web_address(self._link) else "")
+        if href:
+            style |= LINK
+        if style and length:
+            self.spans.append(Span(self._length, length, style, href))
+        self.parts.append(text)
+        self._length += length
+
+    def _add_text(self, text: str) -> None:
+        if self._link or "://" not in text:
+            self._add(text, self._style)
+            return
+        end = 0
+        for address in _WEB_ADDRESS.finditer(text):
+            if address.start() > end:
+                self._add(text[end : address.start()], self._style)
+            self._add(address[0], self._style, address[0])
+            end = address.end()
+        if end < len(text):
+            self._add(text[end:], self._style)
+
+    def _close_link(self) -> None:
+        """Name the target of a link that cannot be followed: where it points must not stay hidden."""
+        href, label = self._link, "".join(self.parts[self._link_start :])
+        self._link = ""
+        if href and not is_web_address(href) and href.removeprefix("#") not in label:
+            self._add(f" ({href})", MUTED)
+
+    def _add_image(self, token: "Token") -> None:
+        """Show an image as its description; it leads to the address, and nothing is ever loaded from there."""
+        source = str(token.attrs.get("src", ""))
+        label = token.content or source
+        if self._link:
+            self._add(label, self._style)
+        elif is_web_address(source):
+            self._add(label, self._style, source)
+        else:
+            self._add(f"{label} ({source})" if source and source != label else label, self._style | MUTED)

@@ -1,0 +1,368 @@
+"""From markdown source to blocks: markdown-it-py reads the structure, this flattens it.
+
+Only block structure is read here, which is cheap; what is inside a line is read by `inline.py` when it is drawn.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from desktop_agent.ui.chat.markdown.blocks import (
+    SOFT_LIMIT,
+    TABLE_ROWS,
+    Alignment,
+    Block,
+    BlockKind,
+    Part,
+    code_parts,
+    prose_parts,
+)
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.token import Token
+
+References = dict[str, dict[str, object]]
+"""Link reference definitions by label, as markdown-it-py keeps them: `title`, `href` and the lines (`map`)."""
+
+SENTINEL = "\u2060"
+"""Put before a line to say: this is the middle of a paragraph. A word joiner is invisible and starts no block."""
+
+BULLET = "•"
+_MAX_NESTING = 60
+_ALIGNMENTS: dict[str, Alignment] = {"text-align:center": "center", "text-align:right": "right"}
+_TASK_SIGNS = {"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"}
+
+
+@cache
+def parser() -> "MarkdownIt":
+    """Return the configured parser: CommonMark with tables and strikethrough; HTML stays text."""
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import table
+
+    def short_table(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
+        """Read a table, unless its header is the middle of a paragraph or as long as one that was cut already."""
+        start = state.bMarks[start_line]
+        is_prose = state.eMarks[start_line] - start > SOFT_LIMIT or (start == 0 and state.env["is_mid_paragraph"])
+        return not is_prose and table(state, start_line, end_line, silent)
+
+    options = {"html": False, "maxNesting": _MAX_NESTING}
+    markdown = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+    markdown.block.ruler.at("table", short_table, {"alt": ["paragraph", "reference"]})
+    return markdown
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a parsed region: its tokens `first:last` and its lines `line:end_line`."""
+
+    first: int
+    last: int
+    line: int
+    end_line: int
+
+
+Resumption = Literal["", "paragraph", "list", "table"]
+
+
+@dataclass(slots=True)
+class Region:
+    """A piece of source, parsed, that begins where a block may begin.
+
+    `text` may carry a prefix that is not in the source, so that a region can start in the middle of a paragraph or of
+    a table; `resumes` says which. `number` continues an ordered list and `joint` a paragraph.
+    """
+
+    text: str
+    offset: int
+    """Where the region begins in the message, not counting the prefix."""
+    prefix: int = 0
+    """Length of the prefix in characters."""
+    resumes: Resumption = ""
+    number: int | None = None
+    joint: str = ""
+    references: References = field(default_factory=dict[str, dict[str, object]])
+    tokens: "list[Token]" = field(default_factory=list["Token"], init=False)
+    nodes: list[Node] = field(default_factory=list[Node], init=False)
+    """Top-level nodes, in order."""
+    line_starts: list[int] = field(default_factory=list[int], init=False)
+
+    def __post_init__(self) -> None:
+        markdown = parser()
+        env = {"references": self.references, "is_mid_paragraph": self.resumes == "paragraph"}
+        markdown.block.parse(self.text, markdown, env, self.tokens)
+        self.nodes = _top_level(self.tokens)
+        self.line_starts = _line_starts(self.text)
+
+    @property
+    def complete_lines(self) -> int:
+        """How many lines end in a newline: what the line behind them means may still change."""
+        return len(self.line_starts) - 1
+
+    def position(self, line: int) -> int:
+        """Return where `line` of the region begins in the message."""
+        at = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
+        return self.offset + max(0, at - self.prefix)
+
+    def span(self, line: int, end_line: int) -> tuple[int, int]:
+        """Return where these lines begin and end in the message, without blank lines behind them."""
+        start, end = self.position(line), self.position(end_line)
+        shift = self.prefix - self.offset
+        return start, start + len(self.text[start + shift : end + shift].rstrip())
+
+    def text_start(self, line: int) -> int:
+        """Return where the text of a top-level paragraph that begins in `line` begins in the message."""
+        at = max(self.line_starts[line], self.prefix)
+        while self.text[at] in " \t":
+            at += 1
+        return self.offset + at - self.prefix
+
+    def blocks(self, nodes: Sequence[Node]) -> list[Block]:
+        """Return the blocks of these top-level nodes. A list may be given without its last items."""
+        found: list[Block] = []
+        for node in nodes:
+            flattener = _Flattener(self, is_first=node.first == 0)
+            if self.tokens[node.first].type in ("bullet_list_open", "ordered_list_open"):
+                for item in self.items(node):
+                    flattener.flatten(item)
+            else:
+                flattener.flatten(node)
+            found += flattener.found
+        return found
+
+    def first_fence(self) -> int | None:
+        """Return the index of the first top-level fence whose first line is complete."""
+        for index, node in enumerate(self.nodes):
+            if self.tokens[node.first].type == "fence" and node.line < self.complete_lines:
+                return index
+        return None
+
+    def items(self, node: Node) -> list[Node]:
+        """Return the items of a top-level list as nodes; the first includes the token that opens the list."""
+        starts = [
+            index
+            for index in range(node.first, node.last)
+            if self.tokens[index].level == 1 and self.tokens[index].type == "list_item_open"
+        ]
+        ends = [*starts[1:], node.last]
+        lines = [(self.tokens[index].map or [0, 0])[0] for index in starts]
+        starts[0] = node.first
+        return [
+            Node(first, last, line, end_line)
+            for first, last, line, end_line in zip(starts, ends, lines, [*lines[1:], node.end_line], strict=True)
+        ]
+
+    def row_lines(self, node: Node) -> list[int]:
+        """Return the line of each body row of a top-level table."""
+        return _row_lines(self.tokens[node.first : node.last])[1:]
+
+
+def _top_level(tokens: "Sequence[Token]") -> list[Node]:
+    nodes: list[Node] = []
+    first = 0
+    for index, token in enumerate(tokens):
+        if token.level == 0 and token.nesting <= 0:
+            line, end_line = tokens[first].map or (0, 0)
+            nodes.append(Node(first, index + 1, line, end_line))
+            first = index + 1
+    return nodes
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    at = text.find("\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = text.find("\n", at + 1)
+    return starts
+
+
+@dataclass(slots=True)
+class _Flattener:
+    """Walks the tokens of one node and collects its blocks."""
+
+    region: Region
+    is_first: bool
+    """Whether the node is the first of its region, which may continue something."""
+    found: list[Block] = field(default_factory=list[Block])
+    containers: str = ""
+    marker: str = ""
+    """The marker of an item that has no block yet."""
+    item_lines: tuple[int, int] = (0, 0)
+    numbers: list[int | None] = field(default_factory=list[int | None])
+    """The next number of each open list, `None` for bullets."""
+
+    def flatten(self, node: Node) -> None:
+        """Add the blocks of a top-level node or of one item of a top-level list."""
+        tokens = self.region.tokens[node.first : node.last]
+        if max(token.level for token in tokens) >= _MAX_NESTING - 1:
+            self._as_source(node, tokens)
+            return
+        index = 0
+        while index < len(tokens):
+            index += self._take(tokens, index)
+
+    def _as_source(self, node: Node, tokens: "list[Token]") -> None:
+        """Add the source itself: markdown-it-py drops what is nested too deep, and nothing may vanish."""
+        for token in tokens:
+            if token.level == 0 and token.nesting == 1:
+                self._take([token], 0)
+        if self.numbers and (number := self.numbers[-1]) is not None:
+            self.numbers[-1] = number + 1
+        start, end = self.region.span(node.line, node.end_line)
+        shift = self.region.prefix - self.region.offset
+        self._add("plain", (node.line, node.end_line), code_parts(self.region.text[start + shift : end + shift]))
+        for token in tokens:
+            if token.level == 0 and token.nesting == -1:
+                self._take([token], 0)
+
+    def _take(self, tokens: "list[Token]", index: int) -> int:
+        """Take in the token at `index`, and say how many tokens that used up."""
+        token = tokens[index]
+        lines = (token.map[0], token.map[1]) if token.map else (0, 0)
+        match token.type:
+            case "paragraph_open":
+                self._paragraph(lines, tokens[index + 1].content)
+            case "heading_open":
+                self._heading(token, lines, tokens[index + 1].content)
+            case "fence" | "code_block":
+                language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+                self._add("code", lines, code_parts(token.content.removesuffix("\n")), language=language)
+            case "hr":
+                self._add("rule", lines, [Part(0, "", None)])
+            case "table_open":
+                self._table(tokens[index : index + _length(tokens, index, "table_close")])
+                return _length(tokens, index, "table_close")
+            case "list_item_open":
+                self._begin_item(token.markup, lines)
+            case "list_item_close":
+                self._finish_empty_item()
+            case "bullet_list_open" | "ordered_list_open":
+                self.numbers.append(self._first_number(token) if token.type == "ordered_list_open" else None)
+                self.containers += "l"
+            case "blockquote_open":
+                self.containers += "q"
+            case "bullet_list_close" | "ordered_list_close":
+                self.numbers.pop()
+                self.containers = self.containers[:-1]
+            case "blockquote_close":
+                self.containers = self.containers[:-1]
+            case _:
+                pass
+        return 1
+
+    def _resumes(self, what: Resumption) -> bool:
+        """Whether the next block continues one that settled before the region."""
+        return self.is_first and not self.found and self.region.resumes == what
+
+    def _first_number(self, token: "Token") -> int:
+        if self.is_first and not self.numbers and self.region.number is not None:
+            return self.region.number
+        return int(token.attrs.get("start", 1))
+
+    def _begin_item(self, markup: str, lines: tuple[int, int]) -> None:
+        self._finish_empty_item()
+        number = self.numbers[-1]
+        self.marker = BULLET if number is None else f"{number}{markup}"
+        self.item_lines = lines
+        if number is not None:
+            self.numbers[-1] = number + 1
+
+    def _finish_empty_item(self) -> None:
+        """Give an item that has no text of its own a block for its marker."""
+        if self.marker:
+            line = self.item_lines[0]
+            self._add("text", (line, line + 1), [Part(0, "", None)])
+
+    def _paragraph(self, lines: tuple[int, int], content: str) -> None:
+        is_resumed = self._resumes("paragraph")
+        content = content.removeprefix(SENTINEL) if is_resumed else content
+        if self.marker and (sign := _TASK_SIGNS.get(content[:4])):
+            self.marker, content = sign, content[4:].lstrip()
+        parts = prose_parts(content)
+        if is_resumed:
+            parts[0] = parts[0]._replace(joint=self.region.joint)
+        if self.containers:
+            self._add("text", lines, parts)
+            return
+        # A top-level paragraph keeps its text as it was written, so every part knows its own place in the source.
+        start = self.region.text_start(lines[0])
+        for part in parts:
+            at = start + part.start
+            self.found.append(Block("text", part.text, at, at + len(part.text), joint=part.joint))
+
+    def _heading(self, token: "Token", lines: tuple[int, int], content: str) -> None:
+        level = int(token.tag[1:])
+        text = content.removeprefix(SENTINEL) if self._resumes("paragraph") else content
+        if token.markup.startswith("#") or len(text) <= SOFT_LIMIT:
+            self._add("heading", lines, prose_parts(text), level=level)
+            return
+        # An underlined paragraph: what was cut off while the line below was unknown stays a paragraph.
+        self._paragraph(lines, content)
+        end = self.region.span(*lines)[1]
+        self.found[-1] = self.found[-1]._replace(kind="heading", level=level, joint=None, end=end)
+
+    def _add(
+        self, kind: BlockKind, lines: tuple[int, int], parts: list[Part], *, level: int = 0, language: str = ""
+    ) -> None:
+        start, end = self.region.span(*lines)
+        for part in parts:
+            block = Block(
+                kind, part.text, start, end, part.joint, self.containers, self.marker, level=level, language=language
+            )
+            self.found.append(block)
+            self.marker = ""
+
+    def _table(self, tokens: "list[Token]") -> None:
+        rows, alignments = _cells(tokens)
+        lines = _row_lines(tokens)
+        is_resumed = self._resumes("table")
+        if is_resumed and len(rows) == 1:
+            return
+        for at in range(1, max(2, len(rows)), TABLE_ROWS):
+            is_continued = is_resumed or at > 1
+            last = min(at + TABLE_ROWS, len(rows))
+            end_line = lines[last - 1] + 1 if last > 1 else lines[0] + 2
+            start, end = self.region.span(lines[at if is_continued else 0], end_line)
+            block = Block(
+                "table",
+                "",
+                start,
+                end,
+                "\n" if is_continued else None,
+                self.containers,
+                self.marker,
+                rows=tuple(rows[at if is_continued else 0 : last]),
+                alignments=alignments,
+            )
+            self.found.append(block)
+            self.marker = ""
+
+
+def _length(tokens: "Sequence[Token]", index: int, closing: str) -> int:
+    """Return how many tokens there are from `index` to the next token of type `closing`."""
+    return next(at for at in range(index, len(tokens)) if tokens[at].type == closing) - index + 1
+
+
+def _row_lines(tokens: "Sequence[Token]") -> list[int]:
+    return [token.map[0] for token in tokens if token.type == "tr_open" and token.map]
+
+
+def _cells(tokens: "Sequence[Token]") -> tuple[list[tuple[str, ...]], tuple[Alignment, ...]]:
+    rows: list[tuple[str, ...]] = []
+    alignments: list[Alignment] = []
+    row: list[str] = []
+    for token in tokens:
+        match token.type:
+            case "th_open":
+                alignments.append(_ALIGNMENTS.get(str(token.attrs.get("style", "")), "left"))
+            case "inline":
+                row.append(token.content)
+            case "tr_close":
+                rows.append(tuple(row))
+                row = []
+            case _:
+                pass
+    return rows, tuple(alignments)

@@ -1,0 +1,354 @@
+"""Markdown that arrives in pieces: feeding it in any cuts gives the same blocks as feeding it whole.
+
+A block is *settled* once the block behind it has begun on a complete line; settled source is never read again. What is
+left is short, because long things settle in parts: a paragraph at its soft cuts, a list by item, a table by rows. A
+fence is not parsed at all while it is open: its lines are only appended.
+
+The one promise every rule here keeps: whether and where something settles depends on the text in front of that place,
+never on how the text was cut into pieces.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from desktop_agent.ui.chat.markdown.blocks import (
+    CHUNK_CHARS,
+    SOFT_LIMIT,
+    TABLE_ROWS,
+    Block,
+    code_cut,
+    prose_cut,
+    skip_joint,
+)
+from desktop_agent.ui.chat.markdown.parse import SENTINEL, Node, References, Region, Resumption
+
+_FENCE = r"(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})(?P<info>[^\n]*)\n"
+_OPENING = re.compile("^" + _FENCE, re.MULTILINE)
+"""A complete line with a fence in the first column: it opens one, unless one is open. No container reaches there."""
+
+_INDENTED_OPENING = re.compile(r"(?P<indent> {0,3})" + _FENCE)
+
+_MAY_CLOSE = re.compile(r" {0,3}(`*|~*)[ \t]*")
+"""The beginning of a line that may become the closing one, so it is not shown as code yet."""
+
+_WINDOW = 16_384
+"""How much source is parsed at once; what does not settle within is parsed with twice as much."""
+
+_PATIENT_ABOVE = 6_000
+"""An unsettled end longer than this (one huge quote, say) is parsed again only when it has grown by a sixteenth."""
+
+
+@dataclass(slots=True)
+class _Fence:
+    """An open fence and the code in it that is not settled."""
+
+    closing: re.Pattern[str]
+    language: str
+    source_start: int
+    """Where the source of the open block begins: with the fence's first line, later with the first of its own."""
+    indent: re.Pattern[str]
+    """What to take off the front of its lines, as much of it as is there."""
+    joint: str | None = None
+
+
+class MarkdownStream:
+    """Reads one message as it is written.
+
+    `blocks` is what it consists of so far. `feed` and `close` return the index of the first block that changed.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.references: References = {}
+        """All link definitions read so far. Which text is a link depends on them, so they come with `blocks`."""
+        self._settled = 0
+        self._settled_references: References = {}
+        self._tail = ""
+        self._offset = 0
+        """Where the tail begins in the source."""
+        self._resumes: Resumption = ""
+        self._number: int | None = None
+        self._joint = ""
+        self._table_head = ""
+        self._fence: _Fence | None = None
+        self._held = ""
+        """A carriage return at the very end: its newline may follow."""
+        self._patience = 0
+        self._is_closed = False
+        self._parts: list[str] = []
+
+    @property
+    def source(self) -> str:
+        """Everything read so far, with line ends as `\\n`. Blocks' `start` and `end` are positions in it."""
+        if len(self._parts) > 1:
+            self._parts[:] = ["".join(self._parts)]
+        return self._parts[0] if self._parts else ""
+
+    def feed(self, text: str) -> int:
+        """Read more text."""
+        text = self._held + text
+        self._held = "\r" if text.endswith("\r") else ""
+        return self._read(text.removesuffix("\r"))
+
+    def close(self) -> int:
+        """Say that nothing more will come."""
+        self._is_closed = True
+        text, self._held = self._held, ""
+        return self._read(text)
+
+    def _read(self, text: str) -> int:
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = text.replace("\0", "\ufffd")
+        self._parts.append(text)
+        self._tail += text
+        if len(self._tail) < self._patience and not self._is_closed:
+            return len(self.blocks)
+        targets = _targets(self.references)
+        start = self._settled
+        old = self.blocks[start:]
+        del self.blocks[start:]
+        while self._settle():
+            pass
+        if _targets(self.references) != targets:
+            return 0
+        now = self.blocks[start:]
+        same = min(len(old), len(now))
+        return start + next((index for index in range(same) if old[index] != now[index]), same)
+
+    # -- settling --
+
+    def _settle(self) -> bool:
+        """Settle what can be settled next, or lay out the open rest. Whether there may be more to settle."""
+        if self._fence is not None:
+            return self._settle_code(self._fence)
+        opening = _OPENING.search(self._tail, self._first_line_start())
+        if opening is not None and not self._tail[: opening.start()].strip():
+            self._open_fence(opening.start())
+            return True
+        limit = opening.start() if opening is not None else len(self._tail)
+        window = _WINDOW
+        while True:
+            end = self._window_end(limit, window)
+            is_whole = end == limit
+            region = self._region(self._tail[:end])
+            fence = region.first_fence()
+            if fence is not None:
+                self._keep(region, region.blocks(region.nodes[:fence]), region.nodes[fence].line)
+                self._open_fence(region.position(region.nodes[fence].line) - self._offset)
+                return True
+            is_final = is_whole and (opening is not None or self._is_closed)
+            if is_final or self._settle_region(region):
+                break
+            if is_whole:
+                self._show(region)
+                return False
+            window *= 2
+        if is_final:
+            self._finish(region, limit)
+            return opening is not None
+        return True
+
+    def _first_line_start(self) -> int:
+        """Where the first line begins that is not the rest of a line."""
+        if self._resumes != "paragraph":
+            return 0
+        end = self._tail.find("\n")
+        return end + 1 if end >= 0 else len(self._tail)
+
+    def _window_end(self, limit: int, window: int) -> int:
+        if limit <= window:
+            return limit
+        return self._tail.rfind("\n", 0, window) + 1 or window
+
+    def _region(self, source: str) -> Region:
+        prefix = {"paragraph": SENTINEL, "table": self._table_head}.get(self._resumes, "")
+        return Region(
+            prefix + source,
+            self._offset,
+            prefix=len(prefix),
+            resumes=self._resumes,
+            number=self._number,
+            joint=self._joint,
+            references=dict(self._settled_references),
+        )
+
+    def _finish(self, region: Region, limit: int) -> None:
+        """Settle the whole region: a fence follows, or nothing."""
+        self._keep(region, region.blocks(region.nodes), region.complete_lines + 1)
+        self._go_to(limit)
+
+    def _show(self, region: Region) -> None:
+        """Add the blocks of the rest, which may all change."""
+        self.blocks += region.blocks(region.nodes)
+        self.references = region.references
+        length = len(self._tail)
+        self._patience = length + length // 16 if length > _PATIENT_ABOVE else 0
+
+    def _keep(self, region: Region, blocks: list[Block], end_line: int) -> None:
+        """Settle these blocks, and the link definitions before `end_line`."""
+        self.blocks += blocks
+        self._settled = len(self.blocks)
+        for label, definition in region.references.items():
+            lines = definition.get("map")
+            if label not in self._settled_references and isinstance(lines, list) and lines[0] < end_line:
+                self._settled_references[label] = definition
+        self.references = self._settled_references
+
+    def _go_to(self, length: int, resumes: Resumption = "", *, number: int | None = None, joint: str = "") -> None:
+        """Leave `length` characters of the tail behind; what is next continues something if `resumes` says so."""
+        self._tail = self._tail[length:]
+        self._offset += length
+        self._resumes, self._number, self._joint = resumes, number, joint
+        self._patience = 0
+
+    def _settle_region(self, region: Region) -> bool:
+        """Settle every node that another one follows, else the sure part of the last one."""
+        nodes = region.nodes
+        count = _last_complete(nodes, region)
+        if count:
+            self._keep(region, region.blocks(nodes[:count]), nodes[count].line)
+            self._go_to(region.position(nodes[count].line) - self._offset)
+            return True
+        match region.tokens[0].type if nodes else "":
+            case "paragraph_open" | "heading_open":
+                return self._settle_prose(region, nodes[0])
+            case "bullet_list_open" | "ordered_list_open":
+                return self._settle_items(region, nodes[0])
+            case "table_open":
+                return self._settle_rows(region, nodes[0])
+            case _:
+                return False
+
+    # -- long things settle in parts --
+
+    def _settle_prose(self, region: Region, node: Node) -> bool:
+        """Settle a paragraph up to its soft cut once the text behind the cut is surely part of it."""
+        if region.tokens[0].markup.startswith("#"):
+            return False
+        text = region.tokens[1].content
+        if self._resumes == "paragraph":
+            text = text.removeprefix(SENTINEL)
+        cut = prose_cut(text[: _sure_length(text)].rstrip())
+        if not cut:
+            return False
+        part = text[:cut].rstrip()
+        start = region.text_start(node.line)
+        joint = self._joint if self._resumes == "paragraph" else None
+        self._keep(region, [Block("text", part, start, start + len(part), joint)], node.line)
+        next_start, next_joint = skip_joint(text, cut)
+        self._go_to(start - self._offset + next_start, "paragraph", joint=next_joint)
+        return True
+
+    def _settle_items(self, region: Region, node: Node) -> bool:
+        """Settle all items of a list before the last one that begins on a complete line."""
+        items = region.items(node)
+        count = _last_complete(items, region)
+        if not count:
+            return False
+        number = None
+        if region.tokens[node.first].type == "ordered_list_open":
+            first = int(region.tokens[node.first].attrs.get("start", 1)) if self._number is None else self._number
+            number = first + count
+        settled = Node(node.first, items[count].first, node.line, items[count].line)
+        self._keep(region, region.blocks([settled]), settled.end_line)
+        self._go_to(region.position(settled.end_line) - self._offset, "list", number=number)
+        return True
+
+    def _settle_rows(self, region: Region, node: Node) -> bool:
+        """Settle as many rows of a table as one block holds once a complete row follows them."""
+        lines = region.row_lines(node)
+        if len(lines) <= TABLE_ROWS or lines[TABLE_ROWS] >= region.complete_lines:
+            return False
+        head = region.text[region.line_starts[node.line] : region.line_starts[node.line + 2]]
+        self._keep(region, region.blocks([node])[:1], node.line)
+        self._go_to(region.position(lines[TABLE_ROWS]) - self._offset, "table")
+        self._table_head = head
+        return True
+
+    # -- fences --
+
+    def _open_fence(self, start: int) -> None:
+        """Read the fence line at `start` of the tail; what follows it is code."""
+        opening = _INDENTED_OPENING.match(self._tail, start)
+        assert opening is not None
+        fence, info, indent = opening["fence"], opening["info"].split(maxsplit=1), len(opening["indent"])
+        self._fence = _Fence(
+            closing=re.compile(rf"^ {{0,3}}{fence[0]}{{{len(fence)},}}[ \t]*(?:\n|\Z)", re.MULTILINE),
+            language=info[0] if info else "",
+            source_start=self._offset + start,
+            indent=re.compile(rf"^ {{1,{indent}}}" if indent else r"(?!)", re.MULTILINE),
+        )
+        self._go_to(opening.end())
+
+    def _settle_code(self, fence: _Fence) -> bool:
+        """Append to the open fence: settle whole chunks, and leave it when its closing line is complete."""
+        code_end, source_end, is_complete = self._code_end(fence)
+        start = 0
+        while True:
+            cut, joint = code_cut(self._tail[start : min(code_end, start + CHUNK_CHARS + 2)])
+            if not cut:
+                break
+            self._add_code(fence, start, start + cut, self._offset + start + cut)
+            self._settled = len(self.blocks)
+            start += cut + len(joint)
+            fence.joint, fence.source_start = joint, self._offset + start
+        is_line = code_end > start and self._tail[code_end - 1] == "\n"
+        self._add_code(fence, start, code_end - is_line, self._offset + source_end)
+        if is_complete:
+            self._settled = len(self.blocks)
+            self._fence = None
+            self._go_to(source_end)
+            return True
+        self._go_to(start)
+        return False
+
+    def _code_end(self, fence: _Fence) -> tuple[int, int, bool]:
+        """Return where the code in the tail ends, where its source ends, and whether the fence is over there."""
+        # After a cut within a line the tail begins with the rest of it, which is no line of its own.
+        first_line = self._tail.find("\n") + 1 or len(self._tail) if fence.joint == "" else 0
+        closing = fence.closing.search(self._tail, first_line)
+        if closing is not None and (closing[0].endswith("\n") or self._is_closed):
+            return closing.start(), closing.end() - closing[0].endswith("\n"), True
+        end = len(self._tail)
+        if self._is_closed:
+            return end, end, True
+        line_start = max(self._tail.rfind("\n") + 1, first_line)
+        may_close = _MAY_CLOSE.fullmatch(self._tail, line_start)
+        return line_start if may_close else end, end, False
+
+    def _add_code(self, fence: _Fence, start: int, end: int, source_end: int) -> None:
+        code = self._tail[start:end]
+        at = code.find("\n") + 1 or len(code) if fence.joint == "" else 0
+        code = code[:at] + fence.indent.sub("", code[at:])
+        self.blocks.append(Block("code", code, fence.source_start, source_end, fence.joint, language=fence.language))
+
+
+def _last_complete(nodes: Sequence[Node], region: Region) -> int:
+    """Return the index of the last node behind another one that surely begins where it seems to, or 0."""
+    for index in range(len(nodes) - 1, 0, -1):
+        # What begins on a complete line stays; a table is one only while its second line looks like it.
+        is_table = region.tokens[nodes[index].first].type == "table_open"
+        if nodes[index].line + is_table < region.complete_lines:
+            return index
+    return 0
+
+
+def _targets(references: References) -> dict[str, object]:
+    return {label: definition.get("href") for label, definition in references.items()}
+
+
+def _sure_length(text: str) -> int:
+    """Return how much of an open paragraph cannot become anything else.
+
+    Its last two lines may still turn into a table, and the last one into another block, unless they are longer than
+    anybody's table: then waiting for their end would cost more than it is worth.
+    """
+    end = len(text)
+    for _ in range(2):
+        line_start = text.rfind("\n", 0, end) + 1
+        if len(text[line_start:end].rstrip()) > SOFT_LIMIT:
+            return end
+        end = max(line_start - 1, 0)
+    return end
