@@ -39,14 +39,18 @@ def run(
 
     The first SIGINT or SIGTERM calls `on_signal`, which is to make `main` return; without it, and at the second
     signal, `main` is cancelled. Being cancelled like that, or by `QApplication.quit`, is a return value of 0. Closing
-    the last window ends nothing. An exception of `main` is raised here.
+    the last window ends nothing. An exception of `main` is raised here. Garbage is collected on this thread only.
     """
     from concurrent.futures import ThreadPoolExecutor
+
+    from desktop_agent.ui.garbage import WindowThreadCollector
 
     app.setQuitOnLastWindowClosed(False)
     loop = _new_loop(app)
     workers = ThreadPoolExecutor(_WORKER_THREADS, thread_name_prefix="worker")
     loop.set_default_executor(workers)  # qasync's own starts ten QThreads, which Python does not know
+    collector = WindowThreadCollector()
+    collector.start()
     try:
         return _run_main(loop, main, on_signal)
     finally:
@@ -55,6 +59,7 @@ def run(
             _run_to_end(loop, loop.shutdown_asyncgens())
             workers.shutdown(wait=True, cancel_futures=True)
         finally:
+            collector.stop()
             loop.close()
 
 

@@ -136,7 +136,11 @@ def test_tasks_left_behind_are_cancelled_and_may_clean_up(qapp: QApplication, ca
     assert caplog.records == []
 
 
-def test_a_task_that_fails_while_ending_is_logged_by_name(qapp: QApplication, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_task_that_fails_while_ending_is_logged_by_name(
+    qapp: QApplication, caplog: pytest.LogCaptureFixture, expected_logs: list[str]
+) -> None:
+    expected_logs.append("untidy failed while ending")
+
     async def fails() -> None:
         try:
             await forever()
@@ -154,8 +158,12 @@ def test_a_task_that_fails_while_ending_is_logged_by_name(qapp: QApplication, ca
 
 
 def test_a_task_that_will_not_end_does_not_hold_up_the_end(
-    qapp: QApplication, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    qapp: QApplication,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    expected_logs: list[str],
 ) -> None:
+    expected_logs.append("stubborn did not end")
     monkeypatch.setattr(eventloop, "GRACE_S", 0.01)
     release: list[asyncio.Event] = []
 

@@ -40,15 +40,17 @@ class Row(NamedTuple):
 class FileTreeModel(QAbstractListModel):
     """Rows of the open folders of one workspace. Reads nothing itself: it says what to read, and is given it.
 
+    Paths travel as Python objects: Qt's own strings lose what is not UTF-8 in a name.
+
     Signals:
-        wanted: the entries of this folder (a relative path, a string) are to be read and passed to `put`.
+        wanted: the entries of this folder (a relative path) are to be read and passed to `put`.
         folders_changed: other folders are open than before.
         was_read: what was read of a folder (a relative path) is shown now.
     """
 
-    wanted = Signal(str)
+    wanted = Signal(object)
     folders_changed = Signal()
-    was_read = Signal(str)
+    was_read = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

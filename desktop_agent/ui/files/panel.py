@@ -32,14 +32,16 @@ class _Mode(Enum):
 class FileTree(QWidget):
     """The panel. Give it a workspace; it reads, watches and marks it for as long as it is visible.
 
+    Paths travel as Python objects: Qt's own strings lose what is not UTF-8 in a name.
+
     Signals:
-        file_activated: open this file (an absolute path).
-        show_changes_requested: show what changed in this file (relative to the workspace, with `/`).
+        file_activated: open this file (a `str`, an absolute path).
+        show_changes_requested: show what changed in this file (a `str`, relative to the workspace, with `/`).
         repository_changed: branch and changed files are known anew: a `RepoStatus`, or a `NoStatus` with the reason.
     """
 
-    file_activated = Signal(str)
-    show_changes_requested = Signal(str)
+    file_activated = Signal(object)
+    show_changes_requested = Signal(object)
     repository_changed = Signal(object)
 
     def __init__(self, theme: Theme, spawn: Spawn, parent: QWidget | None = None) -> None:

@@ -1,7 +1,7 @@
 """A file tree on a real folder, with a real loop to read it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +30,12 @@ class Desk:
         self.tree = FileTree(Theme(app), self.spawner.spawn)
         qtbot.addWidget(self.tree)
         self.tree.resize(243, 620)
+        self.opened: list[str] = []
+        self.changes_asked_for: list[str] = []
+        self.repositories: list[object] = []
+        self.tree.file_activated.connect(self.opened.append)
+        self.tree.show_changes_requested.connect(self.changes_asked_for.append)
+        self.tree.repository_changed.connect(self.repositories.append)
         self.rows = self._child(FileRows, "fileTree")
         self.field = self._child(QLineEdit, "fileFilter")
 
@@ -91,8 +97,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(qapp: QApplication, qtbot: QtBot) -> Iterator[Desk]:
-    yield Desk(qapp, qtbot)
+def desk(qapp: QApplication, qtbot: QtBot) -> Desk:
+    return Desk(qapp, qtbot)
 
 
 @pytest.fixture

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
-from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.gitrepo import RepoStatus
 
 if TYPE_CHECKING:
     from tests.ui.files.conftest import Desk
@@ -68,45 +70,44 @@ def test_a_folder_that_is_gone_says_so(desk: "Desk", tmp_path: Path) -> None:
     desk.drive(scenario)
 
 
-def test_a_click_opens_a_folder_and_another_one_closes_it(desk: "Desk", qtbot: QtBot, folder: Path) -> None:
+def test_a_click_opens_a_folder_and_another_one_closes_it(desk: "Desk", folder: Path) -> None:
     async def scenario() -> None:
         await desk.open_workspace(folder)
         at = desk.rows.visualRect(desk.model.index(0, 0)).center()
-        qtbot.mouseClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        QTest.mouseClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
         await desk.quiet()
         assert desk.shown() == ["src", "pagination", "tests", "README.md"]
-        qtbot.mouseClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        QTest.mouseClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
         assert desk.shown() == ["src", "tests", "README.md"]
 
     desk.drive(scenario)
 
 
-def test_the_keyboard_walks_in_and_out_and_opens_a_file(desk: "Desk", qtbot: QtBot, folder: Path) -> None:
+def test_the_keyboard_walks_in_and_out_and_opens_a_file(desk: "Desk", folder: Path) -> None:
     async def scenario() -> None:
         await desk.open_workspace(folder)
         desk.select("src")
         for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Right):
-            qtbot.keyClick(desk.rows, key)
+            QTest.keyClick(desk.rows, key)
             await desk.quiet()
         assert desk.rows.currentIndex().data() == "cursor.py"
-        with qtbot.waitSignal(desk.tree.file_activated) as opened:
-            qtbot.keyClick(desk.rows, Qt.Key.Key_Return)
-        assert opened.args == [str(folder / "src" / "pagination" / "cursor.py")]
+        QTest.keyClick(desk.rows, Qt.Key.Key_Return)
+        assert desk.opened == [str(folder / "src" / "pagination" / "cursor.py")]
         for key in (Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Left):
-            qtbot.keyClick(desk.rows, key)
+            QTest.keyClick(desk.rows, key)
         assert desk.rows.currentIndex().data() == "src"
         assert desk.shown() == ["src", "tests", "README.md"]
 
     desk.drive(scenario)
 
 
-def test_a_double_click_opens_a_file(desk: "Desk", qtbot: QtBot, folder: Path) -> None:
+def test_a_double_click_opens_a_file(desk: "Desk", folder: Path) -> None:
     async def scenario() -> None:
         await desk.open_workspace(folder)
         at = desk.rows.visualRect(desk.model.index(2, 0)).center()
-        with qtbot.waitSignal(desk.tree.file_activated) as opened:
-            qtbot.mouseDClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
-        assert opened.args == [str(folder / "README.md")]
+        QTest.mouseClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        QTest.mouseDClick(desk.rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        assert desk.opened == [str(folder / "README.md")]
 
     desk.drive(scenario)
 
@@ -125,19 +126,23 @@ def test_a_slow_answer_for_an_earlier_workspace_is_dropped(desk: "Desk", folder:
     desk.drive(scenario)
 
 
-def test_names_that_are_no_utf8_are_shown_and_opened_as_they_are(desk: "Desk", qtbot: QtBot, tmp_path: Path) -> None:
+def test_names_that_are_no_utf8_are_shown_and_opened_as_they_are(desk: "Desk", tmp_path: Path) -> None:
     if sys.platform != "linux":
         pytest.skip("other systems do not allow such names")
     name = os.fsdecode(b"latin\xe9")
-    (tmp_path / name).touch()
+    (tmp_path / name).mkdir()
+    (tmp_path / name / name).touch()
 
     async def scenario() -> None:
         await desk.open_workspace(tmp_path)
         assert desk.shown() == ["latin�"]
         desk.rows.select_row(0)
-        with qtbot.waitSignal(desk.tree.file_activated) as opened:
-            qtbot.keyClick(desk.rows, Qt.Key.Key_Return)
-        assert opened.args == [str(tmp_path / name)]
+        QTest.keyClick(desk.rows, Qt.Key.Key_Return)
+        await desk.quiet()
+        assert desk.shown() == ["latin�", "latin�"]
+        desk.rows.select_row(1)
+        QTest.keyClick(desk.rows, Qt.Key.Key_Return)
+        assert desk.opened == [str(tmp_path / name / name)]
 
     desk.drive(scenario)
 
@@ -145,22 +150,22 @@ def test_names_that_are_no_utf8_are_shown_and_opened_as_they_are(desk: "Desk", q
 # --- git ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_git_says_is_shown_on_files_and_rolled_up_to_folders(desk: "Desk", qtbot: QtBot, repository: Path) -> None:
+def test_what_git_says_is_shown_on_files_and_rolled_up_to_folders(desk: "Desk", repository: Path) -> None:
     (repository / "src" / "pagination" / "pages.py").write_text("changed\n", encoding="utf-8")
     (repository / "tests" / "test_edge.py").touch()
     (repository / "build").mkdir()
     (repository / "build" / "out").touch()
 
     async def scenario() -> None:
-        with qtbot.waitSignal(desk.tree.repository_changed) as told:
-            await desk.open_workspace(repository)
-        assert told.args is not None
-        assert told.args[0].branch == "fix/off-by-one"
+        await desk.open_workspace(repository)
+        status = desk.repositories[-1]
+        assert isinstance(status, RepoStatus)
+        assert status.branch == "fix/off-by-one"
         assert desk.heard("src") == "src, folder, closed, contains changes"
         assert desk.heard("tests") == "tests, folder, closed, contains new files"
         assert desk.heard("build") == "build, folder, closed, ignored by git"
         desk.select("tests")
-        qtbot.keyClick(desk.rows, Qt.Key.Key_Right)
+        QTest.keyClick(desk.rows, Qt.Key.Key_Right)
         await desk.quiet()
         assert desk.heard("test_edge.py") == "test_edge.py, new, not in git yet"
 
@@ -215,9 +220,8 @@ def test_a_commit_made_elsewhere_is_noticed(desk: "Desk", repository: Path) -> N
         git(repository, "commit", "-qam", "second")
         await desk.until(lambda: desk.heard("README.md") == "README.md")
         git(repository, "checkout", "-q", "--detach")  # git's files were replaced by renaming: still watched?
-        told: list[object] = []
-        desk.tree.repository_changed.connect(told.append)
-        await desk.until(lambda: bool(told))
+        desk.repositories.clear()
+        await desk.until(lambda: bool(desk.repositories))
 
     desk.drive(scenario)
 
@@ -238,42 +242,38 @@ def test_what_happened_while_hidden_is_seen_when_shown_again(desk: "Desk", folde
 # --- the filter ---------------------------------------------------------------------------------------------------
 
 
-def test_typing_shows_the_files_that_fit_and_clearing_brings_the_tree_back(
-    desk: "Desk", qtbot: QtBot, repository: Path
-) -> None:
+def test_typing_shows_the_files_that_fit_and_clearing_brings_the_tree_back(desk: "Desk", repository: Path) -> None:
     async def scenario() -> None:
         await desk.open_workspace(repository)
-        qtbot.keyClicks(desk.field, "pages")
+        QTest.keyClicks(desk.field, "pages")
         await desk.until(lambda: desk.shown() == ["src/pagination/pages.py", "tests/test_pages.py"])
-        qtbot.keyClick(desk.field, Qt.Key.Key_Down)
+        QTest.keyClick(desk.field, Qt.Key.Key_Down)
         assert desk.rows.hasFocus() or not desk.tree.isActiveWindow()
-        qtbot.keyClick(desk.rows, Qt.Key.Key_Down)
-        with qtbot.waitSignal(desk.tree.file_activated) as opened:
-            qtbot.keyClick(desk.rows, Qt.Key.Key_Return)
-        assert opened.args == [str(repository / "tests" / "test_pages.py")]
-        qtbot.keyClick(desk.rows, Qt.Key.Key_Escape)
+        QTest.keyClick(desk.rows, Qt.Key.Key_Down)
+        QTest.keyClick(desk.rows, Qt.Key.Key_Return)
+        assert desk.opened == [str(repository / "tests" / "test_pages.py")]
+        QTest.keyClick(desk.rows, Qt.Key.Key_Escape)
         assert desk.shown() == ["src", "tests", ".gitignore", "README.md"]
         assert desk.field.text() == ""
 
     desk.drive(scenario)
 
 
-def test_enter_in_the_filter_opens_the_best_match(desk: "Desk", qtbot: QtBot, folder: Path) -> None:
+def test_enter_in_the_filter_opens_the_best_match(desk: "Desk", folder: Path) -> None:
     async def scenario() -> None:
         await desk.open_workspace(folder)
-        qtbot.keyClicks(desk.field, "cur")
+        QTest.keyClicks(desk.field, "cur")
         await desk.until(lambda: desk.shown() == ["src/pagination/cursor.py"])
-        with qtbot.waitSignal(desk.tree.file_activated) as opened:
-            qtbot.keyClick(desk.field, Qt.Key.Key_Return)
-        assert opened.args == [str(folder / "src" / "pagination" / "cursor.py")]
+        QTest.keyClick(desk.field, Qt.Key.Key_Return)
+        assert desk.opened == [str(folder / "src" / "pagination" / "cursor.py")]
 
     desk.drive(scenario)
 
 
-def test_letters_typed_in_the_tree_go_to_the_filter(desk: "Desk", qtbot: QtBot, folder: Path) -> None:
+def test_letters_typed_in_the_tree_go_to_the_filter(desk: "Desk", folder: Path) -> None:
     async def scenario() -> None:
         await desk.open_workspace(folder)
-        qtbot.keyClick(desk.rows, "r")
+        QTest.keyClicks(desk.rows, "r")
         await desk.until(lambda: "README.md" in desk.shown() and "src" not in desk.shown())
         assert desk.field.text() == "r"
 
@@ -324,7 +324,7 @@ def menu_of(desk: "Desk", name: str) -> dict[str, QAction]:
     return {action.text(): action for action in menu.actions() if action.text()}
 
 
-def test_the_menu_offers_what_works_for_the_row(desk: "Desk", qtbot: QtBot, repository: Path) -> None:
+def test_the_menu_offers_what_works_for_the_row(desk: "Desk", repository: Path) -> None:
     (repository / "README.md").write_text("changed\n", encoding="utf-8")
 
     async def scenario() -> None:
@@ -333,25 +333,23 @@ def test_the_menu_offers_what_works_for_the_row(desk: "Desk", qtbot: QtBot, repo
         assert list(menu_of(desk, ".gitignore")) == ["Open", "Copy path", "Copy relative path"]
         menu = menu_of(desk, "README.md")
         assert list(menu) == ["Open", "Show changes", "Copy path", "Copy relative path"]
-        with qtbot.waitSignal(desk.tree.show_changes_requested) as asked:
-            menu["Show changes"].trigger()
-        assert asked.args == ["README.md"]
+        menu["Show changes"].trigger()
+        assert desk.changes_asked_for == ["README.md"]
         menu["Copy path"].trigger()
         assert QGuiApplication.clipboard().text() == str(repository / "README.md")
         menu["Copy relative path"].trigger()
         assert QGuiApplication.clipboard().text() == "README.md"
-        with qtbot.waitSignal(desk.tree.file_activated) as opened:
-            menu["Open"].trigger()
-        assert opened.args == [str(repository / "README.md")]
+        menu["Open"].trigger()
+        assert desk.opened == [str(repository / "README.md")]
 
     desk.drive(scenario)
 
 
-def test_the_copy_shortcut_copies_the_path(desk: "Desk", qtbot: QtBot, folder: Path) -> None:
+def test_the_copy_shortcut_copies_the_path(desk: "Desk", folder: Path) -> None:
     async def scenario() -> None:
         await desk.open_workspace(folder)
         desk.select("README.md")
-        qtbot.keyClick(desk.rows, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(desk.rows, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
         assert QGuiApplication.clipboard().text() == "README.md"
 
     desk.drive(scenario)
