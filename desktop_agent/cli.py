@@ -5,11 +5,17 @@ import importlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from desktop_agent import __version__
 from desktop_agent.commands.console import Console
 from desktop_agent.core.errors import AgentError
+
+if TYPE_CHECKING:
+    # argparse has no public name for what add_subparsers returns.
+    from argparse import _SubParsersAction  # pyright: ignore[reportPrivateUsage]
+
+    _Commands = _SubParsersAction[argparse.ArgumentParser]
 
 APPROVALS = ("always", "on_write", "on_request", "never")
 COMMANDS = ("run", "sessions", "changes", "tools", "auth", "config")
@@ -64,10 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-_Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-
-
-def _command(commands: _Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
+def _command(commands: "_Commands", name: str, summary: str, example: str) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, help=summary, description=summary, epilog=f"Example: desktop-agent {example}")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     folder = "the folder to work in (default: the current one)"
@@ -86,7 +89,7 @@ def _at_least_one(text: str) -> int:
     return number
 
 
-def _add_run(commands: _Commands) -> None:
+def _add_run(commands: "_Commands") -> None:
     run = _command(commands, "run", "Run one prompt without a window.", 'run --prompt "Fix the failing test"')
     prompt = run.add_mutually_exclusive_group()
     prompt.add_argument("--prompt", metavar="TEXT", help="the prompt")
@@ -114,7 +117,7 @@ def _add_run(commands: _Commands) -> None:
     run.add_argument("--verbose", action="store_true", help="tell what happens on standard error")
 
 
-def _add_sessions(commands: _Commands) -> None:
+def _add_sessions(commands: "_Commands") -> None:
     sessions = commands.add_parser("sessions", help="List and show sessions.")
     actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
     _command(actions, "list", "List all sessions, the last used first.", "sessions list")
@@ -122,7 +125,7 @@ def _add_sessions(commands: _Commands) -> None:
     show.add_argument("id", metavar="ID", help="a session id, or an unambiguous part of one")
 
 
-def _add_changes(commands: _Commands) -> None:
+def _add_changes(commands: "_Commands") -> None:
     changes = commands.add_parser("changes", help="List, show, undo and redo what a session changed.")
     actions = changes.add_subparsers(dest="action", required=True, metavar="ACTION")
     summaries = {
@@ -141,7 +144,7 @@ def _add_changes(commands: _Commands) -> None:
             action.add_argument("--dry-run", action="store_true", help="only say what would happen")
 
 
-def _add_tools(commands: _Commands) -> None:
+def _add_tools(commands: "_Commands") -> None:
     tools = commands.add_parser("tools", help="List and describe the model's tools.")
     actions = tools.add_subparsers(dest="action", required=True, metavar="ACTION")
     _command(actions, "list", "List all tools.", "tools list")
@@ -149,7 +152,7 @@ def _add_tools(commands: _Commands) -> None:
     describe.add_argument("name", metavar="NAME")
 
 
-def _add_auth(commands: _Commands) -> None:
+def _add_auth(commands: "_Commands") -> None:
     auth = commands.add_parser("auth", help="Keep the providers' keys in the system keyring.")
     actions = auth.add_subparsers(dest="action", required=True, metavar="ACTION")
     _command(actions, "status", "Say where each provider's key comes from.", "auth status")
@@ -158,7 +161,7 @@ def _add_auth(commands: _Commands) -> None:
         action.add_argument("provider", metavar="PROVIDER")
 
 
-def _add_config(commands: _Commands) -> None:
+def _add_config(commands: "_Commands") -> None:
     config = commands.add_parser("config", help="Show the settings.")
     actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
     _command(actions, "show", "Show all settings.", "config show")

@@ -178,7 +178,7 @@ class Workbench:
         processes = ProcessRunner(self._clock)
         jobs = Jobs(processes, self._clock, folder=self.paths.logs / "jobs")
         rules = rules or CallRules()
-        registry = ToolRegistry(first_tools(command_timeout_s=self.settings.execution.timeout_seconds))
+        registry = ToolRegistry(first_tools(longest_command_s=self.settings.execution.timeout_seconds))
         toolbox = Toolbox(
             registry=registry,
             boundary=Boundary(root),

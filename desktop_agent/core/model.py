@@ -334,6 +334,8 @@ class ApprovalRequest:
     arguments_digest: Digest
     command: str | None = None
     cwd: str = ""
+    details: tuple[str, ...] = ()
+    """What else decides what would run, one line each: variables, input, a special shell."""
     changes: tuple[FileChange, ...] = ()
     risks: tuple[str, ...] = ()
     scopes: tuple[ScopeOffer, ...] = ()

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from types import NoneType, UnionType
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from desktop_agent.core.errors import UsageError
@@ -32,8 +33,8 @@ class ExecutionSettings:
     """`[execution]`: what may happen without a question."""
 
     approval: Literal["always", "on_write", "on_request", "never"] = "on_write"
-    timeout_seconds: float = 120.0
-    """How long a command may take unless its call says otherwise."""
+    timeout_seconds: float | None = None
+    """The longest a command may take, whatever its call says; unset, the call decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +179,8 @@ def _checked(hint: object, value: object) -> object:
         if chosen in allowed:
             return chosen
         raise ValueError(f"{value!r} is not one of {', '.join(allowed)}")
+    if isinstance(hint, UnionType):
+        hint = next(option for option in get_args(hint) if option is not NoneType)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, cast("type", hint)) or (hint is not bool and isinstance(value, bool)):

@@ -14,7 +14,6 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.top_bar import TopBar
 
 if TYPE_CHECKING:
-
     from desktop_agent.ui.approvals.dialog import ApprovalDialog
     from desktop_agent.ui.bridge import SessionBridge
     from desktop_agent.ui.review.source import DiffSource, Spawn

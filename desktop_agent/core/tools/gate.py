@@ -49,6 +49,7 @@ class ApprovalGate:
         *,
         title: str,
         folder: str = "",
+        details: tuple[str, ...] = (),
         changes: tuple[FileChange, ...] = (),
     ) -> Allowed:
         """Return when `call` may act. Raises `ToolError` when it may not, with what the model should know."""
@@ -65,6 +66,7 @@ class ApprovalGate:
             arguments_digest=arguments_digest(call),
             command=facts.command,
             cwd=folder,
+            details=details,
             changes=changes,
             scopes=scope_offers(facts),
         )

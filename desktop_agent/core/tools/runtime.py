@@ -24,16 +24,21 @@ from desktop_agent.core.process import ProcessRunner
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError
-from desktop_agent.core.tools.output import cap_result
+from desktop_agent.core.tools.output import RESULT_LIMIT, fit
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.spec import AnyTool, CommandTool, EditTool, ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.spec import (
+    SPOOL_KEY,
+    AnyTool,
+    CommandTool,
+    EditTool,
+    ReadTool,
+    ToolArguments,
+    ToolContext,
+)
 
 INTERRUPTED = "The person stopped this call before it finished. It may have taken effect partly."
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
-SPOOL_KEY = "spool_path"
-"""Where a tool's metadata names the file with its whole output; the runtime moves that into the blobs."""
-
 logger = logging.getLogger(__name__)
 
 
@@ -145,7 +150,7 @@ class ToolRuntime:
         if tool is None:
             close = self._box.registry.closest(block.name)
             advice = f" Did you mean {close!r}?" if close else ""
-            known = ", ".join(self._box.registry.names)
+            known = ", ".join(tool.name for tool in self._box.registry)
             text = f"There is no tool {block.name!r}.{advice} The tools are: {known}."
             return _Call(block, None, None, ToolError(text, error_type="not_found"))
         if not self._box.rules.permits(block.name):
@@ -240,8 +245,9 @@ class ToolRuntime:
         context: ToolContext,
     ) -> ToolResult:
         command = tool.command(arguments)
-        folder = str(tool.working_folder(arguments, context))
-        allowed = await self._enter(turn, call, command, "Run this command?", folder=folder)
+        folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
+        details = tool.circumstances(arguments)
+        allowed = await self._enter(turn, call, command, "Run this command?", folder=folder, details=details)
         if allowed.edited_command is not None and allowed.edited_command != command:
             arguments = tool.with_command(arguments, allowed.edited_command)
         await self._effects.begin_command(turn, call.block.id)
@@ -262,11 +268,14 @@ class ToolRuntime:
         title: str,
         *,
         folder: str = "",
+        details: tuple[str, ...] = (),
         changes: tuple[FileChange, ...] = (),
     ) -> Allowed:
         assert call.tool is not None
         facts = CallFacts(tool=call.block.name, capabilities=call.tool.capabilities, command=command)
-        return await self._gate.enter(turn, call.as_model(), facts, title=title, folder=folder, changes=changes)
+        return await self._gate.enter(
+            turn, call.as_model(), facts, title=title, folder=folder, details=details, changes=changes
+        )
 
     async def _settle(self, result: ToolResult) -> ToolResult:
         """Move a spooled output into the blobs and keep what the model reads within the limit for any result."""
@@ -275,7 +284,7 @@ class ToolRuntime:
             output = await asyncio.to_thread(self._box.blobs.adopt, Path(spool), "text/plain")
             metadata = {key: value for key, value in result.metadata.items() if key != SPOOL_KEY}
             result = replace(result, output=output, metadata=metadata)
-        return replace(result, content=cap_result(result.content))
+        return replace(result, content=fit(result.content, limits=RESULT_LIMIT).text)
 
     def _context(self, turn: int, call_id: CallId) -> ToolContext:
         def emit_output(text: str) -> None:

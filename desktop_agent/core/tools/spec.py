@@ -26,6 +26,9 @@ from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.process import ProcessRunner
 from desktop_agent.core.tools.reads import ReadLog
 
+SPOOL_KEY = "spool_path"
+"""The key in a result's metadata that names a file with the whole output. The runtime keeps that file as a blob."""
+
 
 class ToolArguments(BaseModel):
     """Base of every tool's arguments: unknown fields are an error, so that a typo is answered instead of ignored."""

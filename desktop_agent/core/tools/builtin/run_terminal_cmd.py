@@ -24,12 +24,9 @@ from desktop_agent.core.process_output import create_private
 from desktop_agent.core.tools.builtin.interactive import interactive_program
 from desktop_agent.core.tools.builtin.target import not_found
 from desktop_agent.core.tools.output import fit
-from desktop_agent.core.tools.spec import CommandTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.spec import SPOOL_KEY, CommandTool, ToolArguments, ToolContext
 
 DEFAULT_TIMEOUT_S = 120.0
-
-SPOOL_KEY = "spool_path"
-"""Metadata key: the file with the whole output. The runtime keeps it as a blob and removes the key."""
 
 _NEVER_WAIT = {
     "GH_PAGER": "cat",
