@@ -42,8 +42,8 @@ QPushButton[variant="flat"]:focus, QToolButton[variant="flat"]:focus { border: 2
 QPushButton[variant="warning"] {
   background: $warning_bg; color: $warning_text; border-color: $warning_border; font-weight: 600;
 }
-QPushButton[size="small"], QToolButton[size="small"] { min-height: ${small_button}px; padding: 0 8px; }
-QPushButton[size="small"]:focus, QToolButton[size="small"]:focus { padding: 0 7px; }
+QPushButton[compact="true"], QToolButton[compact="true"] { min-height: ${small_button}px; padding: 0 8px; }
+QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 0 7px; }
 QPushButton::menu-indicator, QToolButton::menu-indicator { image: none; width: 0; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
