@@ -16,7 +16,7 @@ Exception
 Everything else is a defect: it propagates to the front's one handler and to the log.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 ToolErrorType = Literal["validation", "recoverable", "permission", "not_found", "fatal"]
 """Why a tool call failed. `fatal` ends the turn; everything else goes back to the model."""
@@ -42,6 +42,9 @@ TRANSIENT_FAULTS: frozenset[ProviderFault] = frozenset({"rate_limited", "overloa
 class AgentError(Exception):
     """Something a person must know: what happened (`title`), what to do (`hint`), and the details on demand."""
 
+    exit_code: ClassVar[int] = 1
+    """What a command that fails with this returns."""
+
     def __init__(self, title: str, *, hint: str = "", detail: str = "") -> None:
         super().__init__(title)
         self.title = title
@@ -55,6 +58,8 @@ class AgentError(Exception):
 class UsageError(AgentError):
     """A command line, setting or argument that cannot be used as given."""
 
+    exit_code = 2
+
 
 class StorageError(AgentError):
     """Something on disk could not be written or read. Nothing is acted on unrecorded after this."""
@@ -67,9 +72,13 @@ class SessionBusyError(StorageError):
 class SessionNotFoundError(StorageError):
     """No session has this id."""
 
+    exit_code = 2
+
 
 class WorkspaceError(AgentError):
     """The workspace folder is missing, is a file, or cannot be read."""
+
+    exit_code = 2
 
 
 class CredentialsError(AgentError):

@@ -44,6 +44,8 @@ TurnEndReason = Literal[
     "interrupted",
     "limit",
     "refused",
+    "workspace_error",
+    "internal_error",
 ]
 NoticeLevel = Literal["info", "warning", "error"]
 
@@ -328,7 +330,15 @@ class ToolProgress:
     type: Literal["tool_progress"] = "tool_progress"
 
 
-LiveEvent = TextDelta | ThinkingDelta | ToolOutputDelta | ToolProgress
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptRejected:
+    """A prompt could not be taken, because nothing can be written. Here is its text back, so that it is not lost."""
+
+    text: str
+    type: Literal["prompt_rejected"] = "prompt_rejected"
+
+
+LiveEvent = TextDelta | ThinkingDelta | ToolOutputDelta | ToolProgress | PromptRejected
 KnownEvent = (
     SessionOpened
     | SessionRenamed

@@ -5,10 +5,11 @@ importing this module is cheap and pulls in nothing else.
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from desktop_agent.core.errors import ToolErrorType
-from desktop_agent.core.ids import CallId, ChangeId, Digest
+from desktop_agent.core.ids import CallId, ChangeId, Digest, SessionId
 
 JsonObject = dict[str, object]
 """A decoded JSON object whose shape somebody else defines (tool arguments, metadata)."""
@@ -83,9 +84,10 @@ StopReason = Literal[
     "pause_turn",
     "refusal",
     "model_context_window_exceeded",
+    "interrupted",
     "other",
 ]
-"""Why the model stopped. A tool runs only on `tool_use`."""
+"""Why the model stopped. A tool runs only on `tool_use`; `interrupted` is ours: the person stopped the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +252,8 @@ class FileChange:
     added: int = 0
     removed: int = 0
     is_binary: bool = False
+    new_folders: tuple[str, ...] = ()
+    """Folders that had to be made for a created file, outermost first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,6 +334,8 @@ class ApprovalRequest:
     arguments_digest: Digest
     command: str | None = None
     cwd: str = ""
+    details: tuple[str, ...] = ()
+    """What else decides what would run, one line each: variables, input, a special shell."""
     changes: tuple[FileChange, ...] = ()
     risks: tuple[str, ...] = ()
     scopes: tuple[ScopeOffer, ...] = ()
@@ -362,6 +368,27 @@ class Aborted:
 
 Decision = Allowed | Denied | Aborted
 
+# --- sessions -----------------------------------------------------------------------------------------------------
+
+SessionState = Literal["idle", "working", "waiting"]
+"""What a session is doing: nothing, running a turn, or waiting for an answer of the person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """A session as a list shows it. `workspace` is an absolute path; both times are UTC."""
+
+    id: SessionId
+    title: str
+    workspace: str
+    created_at: datetime
+    updated_at: datetime
+    state: SessionState
+    turns: int
+    size_bytes: int
+    """Of the journal alone."""
+
+
 # --- diffs --------------------------------------------------------------------------------------------------------
 
 
@@ -392,7 +419,13 @@ class FileDiff:
     old_size: int = 0
     new_size: int = 0
     notes: tuple[str, ...] = ()
-    """What the text alone does not show: `mode 100644 → 100755`, `only line endings changed`."""
+    """What the text alone does not show: `mode 644 → 755`, `only line endings changed (CRLF → LF)`."""
+    old_mode: int | None = None
+    """File type and permissions as in `stat` (`0o100644`, `0o120777`); `None` when the file did not exist."""
+    new_mode: int | None = None
+    old_encoding: str = "utf-8"
+    """How the lines become bytes again: `utf-8` (other bytes are surrogate escapes), `utf-16-le` or `utf-16-be`."""
+    new_encoding: str = "utf-8"
 
     @property
     def added(self) -> int:

@@ -222,6 +222,11 @@ class Transcript:
         entry = self.entries[index] if index is not None else None
         return entry if isinstance(entry, ToolEntry) else None
 
+    @property
+    def call_ids(self) -> set[CallId]:
+        """The ids of all tool calls so far."""
+        return set(self._tools)
+
     def active_changes(self, turn: int | None = None) -> list[ChangeRecord]:
         """Changes that stand (are not undone), of one turn or of all."""
         return [record for record in self.changes.values() if not record.is_undone and turn in (None, record.turn)]
@@ -267,7 +272,7 @@ class Transcript:
                 return self._notice(event)
             case ev.SessionOpened() | ev.SessionRenamed() | ev.ModeSet() | ev.UsageReported():
                 return self._header(event)
-            case ev.ChangesPrepared() | ev.UnknownEvent():
+            case ev.ChangesPrepared() | ev.PromptRejected() | ev.UnknownEvent():
                 return []
             case _:
                 assert_never(event)

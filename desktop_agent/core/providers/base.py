@@ -4,7 +4,7 @@ A provider translates; it does not retry, execute or remember. The turn does all
 provider, so `stream` must be safe to call again with the same request after it failed.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -55,6 +55,16 @@ class Completion:
 StreamPiece = TextChunk | ThinkingChunk | ToolInputChunk | Completion
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """A model that a provider offers. Sizes in tokens; `None` when the provider does not say."""
+
+    id: str
+    name: str
+    context_tokens: int | None = None
+    max_output_tokens: int | None = None
+
+
 class Provider(Protocol):
     """A source of model answers."""
 
@@ -63,7 +73,7 @@ class Provider(Protocol):
         """What people call it: `Anthropic`, `Demo`."""
         ...
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[StreamPiece]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
         """Yield the answer in pieces, a `Completion` last.
 
         Raises `ProviderError` for everything that can go wrong on the way, including a stream that ends early; a

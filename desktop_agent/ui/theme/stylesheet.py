@@ -12,9 +12,11 @@ _SHEET = Template("""
 QMainWindow, QDockWidget > QWidget { background: $bg; }
 QDialog { background: $surface; }
 QWidget#topBar { background: $bg; border-bottom: 1px solid $border; }
+QFrame[role="hairline"] { background: $border; border: none; }
 QLabel[role="heading"] { color: $muted; font-size: ${head}px; font-weight: 600; }
 QLabel[role="title"] { font-size: ${title}px; font-weight: 600; }
 QLabel[role="secondary"] { color: $muted; font-size: ${secondary}px; }
+QLabel[role="hint"] { color: $faint; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="error"] { color: $removed_text; }
 QLabel[role="warning"] { color: $warning_text; }
@@ -63,6 +65,10 @@ QTreeView, QListView {
 QTreeView::item, QListView::item { min-height: ${list_row}px; border-radius: ${control}px; }
 QTreeView::item:hover, QListView::item:hover { background: $sunken; }
 QTreeView::item:selected, QListView::item:selected { background: $accent_weak; color: $accent_text; }
+QTableView {
+  background: transparent; border: none; outline: none;
+  selection-background-color: transparent; /* its delegates draw rounded rows */
+}
 
 QMenu { background: $surface; border: 1px solid $border_strong; border-radius: ${control}px; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }

@@ -1,0 +1,49 @@
+"""The command line of the window."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+NEWEST = ""
+"""`--resume` without an id: the last session of the folder, or of all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowArguments:
+    """What the window was started with. `None` means: not said."""
+
+    workspace: Path | None = None
+    resume: str | None = None
+    is_demo: bool = False
+    provider: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+
+
+def parse_arguments(argv: Sequence[str]) -> WindowArguments:
+    """Read the command line; exits with 2 and a usage line when it is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="desktop-agent",
+        description="Open the window. Commands without a window: run, sessions, changes, tools, auth, config.",
+        epilog="Example: desktop-agent ~/code/app --continue",
+    )
+    parser.add_argument("workspace", nargs="?", type=Path, metavar="WORKSPACE", help="the folder to work in")
+    start = parser.add_mutually_exclusive_group()
+    start.add_argument(
+        "--resume", nargs="?", const=NEWEST, metavar="ID", help="go on with this session, or the last one"
+    )
+    start.add_argument("--continue", dest="resume", action="store_const", const=NEWEST, help="go on with the last one")
+    start.add_argument("--demo", action="store_true", help="a scripted model on a small bundled project; needs no key")
+    parser.add_argument("--provider", metavar="P", help="the model's provider: anthropic, demo")
+    parser.add_argument("--model", metavar="M", help="the model")
+    parser.add_argument("--base-url", metavar="URL", help="another address of the provider")
+    found = parser.parse_args(argv)
+    return WindowArguments(
+        workspace=found.workspace,
+        resume=found.resume,
+        is_demo=found.demo,
+        provider=found.provider,
+        model=found.model,
+        base_url=found.base_url,
+    )

@@ -1,0 +1,62 @@
+"""`desktop-agent auth`: the keys of providers, kept in the operating system's keyring."""
+
+import argparse
+import getpass
+import os
+import sys
+
+from desktop_agent.commands.console import Console
+from desktop_agent.core.errors import CredentialsError, UsageError
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, SystemKeyStore, resolve_key
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of the subcommands."""
+    store = SystemKeyStore()
+    match args.action:
+        case "status":
+            return _status(store, console)
+        case "set":
+            _require_known(args.provider)
+            store.set(args.provider, _read_key())
+            text = f"The key for {args.provider} is in the system keyring."
+            console.result({"provider": args.provider, "source": "keyring"}, text)
+        case "delete":
+            _require_known(args.provider)
+            store.delete(args.provider)
+            text = f"The key for {args.provider} is no longer in the system keyring."
+            console.result({"provider": args.provider, "source": None}, text)
+        case _:
+            raise AssertionError(args.action)
+    return 0
+
+
+def _status(store: SystemKeyStore, console: Console) -> int:
+    """Say for each provider where its key comes from; never the key."""
+    documents: list[JsonObject] = []
+    lines: list[str] = []
+    for provider, variable in KEY_VARIABLES.items():
+        try:
+            key = resolve_key(provider, os.environ, store)
+            source, problem = key.source, ""
+        except CredentialsError as error:
+            source, problem = None, str(error)
+        words = {"environment": f"from {variable}", "keyring": "in the system keyring", None: problem or "no key"}
+        documents.append({"provider": provider, "source": source, "problem": problem})
+        lines.append(f"{provider:<12}{words[source]}")
+    console.result({"providers": documents}, "\n".join(lines))
+    return 0
+
+
+def _read_key() -> str:
+    """Ask for the key without showing it; from a pipe, read its first line."""
+    key = getpass.getpass("Key: ") if sys.stdin.isatty() else sys.stdin.readline()
+    if not key.strip():
+        raise UsageError("No key was given.", hint="Type it at the prompt, or pipe it in; it is never an argument.")
+    return key.strip()
+
+
+def _require_known(provider: str) -> None:
+    if provider not in KEY_VARIABLES:
+        raise UsageError(f"There is no provider {provider!r}.", hint=f"Known: {', '.join(KEY_VARIABLES)}.")

@@ -1,0 +1,60 @@
+"""The console: results on standard output, everything else on standard error. The only place that prints."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from io import TextIOWrapper
+from typing import TextIO, cast
+
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.model import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """Where a command writes. With `is_json` standard output gets exactly one JSON document."""
+
+    is_json: bool = False
+    out: TextIOWrapper = field(default_factory=lambda: cast("TextIOWrapper", sys.stdout))
+    err: TextIO = field(default_factory=lambda: sys.stderr)
+
+    def result(self, document: JsonObject, text: str) -> None:
+        """Print a command's result: `document` for programs, `text` for people."""
+        shown = json.dumps(document, ensure_ascii=False, indent=2) if self.is_json else text
+        self.out.write(shown.rstrip("\n") + "\n" if shown else "")
+        self.out.flush()
+
+    def line(self, record: JsonObject) -> None:
+        """Print one JSON line of a stream."""
+        self.out.write(json.dumps(record, ensure_ascii=False) + "\n")
+        self.out.flush()
+
+    def write_bytes(self, content: bytes) -> None:
+        """Write a result that is bytes, such as a patch, exactly as it is."""
+        self.out.flush()
+        self.out.buffer.write(content)
+        self.out.buffer.flush()
+
+    def say(self, text: str) -> None:
+        """Tell the person something that is not the result."""
+        self.err.write(text + "\n")
+        self.err.flush()
+
+    def fail(self, error: AgentError) -> None:
+        """Tell what went wrong and what to do; as JSON too, when that is what the caller reads."""
+        if self.is_json:
+            self.result({"error": {"title": error.title, "hint": error.hint, "detail": error.detail}}, "")
+        self.say("\n".join(filter(None, (f"error: {error.title}", error.hint, error.detail))))
+
+
+def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
+    """Return `rows` in aligned columns, those in `right` to the right, two spaces apart."""
+    if not rows:
+        return ""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+
+    def cell(column: int, text: str) -> str:
+        return text.rjust(widths[column]) if column in right else text.ljust(widths[column])
+
+    return "\n".join("  ".join(cell(i, text) for i, text in enumerate(row)).rstrip() for row in rows)

@@ -1,0 +1,158 @@
+"""`desktop-agent run`: one prompt without a window."""
+
+import argparse
+import asyncio
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from desktop_agent.commands.console import Console
+from desktop_agent.core import events as ev
+from desktop_agent.core.codec import encode_event
+from desktop_agent.core.errors import UsageError
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import ModelRef
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.settings import Settings, load_settings
+from desktop_agent.core.tools.runtime import CallRules
+from desktop_agent.core.turn import TurnLimits
+from desktop_agent.headless import HeadlessRun, RunOptions, RunResult
+from desktop_agent.headless.logs import RunLogs
+from desktop_agent.workbench import Workbench
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Run the prompt and return the exit code."""
+    paths = AppPaths.from_environment()
+    loaded = load_settings(args.config or paths.settings_file())
+    if args.config is not None and not args.config.is_file():
+        raise UsageError(f"The configuration file {args.config} does not exist.")
+    for problem in loaded.problems:
+        console.say(f"warning: {problem}")
+    bench = Workbench(paths, loaded.settings)
+    options = _options(args, bench, loaded.settings)
+    logs = RunLogs(
+        audit=args.audit_log, changes=args.changes_log, debug=args.tool_debug_log if args.debug_tool_use else None
+    )
+    result = asyncio.run(_run(HeadlessRun(bench, options, logs, _Listener(args, console))))  # noqa: TID251 - entry point
+    if not args.stream:
+        console.result(result.as_json(), _summary(result))
+    for problem in result.problems:
+        console.say(f"error: {problem}")
+    return result.exit_code
+
+
+async def _run(run: HeadlessRun) -> RunResult:
+    loop = asyncio.get_running_loop()
+    with suppress(NotImplementedError):  # Windows: Ctrl+C raises KeyboardInterrupt there instead
+        loop.add_signal_handler(signal.SIGINT, run.interrupt)
+        loop.add_signal_handler(signal.SIGTERM, run.interrupt)
+    return await run.run()
+
+
+def _options(args: argparse.Namespace, bench: Workbench, settings: Settings) -> RunOptions:
+    workspace: Path = args.workspace or Path.cwd()
+    return RunOptions(
+        prompt=_prompt(args),
+        workspace=workspace,
+        resume=_session(args, bench, workspace),
+        model=_model(args, bench),
+        approval=args.approval,
+        rules=CallRules(
+            allowed_tools=args.allowed_tools, blocked_tools=args.blocked_tools or (), is_dry_run=args.dry_run
+        ),
+        limits=TurnLimits(
+            max_requests=args.max_turns or settings.runner.max_turns,
+            max_tokens=settings.model.max_tokens,
+            exits_on_tool_error=args.exit_on_tool_error,
+        ),
+        undo_last_turn=args.undo_last_turn,
+    )
+
+
+def _prompt(args: argparse.Namespace) -> str:
+    """The prompt from the option, a file, or (`-`) standard input."""
+    if args.prompt is not None:
+        text: str = args.prompt
+    elif args.prompt_file is not None:
+        try:
+            text = Path(args.prompt_file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"The prompt file cannot be read: {error}.") from error
+    elif args.stdin == "-":
+        text = sys.stdin.read()
+    else:
+        raise UsageError("There is no prompt.", hint="Give --prompt TEXT, --prompt-file FILE, or - for standard input.")
+    if not text.strip():
+        raise UsageError("The prompt is empty.")
+    return text
+
+
+def _session(args: argparse.Namespace, bench: Workbench, workspace: Path) -> SessionId | None:
+    if args.resume is not None:
+        return bench.catalog.find(args.resume)
+    if args.continue_last:
+        latest = bench.catalog.latest(workspace)
+        if latest is None:
+            raise UsageError(f"There is no session to continue in {workspace}.")
+        return latest
+    return None
+
+
+def _model(args: argparse.Namespace, bench: Workbench) -> ModelRef | None:
+    """The model that the options name; None when they name nothing, so that a resumed session keeps its own."""
+    if (args.provider, args.model, args.base_url) == (None, None, None):
+        return None
+    default = bench.default_model()
+    provider = args.provider or default.provider
+    is_default = provider == default.provider
+    name = args.model or (default.model if is_default else provider)
+    return ModelRef(provider=provider, model=name, base_url=args.base_url or (default.base_url if is_default else None))
+
+
+class _Listener:
+    """Shows what happens while it happens: as JSON lines with --stream, in words with --verbose."""
+
+    def __init__(self, args: argparse.Namespace, console: Console) -> None:
+        self._is_stream: bool = args.stream
+        self._is_verbose: bool = args.verbose or args.debug_tool_use
+        self._console = console
+
+    def __call__(self, event: ev.Event) -> None:
+        if self._is_stream:
+            self._console.line(encode_event(event))
+        if not self._is_verbose:
+            return
+        match event:
+            case ev.ToolCallStarted(call=call, title=title):
+                self._console.say(f"▸ {call.name} {title}")
+            case ev.ToolCallFinished(state=state, duration_s=duration_s):
+                self._console.say(f"  {state} after {duration_s:.1f} s")
+            case ev.Notice(title=title, hint=hint):
+                self._console.say(f"! {title} {hint}".rstrip())
+            case ev.TurnEnded(reason=reason):
+                self._console.say(f"■ {reason}")
+            case _:
+                pass
+
+
+def _summary(result: RunResult) -> str:
+    """The result in words."""
+    lines = [result.final_response or "<no final response>", "---"]
+    lines.append(f"Stopped reason: {result.stopped_reason} (turns: {result.turns_used})")
+    lines.append(f"Session: {result.session_id}")
+    lines.append("Tools executed:")
+    for event in result.tools:
+        state = "skipped" if event["skipped"] else "error" if event["is_error"] else "ok"
+        paths = event["paths"]
+        where = f" paths={','.join(map(str, paths))}" if isinstance(paths, list) and paths else ""
+        lines.append(f"- turn {event['turn']}: {event['tool']} [{state}]{where}")
+    if not result.tools:
+        lines.append("none")
+    if result.edited_files:
+        lines.append("Edited files: " + ", ".join(result.edited_files))
+    lines += [str(summary["summary"]) for summary in result.turn_summaries]
+    if result.undo_operations is not None:
+        lines += ["Undo operations:", *(f"- {operation}" for operation in result.undo_operations)]
+    return "\n".join(lines)

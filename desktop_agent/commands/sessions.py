@@ -1,0 +1,113 @@
+"""`desktop-agent sessions`: what was said and done, in all sessions or in one."""
+
+import argparse
+from dataclasses import asdict
+from datetime import datetime
+
+from desktop_agent.commands.console import Console, table
+from desktop_agent.core.codec import encode_event
+from desktop_agent.core.context.history import History
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import JsonObject, SessionSummary
+from desktop_agent.core.store.journal import read_journal
+from desktop_agent.core.transcript import (
+    Entry,
+    NoticeEntry,
+    PromptEntry,
+    TextEntry,
+    ToolEntry,
+    TurnEndEntry,
+    UndoEntry,
+    replay,
+)
+from desktop_agent.headless.result import describe_outcome
+from desktop_agent.workbench import Workbench
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of the subcommands."""
+    bench = Workbench.from_environment()
+    match args.action:
+        case "list":
+            _list(bench, console)
+        case "show":
+            _show(bench, console, bench.catalog.find(args.id))
+        case _:
+            raise AssertionError(args.action)
+    return 0
+
+
+def _list(bench: Workbench, console: Console) -> None:
+    summaries = bench.catalog.summaries()
+    rows = [
+        (item.id, _when(item.updated_at), f"{item.turns} turns", item.title or "(no prompt yet)", item.workspace)
+        for item in summaries
+    ]
+    text = table(rows, right=(2,)) or "There are no sessions yet."
+    console.result({"sessions": [_as_json(item) for item in summaries]}, text)
+
+
+def _show(bench: Workbench, console: Console, session_id: SessionId) -> None:
+    events, damages = read_journal(bench.catalog.journal_path(session_id), bench.blobs)
+    for damage in damages:
+        console.say(f"warning: line {damage.line} could not be read: {damage.reason}")
+    transcript = replay(events)
+    history = History()
+    for event in events:
+        history.apply(event)
+    document: JsonObject = {
+        "id": session_id,
+        "title": transcript.title,
+        "workspace": transcript.workspace,
+        "model": transcript.model.model if transcript.model else None,
+        "provider": transcript.model.provider if transcript.model else None,
+        "turns": transcript.turn,
+        "messages": [asdict(message) for message in history.messages()],
+        "events": [encode_event(event) for event in events],
+    }
+    heading = f"{transcript.title}\n{session_id} · {transcript.workspace}\n"
+    console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
+
+
+def _describe(entry: Entry) -> str:
+    match entry:
+        case PromptEntry(text=text):
+            return "\n".join(f"> {line}" for line in text.splitlines())
+        case TextEntry(kind="thinking", text=text):
+            return "\n".join(f"  {line}" for line in text.splitlines())
+        case TextEntry(text=text):
+            return text.strip()
+        case ToolEntry():
+            return _describe_tool(entry)
+        case NoticeEntry(notice=notice):
+            return f"! {notice.title} {notice.hint}".rstrip()
+        case UndoEntry(purpose=purpose, outcomes=outcomes):
+            return "\n".join([f"{purpose}:", *(f"  {describe_outcome(outcome)}" for outcome in outcomes)])
+        case TurnEndEntry(turn=turn, reason=reason):
+            return f"— turn {turn} ended: {reason} —"
+
+
+def _describe_tool(entry: ToolEntry) -> str:
+    marks = {"started": "…", "completed": "✓", "failed": "✗"}
+    lines = [f"{marks[entry.state]} {entry.call.name} {entry.title}"]
+    if entry.result is not None and entry.result.is_error:
+        lines.append(f"  {entry.result.content.strip().splitlines()[0] if entry.result.content.strip() else ''}")
+    lines += [f"  {c.kind} {c.path} +{c.added} -{c.removed} ({c.id})" for c in entry.changes]
+    return "\n".join(lines)
+
+
+def _as_json(summary: SessionSummary) -> JsonObject:
+    return {
+        "id": summary.id,
+        "title": summary.title,
+        "workspace": summary.workspace,
+        "created_at": summary.created_at.isoformat(),
+        "updated_at": summary.updated_at.isoformat(),
+        "state": summary.state,
+        "turns": summary.turns,
+        "size_bytes": summary.size_bytes,
+    }
+
+
+def _when(moment: datetime) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"

@@ -1,0 +1,233 @@
+"""What a command changed: the workspace is scanned before and after it, and the difference is the change.
+
+A scan reads the status of every file and the content only of files whose status changed since the last scan. It works
+in any folder, without git. Limits are stated in `CaptureLimits`; what falls outside them is named, not silently missed.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from desktop_agent.core.changes.baseline import Baseline, BaselineEntry, BaselineSession
+from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state
+from desktop_agent.core.model import Uncaptured
+
+SKIPPED_FOLDERS = frozenset(
+    {
+        ".git", ".hg", ".svn", ".jj",
+        "node_modules", ".venv", "venv", ".tox", ".nox",
+        "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis",
+        ".gradle", ".terraform", ".next", ".cache",
+    }
+)  # fmt: skip
+"""Folders that tools make anew by themselves, and version control's own files. Changes in them are not captured."""
+
+_RACY_NS = 50_000_000
+"""A file written this shortly before it was scanned may change again within one tick of the file system's clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureLimits:
+    """The budget of a scan: the largest file and the sum of which copies are kept, and how many files are watched."""
+
+    max_file_bytes: int = 8 * 2**20
+    max_total_bytes: int = 512 * 2**20
+    max_files: int = 100_000
+    skipped_folders: frozenset[str] = SKIPPED_FOLDERS
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What could not be captured: files that changed without a copy, and what cannot be watched at all."""
+
+    lost: tuple[Uncaptured, ...]
+    out_of_reach: tuple[Uncaptured, ...]
+
+
+@dataclass(slots=True)
+class _Scan:
+    """What is in the folder now."""
+
+    files: dict[str, os.stat_result] = field(default_factory=dict[str, os.stat_result])
+    folders: set[str] = field(default_factory=set[str])
+    out_of_reach: list[Uncaptured] = field(default_factory=list[Uncaptured])
+
+
+class WorkspaceCapture:
+    """The before and after of one workspace. Methods block: use a thread, and one call at a time."""
+
+    def __init__(self, root: Path, baseline: Baseline, limits: CaptureLimits | None = None) -> None:
+        self._root = root.resolve()
+        self._baseline = baseline
+        self._limits = limits or CaptureLimits()
+
+    def refresh(self) -> None:
+        """Bring the baseline up to date, before a command runs."""
+        with self._baseline.session() as session:
+            _Advance(self._root, self._limits, session, None).run()
+
+    def collect(self, on_change: Callable[[FileTransition], None]) -> Capture:
+        """Report every file that changed since the last `refresh`, in the order of paths; the present is the baseline.
+
+        If `on_change` raises, the baseline stays as it was.
+        """
+        with self._baseline.session() as session:
+            return _Advance(self._root, self._limits, session, on_change).run()
+
+
+class _Advance:
+    """One pass from the baseline to the present."""
+
+    def __init__(
+        self,
+        root: Path,
+        limits: CaptureLimits,
+        session: BaselineSession,
+        on_change: Callable[[FileTransition], None] | None,
+    ) -> None:
+        self._root = root
+        self._limits = limits
+        self._session = session
+        self._on_change = on_change
+        self._known = session.entries()
+        self._kept_bytes = sum(entry.size for entry in self._known.values() if entry.digest is not None)
+        self._lost: list[Uncaptured] = []
+
+    def run(self) -> Capture:
+        scan = _scan(self._root, self._limits)
+        for path in sorted(scan.files.keys() | self._known.keys()):
+            old = self._known.get(path)
+            status = scan.files.get(path)
+            if status is not None:
+                self._visit(path, old, status)
+            elif old is not None and old.kind != "folder":
+                self._report(path, old, None)
+                self._session.remove(path)
+        self._update_folders(scan.folders)
+        return Capture(tuple(self._lost), tuple(scan.out_of_reach))
+
+    def _visit(self, path: str, old: BaselineEntry | None, status: os.stat_result) -> None:
+        signature = _signature(status)
+        if old is not None and old.signature == signature:
+            return
+        state = self._read(path, status)
+        entry = _entry(path, status, state)
+        if old is None or not _is_same(old, entry):
+            self._report(path, old, state, status)
+        self._kept_bytes += (entry.size if state else 0) - (old.size if old and old.digest else 0)
+        self._session.put(entry, state.content if state else None)
+
+    def _report(
+        self, path: str, old: BaselineEntry | None, after: FileState | None, status: os.stat_result | None = None
+    ) -> None:
+        if self._on_change is None:
+            return
+        before = self._session.state(old) if old is not None else None
+        if (old is not None and before is None) or (status is not None and after is None):
+            self._lost.append(Uncaptured(path=path, reason=self._reason(old, status)))
+            return
+        self._on_change(FileTransition(path, before, after, self._new_folders(path) if old is None else ()))
+
+    def _new_folders(self, path: str) -> tuple[str, ...]:
+        parents = [parent.as_posix() for parent in PurePosixPath(path).parents][:-1]
+        return tuple(folder for folder in reversed(parents) if folder not in self._known)
+
+    def _read(self, path: str, status: os.stat_result) -> FileState | None:
+        """The file's state, or None when it does not fit the budget or cannot be read."""
+        is_over = self._kept_bytes + status.st_size > self._limits.max_total_bytes
+        if status.st_size > self._limits.max_file_bytes or is_over:
+            return None
+        try:
+            return read_state(self._root / path)
+        except OSError:
+            return None
+
+    def _reason(self, old: BaselineEntry | None, status: os.stat_result | None) -> str:
+        size = max(old.size if old else 0, status.st_size if status else 0)
+        if size > self._limits.max_file_bytes:
+            return f"It is larger than {self._limits.max_file_bytes // 2**20} MiB, so no copy was kept."
+        is_without_copy = old is not None and old.digest is None
+        if is_without_copy or self._kept_bytes + size > self._limits.max_total_bytes:
+            return (
+                f"The folder holds more than the {self._limits.max_total_bytes // 2**20} MiB of which copies are kept."
+            )
+        return "It could not be read."
+
+    def _update_folders(self, folders: set[str]) -> None:
+        known = {path for path, entry in self._known.items() if entry.kind == "folder"}
+        for path in folders - known:
+            self._session.put(BaselineEntry(path, "folder", 0, 0, "", None), None)
+        for path in known - folders:
+            self._session.remove(path)
+
+
+def _scan(root: Path, limits: CaptureLimits) -> _Scan:
+    scan = _Scan()
+    for path, entry in _walk(root, limits, scan):
+        if len(scan.files) >= limits.max_files:
+            reason = f"The folder has more than {limits.max_files:,} files; the rest is not watched."
+            scan.out_of_reach.append(Uncaptured(path=".", reason=reason))
+            break
+        with suppress(FileNotFoundError):  # deleted since the folder was listed
+            scan.files[path] = entry.stat(follow_symlinks=False)
+    return scan
+
+
+def _walk(root: Path, limits: CaptureLimits, scan: _Scan) -> Generator[tuple[str, "os.DirEntry[str]"]]:
+    """Yield the files and symlinks below `root` by relative path; note folders, and what cannot be watched."""
+    pending = [(str(root), "")]
+    while pending:
+        folder, prefix = pending.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    path = prefix + entry.name
+                    if not _is_encodable(path):
+                        scan.out_of_reach.append(Uncaptured(path=ascii(path), reason="Its name is not valid Unicode."))
+                    elif entry.is_dir(follow_symlinks=False):
+                        if entry.name not in limits.skipped_folders:
+                            scan.folders.add(path)
+                            pending.append((entry.path, path + "/"))
+                    elif entry.is_symlink() or entry.is_file(follow_symlinks=False):
+                        yield path, entry
+        except OSError as error:
+            reason = f"The folder cannot be read: {error.strerror}."
+            scan.out_of_reach.append(Uncaptured(path=prefix or ".", reason=reason))
+
+
+def _signature(status: os.stat_result) -> str:
+    """What `stat` says about a file's content. The change time is in it: unlike the others nobody can set it."""
+    return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}:{status.st_mode}"
+
+
+def _entry(path: str, status: os.stat_result, state: FileState | None) -> BaselineEntry:
+    is_racy = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _RACY_NS
+    kind: Literal["file", "symlink"] = "symlink" if stat.S_ISLNK(status.st_mode) else "file"
+    return BaselineEntry(
+        path=path,
+        kind=kind,
+        mode=state.mode if state else stat.S_IMODE(status.st_mode),
+        size=status.st_size,
+        signature="" if is_racy else _signature(status),
+        digest=digest_of(state.content) if state else None,
+    )
+
+
+def _is_same(old: BaselineEntry, new: BaselineEntry) -> bool:
+    """Whether only times differ: the file was touched, or written with what it held."""
+    return new.digest is not None and (old.digest, old.mode, old.kind) == (new.digest, new.mode, new.kind)
+
+
+def _is_encodable(path: str) -> bool:
+    if path.isascii():
+        return True
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

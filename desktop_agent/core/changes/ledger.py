@@ -1,0 +1,185 @@
+"""The ledger: makes changes durable before they happen, applies them, and takes them back.
+
+It writes files and blobs but keeps no list of its own: what was changed is in the session's journal, which the caller
+writes between `record` and `apply`. All methods block; the session calls them in a thread, one at a time.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from desktop_agent.core.changes.diff import count_lines
+from desktop_agent.core.changes.revert import RevertPlan, RevertStep, is_same_content
+from desktop_agent.core.changes.text import is_binary
+from desktop_agent.core.errors import StorageError, ToolError
+from desktop_agent.core.files import FileState, FileTransition, is_left_over, read_state, write_state
+from desktop_agent.core.ids import ChangeId
+from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage, FileOutcome, OutcomeState
+from desktop_agent.core.store.blobs import Blobs
+
+
+class Ledger:
+    """The changes of one workspace folder."""
+
+    def __init__(self, root: Path, blobs: Blobs) -> None:
+        self._root = root.resolve()
+        self._blobs = blobs
+
+    def record(self, transition: FileTransition, *, author: Author, change_id: ChangeId) -> FileChange:
+        """Store both images of a file durably and return the change.
+
+        Nothing in the workspace is touched. Raises `StorageError`: then nothing may be written.
+        """
+        before, after = transition.before, transition.after
+        for state in (before, after):
+            if state is not None:
+                self._blobs.put(state.content)
+        old = before.content if before else None
+        new = after.content if after else None
+        added, removed = count_lines(old, new)
+        return FileChange(
+            id=change_id,
+            path=transition.path,
+            kind=_kind(before, after),
+            author=author,
+            before=before.image() if before else None,
+            after=after.image() if after else None,
+            added=added,
+            removed=removed,
+            is_binary=is_binary(old or b"") or is_binary(new or b""),
+            new_folders=transition.new_folders or (self._missing_folders(transition.path) if before is None else ()),
+        )
+
+    def apply(self, changes: Sequence[FileChange]) -> None:
+        """Write the after-images, if every file still is its before-image; otherwise none of them.
+
+        Raises `ToolError` when a file changed meanwhile, or could not be written: then those already written are put
+        back.
+        """
+        states = [(change, self._state(change.before), self._state(change.after)) for change in changes]
+        for change, before, _ in states:
+            if self._current(change.path) != before:
+                raise ToolError(
+                    f"{change.path} changed on disk before the edit could be written. Nothing was written. Read it "
+                    "again, then redo the edit against its current content."
+                )
+        done: list[tuple[FileChange, FileState | None]] = []
+        try:
+            for change, before, after in states:
+                done.append((change, before))
+                write_state(self._root / change.path, after)
+        except OSError as error:
+            for change, before in reversed(done):
+                with suppress(OSError):
+                    self._restore(change.path, before, change.new_folders)
+            path = done[-1][0].path
+            raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
+
+    def is_at(self, path: str, image: FileImage | None) -> bool:
+        """Whether the file is in this state now. Tells, after a crash, how far a write got."""
+        try:
+            return _image(self._current(path)) == image
+        except OSError:
+            return False
+
+    def revert(self, plan: RevertPlan) -> tuple[FileOutcome, ...]:
+        """Carry out an undo or redo file by file. A file that somebody changed since is left alone and reported."""
+        return (*(self._revert_file(step) for step in plan.steps), *plan.conflicts)
+
+    def preview_revert(self, plan: RevertPlan) -> tuple[FileOutcome, ...]:
+        """What `revert` would come to, without writing anything."""
+        return (*(self._check(step) for step in plan.steps), *plan.conflicts)
+
+    def content(self, image: FileImage | None) -> bytes | None:
+        """The bytes of an image; None for an absent file."""
+        return None if image is None else self._blobs.get(image.digest)
+
+    def sweep(self, changes: Iterable[FileChange]) -> None:
+        """Remove temporary files that a killed process left beside these files."""
+        for folder in {(self._root / change.path).parent for change in changes}:
+            with suppress(OSError):
+                for path in folder.iterdir():
+                    if is_left_over(path):
+                        path.unlink()
+
+    def _missing_folders(self, path: str) -> tuple[str, ...]:
+        """The folders that writing `path` will have to make, outermost first."""
+        parents = reversed([parent for parent in Path(path).parents if parent != Path()])
+        return tuple(parent.as_posix() for parent in parents if not (self._root / parent).exists())
+
+    def _check(self, step: RevertStep) -> FileOutcome:
+        """Whether the file is as the plan expects it. `restored` here means: it can be."""
+        try:
+            current = _image(self._current(step.path))
+        except OSError as error:
+            return _outcome(step, "failed", f"It cannot be read: {error.strerror or error}.")
+        if is_same_content(current, step.wanted) and (current is None or current.mode == _mode(step, current)):
+            return _outcome(step, "unchanged", "")
+        if not is_same_content(current, step.expected):
+            reason = "It is gone." if current is None else "It was changed since; your version was left alone."
+            return _outcome(step, "conflict", reason)
+        if _clashes_in_mode(step, current):
+            return _outcome(step, "conflict", "Its permissions were changed since; they were left alone.")
+        if step.wanted is not None and not self._blobs.has(step.wanted.digest):
+            return _outcome(step, "failed", "Its earlier content is missing from the data folder.")
+        return _outcome(step, "restored", "")
+
+    def _revert_file(self, step: RevertStep) -> FileOutcome:
+        outcome = self._check(step)
+        if outcome.state != "restored":
+            return outcome
+        try:
+            current = self._current(step.path)
+            wanted = self._state(step.wanted)
+            if wanted is not None and current is not None:
+                wanted = replace(wanted, mode=_mode(step, current))
+            self._restore(step.path, wanted, step.new_folders)
+        except (OSError, StorageError) as error:
+            return _outcome(step, "failed", f"It could not be written: {error}.")
+        return outcome
+
+    def _restore(self, path: str, state: FileState | None, new_folders: Sequence[str]) -> None:
+        write_state(self._root / path, state)
+        if state is None:
+            for folder in reversed(new_folders):
+                with suppress(OSError):  # not empty: somebody uses it now
+                    (self._root / folder).rmdir()
+
+    def _current(self, path: str) -> FileState | None:
+        return read_state(self._root / path)
+
+    def _state(self, image: FileImage | None) -> FileState | None:
+        if image is None:
+            return None
+        return FileState(content=self._blobs.get(image.digest), mode=image.mode, kind=image.kind)
+
+
+def _kind(before: FileState | None, after: FileState | None) -> ChangeKind:
+    if before is None:
+        return "created"
+    if after is None:
+        return "deleted"
+    return "mode_changed" if (before.content, before.kind) == (after.content, after.kind) else "modified"
+
+
+def _mode(step: RevertStep, current: FileState | FileImage) -> int:
+    """The mode to restore. Permission bits that the changes did not touch stay as the person has them now."""
+    if step.expected is None or step.wanted is None:
+        return current.mode if step.wanted is None else step.wanted.mode
+    return current.mode if step.expected.mode == step.wanted.mode else step.wanted.mode
+
+
+def _clashes_in_mode(step: RevertStep, current: FileImage | None) -> bool:
+    """Whether both the changes and, since then, somebody else set the permission bits."""
+    if step.expected is None or step.wanted is None or current is None:
+        return False
+    return step.expected.mode != step.wanted.mode and current.mode != step.expected.mode
+
+
+def _image(state: FileState | None) -> FileImage | None:
+    return None if state is None else state.image()
+
+
+def _outcome(step: RevertStep, state: OutcomeState, reason: str) -> FileOutcome:
+    return FileOutcome(path=step.path, state=state, change_ids=step.change_ids, reason=reason)

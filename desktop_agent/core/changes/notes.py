@@ -1,0 +1,73 @@
+"""What a change did that its lines alone do not show, in words: modes, encodings, line endings, the last newline."""
+
+import stat
+from collections.abc import Iterator
+
+from desktop_agent.core.changes.text import Text, as_utf8, endings_of
+from desktop_agent.core.changes.version import Version
+
+
+def describe(old: Version, new: Version) -> tuple[str, ...]:
+    """Return the notes about a change from `old` to `new`, the most important first."""
+    return tuple(_describe(old, new))
+
+
+def too_large_note(size_bytes: int) -> str:
+    """Return the note for a change that is not compared line by line."""
+    return f"too large to compare line by line ({size_bytes / 1_000_000:.0f} MB)"
+
+
+def _describe(old: Version, new: Version) -> Iterator[str]:
+    yield from _file_notes(old, new)
+    if old.text is None or new.text is None or new.is_absent:
+        return
+    if new.is_symlink:
+        return
+    yield from _encoding_notes(None if old.is_absent else old.text, new.text)
+    yield from _endings_notes(old, new)
+    yield from _last_newline_notes(None if old.is_absent else old.text, new.text)
+
+
+def _file_notes(old: Version, new: Version) -> Iterator[str]:
+    if new.mode is None:
+        return
+    if old.mode is None:
+        if new.is_symlink:
+            yield "symbolic link"
+        elif new.mode & 0o111:
+            yield f"executable (mode {stat.S_IMODE(new.mode):o})"
+    elif old.is_symlink != new.is_symlink:
+        yield "symbolic link → file" if old.is_symlink else "file → symbolic link"
+    elif stat.S_IMODE(old.mode) != stat.S_IMODE(new.mode):
+        yield f"mode {stat.S_IMODE(old.mode):o} → {stat.S_IMODE(new.mode):o}"
+
+
+def _encoding_notes(old: Text | None, new: Text) -> Iterator[str]:
+    if old and old.lines and old.encoding != new.encoding:
+        yield f"encoding {_encoding_name(old)} → {_encoding_name(new)}"
+    elif new.encoding != "utf-8":
+        yield f"encoding {_encoding_name(new)}"
+    elif old and old.has_bom != new.has_bom:
+        yield "byte order mark added" if new.has_bom else "byte order mark removed"
+    if not new.is_valid:
+        yield "not all of it is UTF-8: other bytes are shown by their number"
+
+
+def _encoding_name(text: Text) -> str:
+    return text.encoding.upper()
+
+
+def _endings_notes(old: Version, new: Version) -> Iterator[str]:
+    before, after = as_utf8(old.content) or b"", as_utf8(new.content) or b""
+    was, now = endings_of(before), endings_of(after)
+    if not was or not now or was == now:
+        return
+    is_all = before.replace(b"\r\n", b"\n") == after.replace(b"\r\n", b"\n")
+    yield f"{'only ' if is_all else ''}line endings changed ({was} → {now})"
+
+
+def _last_newline_notes(old: Text | None, new: Text) -> Iterator[str]:
+    if not new.ends_with_newline and (old is None or old.ends_with_newline):
+        yield "no newline at the end of the file"
+    elif new.ends_with_newline and new.lines and old and not old.ends_with_newline:
+        yield "newline added at the end of the file"

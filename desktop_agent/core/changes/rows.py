@@ -1,0 +1,226 @@
+"""A diff as rows to draw, side by side or unified, with unchanged lines folded away.
+
+A diff of 200,000 lines has a few segments per edit, and rows are made when they are asked for: nothing here takes time
+or memory in proportion to the number of lines.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Literal, NamedTuple
+
+from desktop_agent.core.changes.diff import is_only_endings
+from desktop_agent.core.changes.hunks import Hunk, group
+from desktop_agent.core.changes.pairing import Pairs
+from desktop_agent.core.model import Edit, FileDiff
+
+RowMode = Literal["side_by_side", "unified"]
+RowKind = Literal["hunk", "gap", "context", "changed", "removed", "added"]
+LineSide = Literal["old", "new"]
+
+CONTEXT_LINES = 3
+MIN_FOLDED_LINES = 4
+"""Fewer unchanged lines than this are shown: a row that says they are hidden takes nearly as much room."""
+
+
+class Row(NamedTuple):
+    """One row. `old` and `new` are the 0-based lines it shows.
+
+    `changed` shows a removed line beside the added one that took its place (side by side only); `context` has both
+    lines, equal but perhaps for their ending. In unified mode, `peer` is the line on the other side to compare a
+    removed or added one with. `hunk` and `gap` show no line.
+    """
+
+    kind: RowKind
+    old: int | None = None
+    new: int | None = None
+    peer: int | None = None
+
+
+class Gap(NamedTuple):
+    """Folded lines: `size` of them, from `old_start` and `new_start` on. Its `old_start` names it.
+
+    `converted` of them have another line ending than before, and are otherwise the same.
+    """
+
+    old_start: int
+    new_start: int
+    size: int
+    converted: int
+
+
+class _Segment(NamedTuple):
+    """Rows of one kind that show consecutive lines, from `old` and `new` on. `edit` is where they come from."""
+
+    kind: RowKind
+    size: int
+    old: int
+    new: int
+    edit: Edit | None = None
+
+
+class Rows:
+    """The rows of one diff in one mode; the gaps whose names are in `opened` are unfolded."""
+
+    def __init__(self, diff: FileDiff, mode: RowMode, *, opened: frozenset[int] = frozenset()) -> None:
+        self.diff = diff
+        self.mode: RowMode = mode
+        self.opened = opened
+        self.changes: list[int] = []
+        """The `hunk` rows."""
+        self.bars: list[int] = []
+        """The `hunk` and `gap` rows, which show no line."""
+        self._converted: list[Edit] = []
+        self._hunks: dict[int, Hunk] = {}
+        self._gaps: dict[int, Gap] = {}
+        self._pairs: dict[Edit, Pairs] = {}
+        self._segments = list(self._built())
+        self._starts = list(accumulate((segment.size for segment in self._segments), initial=0))
+        self._old_starts = [segment.old for segment in self._segments]
+        self._new_starts = [segment.new for segment in self._segments]
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def __getitem__(self, index: int) -> Row:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        at = bisect_right(self._starts, index) - 1
+        segment = self._segments[at]
+        offset = index - self._starts[at]
+        if segment.edit is None:
+            is_line = segment.kind == "context"
+            return Row("context", segment.old + offset, segment.new + offset) if is_line else Row(segment.kind)
+        if segment.kind == "changed":
+            return self._paired_row(segment.edit, offset)
+        return self._single_row("old" if segment.kind == "removed" else "new", segment.edit, offset)
+
+    def hunk(self, index: int) -> Hunk | None:
+        """Return the hunk that the row at `index` is the head of."""
+        return self._hunks.get(index)
+
+    def gap(self, index: int) -> Gap | None:
+        """Return the gap that the row at `index` stands for."""
+        return self._gaps.get(index)
+
+    def find(self, side: LineSide, line: int) -> int:
+        """Return the row that shows this line, or the gap that hides it."""
+        at = bisect_right(self._old_starts if side == "old" else self._new_starts, line) - 1
+        segment, start = self._segments[at], self._starts[at]
+        if segment.kind == "gap":
+            return start
+        offset = line - (segment.old if side == "old" else segment.new)
+        if segment.kind == "changed" and segment.edit and side == _shorter_side(segment.edit):
+            return start + self._pairs_of(segment.edit).place(offset)
+        return start + offset
+
+    def lines(self, first: int, last: int, side: LineSide | None = None) -> Iterator[str]:
+        """Yield the lines that the rows from `first` to `last` show: of one side, or all of a unified diff."""
+        at = max(0, bisect_right(self._starts, first) - 1)
+        for segment, start in zip(self._segments[at:], self._starts[at:], strict=False):
+            if start > last:
+                return
+            begin, end = max(0, first - start), min(segment.size, last - start + 1)
+            if segment.kind == "changed" and segment.edit:
+                yield from self._changed_lines(segment.edit, begin, end, side)
+            elif segment.kind == "removed" or (segment.kind == "context" and side == "old"):
+                yield from self.diff.old_lines[segment.old + begin : segment.old + end]
+            elif segment.kind in ("added", "context"):
+                yield from self.diff.new_lines[segment.new + begin : segment.new + end]
+
+    # -- building --
+
+    def _built(self) -> Iterator[_Segment]:
+        diff = self.diff
+        edits: list[Edit] = []
+        for edit in diff.edits:
+            (self._converted if is_only_endings(diff, edit) else edits).append(edit)
+        row = old_at = new_at = 0
+        for hunk in group(edits, old_count=len(diff.old_lines), context=CONTEXT_LINES, keep=MIN_FOLDED_LINES - 1):
+            if hunk.old_start - old_at < MIN_FOLDED_LINES:
+                hunk = _from_line(hunk, old_at, new_at)  # noqa: PLW2901 - the hunk takes the few lines before it
+            for segment in self._parallel(row, old_at, new_at, hunk.old_start - old_at):
+                row += segment.size
+                yield segment
+            self._hunks[row] = hunk
+            self.changes.append(row)
+            self.bars.append(row)
+            for segment in self._hunk_segments(hunk):
+                row += segment.size
+                yield segment
+            old_at, new_at = hunk.old_end, hunk.new_end
+        yield from self._parallel(row, old_at, new_at, len(diff.old_lines) - old_at)
+
+    def _parallel(self, row: int, old: int, new: int, count: int) -> Iterator[_Segment]:
+        """Lines that no hunk has: folded, unless they were opened or are hardly any."""
+        if count < MIN_FOLDED_LINES or old in self.opened:
+            if count:
+                yield _Segment("context", count, old, new)
+            return
+        self._gaps[row] = Gap(old, new, count, self._converted_between(old, old + count))
+        self.bars.append(row)
+        yield _Segment("gap", 1, old, new)
+
+    def _hunk_segments(self, hunk: Hunk) -> Iterator[_Segment]:
+        yield _Segment("hunk", 1, hunk.old_start, hunk.new_start)
+        old_at, new_at = hunk.old_start, hunk.new_start
+        for edit in hunk.edits:
+            if edit.old_start > old_at:
+                yield _Segment("context", edit.old_start - old_at, old_at, new_at)
+            yield from self._edit_segments(edit)
+            old_at, new_at = edit.old_end, edit.new_end
+        if hunk.old_end > old_at:
+            yield _Segment("context", hunk.old_end - old_at, old_at, new_at)
+
+    def _edit_segments(self, edit: Edit) -> Iterator[_Segment]:
+        removed, added = edit.old_end - edit.old_start, edit.new_end - edit.new_start
+        if self.mode == "side_by_side":
+            yield _Segment("changed", max(removed, added), edit.old_start, edit.new_start, edit)
+            return
+        if removed:
+            yield _Segment("removed", removed, edit.old_start, edit.new_start, edit)
+        if added:
+            yield _Segment("added", added, edit.old_end, edit.new_start, edit)
+
+    def _converted_between(self, start: int, end: int) -> int:
+        overlaps = (min(end, edit.old_end) - max(start, edit.old_start) for edit in self._converted)
+        return sum(overlap for overlap in overlaps if overlap > 0)
+
+    # -- pairs --
+
+    def _pairs_of(self, edit: Edit) -> Pairs:
+        if edit not in self._pairs:
+            old = self.diff.old_lines[edit.old_start : edit.old_end]
+            new = self.diff.new_lines[edit.new_start : edit.new_end]
+            self._pairs[edit] = Pairs(old, new)
+        return self._pairs[edit]
+
+    def _changed_lines(self, edit: Edit, begin: int, end: int, side: LineSide | None) -> Iterator[str]:
+        rows = (self._paired_row(edit, offset) for offset in range(begin, end))
+        if side == "old":
+            yield from (self.diff.old_lines[row.old] for row in rows if row.old is not None)
+        else:
+            yield from (self.diff.new_lines[row.new] for row in rows if row.new is not None)
+
+    def _paired_row(self, edit: Edit, offset: int) -> Row:
+        partner = self._pairs_of(edit).partner(offset)
+        if _shorter_side(edit) == "old":
+            new = edit.new_start + offset
+            return Row("added", new=new) if partner is None else Row("changed", edit.old_start + partner, new)
+        old = edit.old_start + offset
+        return Row("removed", old=old) if partner is None else Row("changed", old, edit.new_start + partner)
+
+    def _single_row(self, side: LineSide, edit: Edit, offset: int) -> Row:
+        pairs = self._pairs_of(edit)
+        other = pairs.place(offset) if side == _shorter_side(edit) else pairs.partner(offset)
+        if side == "old":
+            return Row("removed", old=edit.old_start + offset, peer=None if other is None else edit.new_start + other)
+        return Row("added", new=edit.new_start + offset, peer=None if other is None else edit.old_start + other)
+
+
+def _shorter_side(edit: Edit) -> LineSide:
+    return "old" if edit.old_end - edit.old_start <= edit.new_end - edit.new_start else "new"
+
+
+def _from_line(hunk: Hunk, old: int, new: int) -> Hunk:
+    return hunk._replace(old_start=old, new_start=new)

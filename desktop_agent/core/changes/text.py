@@ -1,0 +1,107 @@
+"""Bytes as a person reads them: which encoding, which lines, which line endings; or that they are no text at all.
+
+Nothing is lost on the way: joining `Text.lines` and encoding them again gives the very bytes that came in.
+"""
+
+import io
+from dataclasses import dataclass
+from typing import Literal
+
+Encoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
+Endings = Literal["", "LF", "CRLF", "mixed"]
+
+BOM = "\ufeff"
+_BINARY_PROBE_BYTES = 8192
+_UTF16_MARKS: tuple[tuple[bytes, Encoding], ...] = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_UTF32_LE_MARK = b"\xff\xfe\x00\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file's text. Lines keep their ending; a byte order mark stays as the first character of the first line.
+
+    Bytes that are not UTF-8 are lone surrogates (PEP 383), which is what `is_valid` tells apart.
+    """
+
+    lines: tuple[str, ...]
+    encoding: Encoding = "utf-8"
+    is_valid: bool = True
+
+    @property
+    def has_bom(self) -> bool:
+        """Whether the file starts with a byte order mark."""
+        return bool(self.lines) and self.lines[0].startswith(BOM)
+
+    @property
+    def ends_with_newline(self) -> bool:
+        """Whether the last line is a whole one. True for a file without lines."""
+        return not self.lines or self.lines[-1].endswith("\n")
+
+    def encoded(self) -> bytes:
+        """The file's bytes, exactly."""
+        return encode_lines(self.lines, self.encoding)
+
+
+def read_text(content: bytes) -> Text | None:
+    """Return the text in `content`, or `None` when it is not text."""
+    encoding = _utf16_of(content)
+    if encoding is not None:
+        try:
+            return Text(split_lines(content.decode(encoding)), encoding)
+        except UnicodeDecodeError:
+            return None
+    if is_binary(content):
+        return None
+    try:
+        return Text(split_lines(content.decode("utf-8")))
+    except UnicodeDecodeError:
+        return Text(split_lines(content.decode("utf-8", "surrogateescape")), is_valid=False)
+
+
+def is_binary(content: bytes) -> bool:
+    """Whether `content` is no text: a NUL byte in its first 8 KiB, as git has it, unless it is marked as UTF-16."""
+    return _utf16_of(content) is None and b"\0" in content[:_BINARY_PROBE_BYTES]
+
+
+def as_utf8(content: bytes) -> bytes | None:
+    """Return `content` as UTF-8, line for line, or `None` when it is not text. Costs nothing unless it is UTF-16."""
+    encoding = _utf16_of(content)
+    if encoding is None:
+        return None if is_binary(content) else content
+    try:
+        return content.decode(encoding).encode()
+    except UnicodeDecodeError:
+        return None
+
+
+def encode_lines(lines: tuple[str, ...], encoding: str) -> bytes:
+    """Return the bytes that these lines stand for: the inverse of `read_text`."""
+    return "".join(lines).encode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")
+
+
+def split_lines(text: str) -> tuple[str, ...]:
+    r"""Split behind every `\n` and nowhere else: form feeds and Unicode separators are part of a line."""
+    return tuple(io.StringIO(text, newline="\n"))
+
+
+def endings_of(content: bytes) -> Endings:
+    """Which line endings `content` has; empty without any. A lone carriage return is no line ending."""
+    if b"\n" not in content:
+        return ""
+    carriage_returns = content.count(b"\r\n") if b"\r" in content else 0
+    if not carriage_returns:
+        return "LF"
+    return "CRLF" if carriage_returns == content.count(b"\n") else "mixed"
+
+
+def without_ending(line: str) -> str:
+    r"""Return the line without its `\n` or `\r\n`."""
+    if line.endswith("\r\n"):
+        return line[:-2]
+    return line.removesuffix("\n")
+
+
+def _utf16_of(content: bytes) -> Encoding | None:
+    if content.startswith(_UTF32_LE_MARK):
+        return None
+    return next((encoding for mark, encoding in _UTF16_MARKS if content.startswith(mark)), None)

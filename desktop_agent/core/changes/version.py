@@ -1,0 +1,44 @@
+"""One side of a comparison: a file at some moment, or its absence."""
+
+import stat
+from dataclasses import dataclass
+
+from desktop_agent.core.changes.text import Text, read_text
+from desktop_agent.core.model import FileImage
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A file's image with its content, and its text where it has one. An absent file has no image and no bytes."""
+
+    image: FileImage | None
+    content: bytes
+    text: Text | None
+
+    @classmethod
+    def of(cls, image: FileImage | None, content: bytes | None, *, is_text_wanted: bool = True) -> "Version":
+        """Return the version with this image and content; `None` for both means that the file is absent."""
+        data = content or b""
+        return cls(image, data, read_text(data) if is_text_wanted else None)
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether there was no file."""
+        return self.image is None
+
+    @property
+    def is_symlink(self) -> bool:
+        """Whether it was a symbolic link, whose content is its target."""
+        return self.image is not None and self.image.kind == "symlink"
+
+    @property
+    def mode(self) -> int | None:
+        """File type and permissions as in `stat`; `None` when absent."""
+        if self.image is None:
+            return None
+        return (stat.S_IFLNK if self.is_symlink else stat.S_IFREG) | stat.S_IMODE(self.image.mode)
+
+    @property
+    def encoding(self) -> str:
+        """How its text is stored."""
+        return self.text.encoding if self.text else "utf-8"

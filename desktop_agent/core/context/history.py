@@ -1,0 +1,126 @@
+"""The conversation as the model sees it: a pure fold of the journal into alternating messages.
+
+Whatever the journal holds, the messages are valid for a provider: roles alternate, every tool call is answered exactly
+once in the message that follows it, and nothing is empty. A call that never came to a result (a crash, a kill) is
+answered with the plain truth.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.ids import CallId
+from desktop_agent.core.model import (
+    AssistantBlock,
+    AssistantMessage,
+    FileOutcome,
+    Message,
+    OpaqueBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+
+UNANSWERED = (
+    "This call was interrupted and its result is unknown: it may have run not at all, partly or completely. "
+    "Check the current state before relying on it."
+)
+BEGINNING_LOST = "[The beginning of this conversation was lost.]"
+STOPPED = "[The person stopped the previous turn.]"
+
+UserBlock = TextBlock | ToolResultBlock
+
+
+@dataclass(slots=True)
+class History:
+    """The fold. `apply` every durable event, in order; `messages` is what to send."""
+
+    _items: list[TextBlock | tuple[AssistantBlock, ...]] = field(
+        default_factory=list[TextBlock | tuple[AssistantBlock, ...]]
+    )
+    """Prompts and notes as text blocks, model messages as tuples of blocks."""
+    _results: dict[CallId, ToolResult] = field(default_factory=dict[CallId, ToolResult])
+
+    def apply(self, event: ev.Event) -> None:
+        """Fold one event in; events that the model need not know of are ignored."""
+        match event:
+            case ev.PromptSubmitted(text=text):
+                self._items.append(TextBlock(text=text))
+            case ev.MessageDone(content=content, stop_reason=stop_reason) if stop_reason != "refusal":
+                # A refused answer is left out: providers keep refusing while it stands in the conversation.
+                self._items.append(content)
+            case ev.ToolCallFinished(call_id=call_id, result=result):
+                self._results.setdefault(call_id, result)
+            case ev.ChangesUndone(outcomes=outcomes):
+                self._note("undid", outcomes)
+            case ev.ChangesRedone(outcomes=outcomes):
+                self._note("redid", outcomes)
+            case ev.TurnEnded(reason="interrupted"):
+                self._items.append(TextBlock(text=STOPPED))
+            case _:
+                pass
+
+    def messages(self) -> tuple[Message, ...]:
+        """Return the conversation, roles alternating, the first one the user's."""
+        merged: list[Message] = []
+        pending: list[ToolUseBlock] = []
+        for item in self._items:
+            if isinstance(item, TextBlock):
+                _add_user(merged, [*self._answers(pending), item])
+                pending = []
+            elif blocks := _sendable(item):
+                if pending:
+                    _add_user(merged, self._answers(pending))
+                _add_assistant(merged, blocks)
+                pending = [block for block in blocks if isinstance(block, ToolUseBlock)]
+        if pending:
+            _add_user(merged, self._answers(pending))
+        if merged and isinstance(merged[0], AssistantMessage):
+            merged.insert(0, UserMessage(content=(TextBlock(text=BEGINNING_LOST),)))
+        return tuple(merged)
+
+    def _answers(self, calls: Sequence[ToolUseBlock]) -> list[UserBlock]:
+        return [self._answer(call.id) for call in calls]
+
+    def _answer(self, call_id: CallId) -> ToolResultBlock:
+        result = self._results.get(call_id)
+        if result is None:
+            return ToolResultBlock(call_id=call_id, content=UNANSWERED, is_error=True)
+        return ToolResultBlock(call_id=call_id, content=result.content, is_error=result.is_error)
+
+    def _note(self, verb: str, outcomes: Sequence[FileOutcome]) -> None:
+        """Tell the model that the person took changes back, so that it does not build on what is gone."""
+        paths = sorted({outcome.path for outcome in outcomes if outcome.state == "restored"})
+        if paths:
+            text = f"[The person {verb} your changes to: {', '.join(paths)}. Read a file again before editing it.]"
+            self._items.append(TextBlock(text=text))
+
+
+def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
+    """The blocks a provider takes back: no empty text, no unsigned thinking, and not thinking alone."""
+    kept = tuple(
+        block
+        for block in blocks
+        if not (isinstance(block, TextBlock) and not block.text.strip())
+        and not (isinstance(block, ThinkingBlock) and not block.signature)
+    )
+    has_substance = any(isinstance(block, TextBlock | ToolUseBlock | OpaqueBlock) for block in kept)
+    return kept if has_substance else ()
+
+
+def _add_user(messages: list[Message], blocks: Sequence[UserBlock]) -> None:
+    if messages and isinstance(messages[-1], UserMessage):
+        messages[-1] = UserMessage(content=(*messages[-1].content, *blocks))
+    else:
+        messages.append(UserMessage(content=tuple(blocks)))
+
+
+def _add_assistant(messages: list[Message], blocks: Sequence[AssistantBlock]) -> None:
+    """Append a model message; two in a row (a paused answer and its continuation) are one to the provider."""
+    if messages and isinstance(messages[-1], AssistantMessage):
+        messages[-1] = AssistantMessage(content=(*messages[-1].content, *blocks))
+    else:
+        messages.append(AssistantMessage(content=tuple(blocks)))

@@ -1,0 +1,17 @@
+"""What the parts of a session write their events to; `recorder.py` has the real one."""
+
+from typing import Protocol
+
+from desktop_agent.core.events import KnownEvent, LiveEvent
+
+
+class EventLog(Protocol):
+    """The one way an event becomes real."""
+
+    async def record(self, event: KnownEvent) -> None:
+        """Return when `event` is written and told. Raises `StorageError`: then nothing may be acted on."""
+        ...
+
+    def emit(self, event: LiveEvent) -> None:
+        """Tell the front at once; never written."""
+        ...

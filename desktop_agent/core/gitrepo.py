@@ -1,0 +1,352 @@
+"""What git knows about a folder: its branch, what is changed, and which files belong to it.
+
+One child process per question, never one per file. Each runs in its own process group with a bounded output and time,
+takes no lock, asks nothing, and is killed when the awaiting task is cancelled. `parse_status` is pure; the format is
+git's porcelain version 2 (git-status(1), "Porcelain Format Version 2").
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Literal
+
+FileState = Literal["modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored"]
+"""What happened to a file since the last commit, staged or not. `ignored` is said of what git leaves alone."""
+
+TIME_LIMIT_S: Final = 30.0
+STATUS_LIMIT_BYTES: Final = 32 * 1024 * 1024
+"""About 200,000 changed files: more than anybody reads, less than hurts."""
+LIST_LIMIT_BYTES: Final = 64 * 1024 * 1024
+
+_ERROR_LIMIT_BYTES: Final = 8 * 1024
+_PARSE_IN_THREAD_BYTES: Final = 64 * 1024
+
+_PASSED_ON: Final = (
+    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "GIT_EXEC_PATH",
+    "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
+    "APPDATA", "LOCALAPPDATA", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP", "PATHEXT",
+)  # fmt: skip
+"""Named one by one, so that no key reaches a child process and no GIT_DIR of a calling hook misleads it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStatus:
+    """One path that git has something to say about."""
+
+    state: FileState
+    renamed_from: str = ""
+    is_folder: bool = False
+    """The state is that of everything below: a folder that is untracked or ignored as a whole."""
+    is_submodule: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepoStatus:
+    """Branch and changed files at one moment. Paths are relative to the folder that was asked about, with `/`.
+
+    Names that are not UTF-8 carry surrogate escapes, like the names that `os` returns.
+    """
+
+    branch: str = ""
+    """Empty while `detached`."""
+    detached: bool = False
+    commit: str = ""
+    """The full id of HEAD; empty on a branch without a commit."""
+    upstream: str = ""
+    ahead: int = 0
+    behind: int = 0
+    files: Mapping[str, FileStatus] = field(default_factory=dict[str, FileStatus])
+    is_complete: bool = True
+    """False when there were more changed files than `STATUS_LIMIT_BYTES` holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoStatus:
+    """Why git has nothing to say about a folder. `detail` is git's own first line, for people."""
+
+    reason: Literal["not_a_repository", "git_missing", "too_slow", "failed"]
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """Where the repository of a folder is: its top folder, and the folder with `HEAD` and `index`.
+
+    `prefix` leads from the top to the folder that was asked about: empty, or ending in `/`.
+    """
+
+    root: Path
+    git_dir: Path
+    prefix: str = ""
+
+
+# --- asking -------------------------------------------------------------------------------------------------------
+
+
+async def read_status(folder: Path) -> RepoStatus | None:
+    """Return the state of the repository that `folder` is in, or None if there is none to be had."""
+    answer = await query_status(folder)
+    return answer if isinstance(answer, RepoStatus) else None
+
+
+async def query_status(folder: Path) -> RepoStatus | NoStatus:
+    """Like `read_status`, but say why there is no answer. Covers `folder` only, not the repository around it."""
+    repository = await asyncio.to_thread(find_repository, folder)
+    if repository is None:
+        return NoStatus(reason="not_a_repository")
+    # `matching` names an ignored folder once instead of its 40,000 files; `normal` does the same for untracked ones.
+    answer = await _run_git(
+        folder,
+        "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignored=matching", "--", ".",
+        limit_bytes=STATUS_LIMIT_BYTES,
+    )  # fmt: skip
+    if isinstance(answer, NoStatus):
+        return answer
+    output, is_complete = answer
+    if len(output) > _PARSE_IN_THREAD_BYTES:
+        status = await asyncio.to_thread(parse_status, output)
+    else:
+        status = parse_status(output)
+    return replace(status, files=_below(repository.prefix, status.files), is_complete=is_complete)
+
+
+async def list_files(folder: Path) -> tuple[list[str], bool] | None:
+    """Return all files below `folder` that are tracked or new and not ignored, and whether the list is whole.
+
+    None when git cannot say. Tracked files that were deleted are in the list until the deletion is staged.
+    """
+    if await asyncio.to_thread(find_repository, folder) is None:
+        return None
+    answer = await _run_git(
+        folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", limit_bytes=LIST_LIMIT_BYTES
+    )
+    if isinstance(answer, NoStatus):
+        return None
+    return await asyncio.to_thread(_parse_list, answer[0]), answer[1]
+
+
+def find_repository(folder: Path) -> Repository | None:
+    """Return the repository `folder` is in, without running git. Reads a few directory entries."""
+    try:
+        resolved = folder.resolve()
+        for candidate in (resolved, *resolved.parents):
+            git_dir = _git_dir(candidate / ".git")
+            if git_dir is not None:
+                inside = resolved.relative_to(candidate).as_posix()
+                return Repository(root=candidate, git_dir=git_dir, prefix="" if inside == "." else f"{inside}/")
+    except OSError:
+        return None
+    return None
+
+
+# --- parsing ------------------------------------------------------------------------------------------------------
+
+_PLAIN: Final[Mapping[FileState, FileStatus]] = {
+    state: FileStatus(state=state)
+    for state in ("modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored")
+}
+_PATH_FIELD: Final = {b"1": 8, b"2": 9, b"u": 10}
+"""How many space-separated fields precede the path, which may itself contain spaces."""
+
+
+def parse_status(output: bytes) -> RepoStatus:
+    """Return what `git status --porcelain=v2 -z --branch` printed. Paths stay relative to the repository's top.
+
+    Lines of a kind that this version does not know are skipped; so is a last line that was cut off.
+    """
+    headers: dict[str, str] = {}
+    files: dict[str, FileStatus] = {}
+    records = iter(output.split(b"\0")[:-1])  # what follows the last NUL is nothing, or half a record
+    for record in records:
+        kind = record[:1]
+        if kind in _PATH_FIELD:
+            fields = record.split(b" ", _PATH_FIELD[kind])
+            origin = next(records, None) if kind == b"2" else b""
+            if len(fields) == _PATH_FIELD[kind] + 1 and len(fields[1]) == 2 and origin is not None:
+                files[os.fsdecode(fields[-1])] = _changed(kind, fields, origin)
+        elif kind in (b"?", b"!"):
+            path = os.fsdecode(record[2:])
+            state: FileState = "untracked" if kind == b"?" else "ignored"
+            files[path.rstrip("/")] = FileStatus(state=state, is_folder=True) if path.endswith("/") else _PLAIN[state]
+        elif record.startswith(b"# "):
+            name, _, value = os.fsdecode(record[2:]).partition(" ")
+            headers[name] = value
+    return _with_headers(headers, files)
+
+
+def _changed(kind: bytes, fields: list[bytes], origin: bytes) -> FileStatus:
+    staged, unstaged = chr(fields[1][0]), chr(fields[1][1])
+    is_submodule = fields[2].startswith(b"S")
+    state: FileState
+    if kind == b"u":
+        state = "conflicted"
+    elif unstaged == "D" or (staged == "D" and unstaged == "."):
+        state = "deleted"
+    elif kind == b"2":
+        state = "renamed" if "R" in (staged, unstaged) else "added"  # a copy is a new file
+    elif "A" in (staged, unstaged):
+        state = "added"
+    else:
+        state = "modified"
+    if not origin and not is_submodule:
+        return _PLAIN[state]
+    renamed_from = os.fsdecode(origin) if state == "renamed" else ""
+    return FileStatus(state=state, renamed_from=renamed_from, is_submodule=is_submodule)
+
+
+def _with_headers(headers: Mapping[str, str], files: Mapping[str, FileStatus]) -> RepoStatus:
+    head = headers.get("branch.head", "")
+    commit = headers.get("branch.oid", "")
+    detached = head == "(detached)"
+    ahead, _, behind = headers.get("branch.ab", "+0 -0").partition(" ")
+    return RepoStatus(
+        branch="" if detached else head,
+        detached=detached,
+        commit="" if commit == "(initial)" else commit,
+        upstream=headers.get("branch.upstream", ""),
+        ahead=_number(ahead),
+        behind=_number(behind),
+        files=files,
+    )
+
+
+def _number(text: str) -> int:
+    digits = text.lstrip("+-")
+    return int(digits) if digits.isdecimal() else 0  # `?` when git did not count
+
+
+def _parse_list(output: bytes) -> list[str]:
+    # A nested repository is listed as one folder, with a slash at its end: not a file.
+    names = {os.fsdecode(name) for name in output.split(b"\0")[:-1] if not name.endswith(b"/")}
+    return list(names)
+
+
+def _below(prefix: str, files: Mapping[str, FileStatus]) -> Mapping[str, FileStatus]:
+    if not prefix:
+        return files
+    return {path[len(prefix) :]: status for path, status in files.items() if path.startswith(prefix)}
+
+
+# --- finding the repository ---------------------------------------------------------------------------------------
+
+
+def _git_dir(dot_git: Path) -> Path | None:
+    if dot_git.is_dir():
+        return dot_git if (dot_git / "HEAD").exists() else None
+    if not dot_git.is_file():
+        return None
+    # A worktree or a submodule: a file that points to the real folder.
+    key, _, target = dot_git.read_text(encoding="utf-8", errors="surrogateescape").strip().partition(": ")
+    return (dot_git.parent / target).resolve() if key == "gitdir" and target else None
+
+
+# --- the child process --------------------------------------------------------------------------------------------
+
+
+async def _run_git(folder: Path, *arguments: str, limit_bytes: int) -> tuple[bytes, bool] | NoStatus:
+    """Return git's output and whether it is whole, or why there is none. Cancelling kills the process group."""
+    try:
+        process = await _start_git(folder, arguments)
+    except FileNotFoundError:
+        return NoStatus(reason="git_missing")
+    except OSError as error:
+        return NoStatus(reason="failed", detail=error.strerror or str(error))
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(TIME_LIMIT_S):
+            (output, is_complete), complaint = await asyncio.gather(
+                _read_output(process, process.stdout, limit_bytes), _read_complaint(process.stderr)
+            )
+            await process.wait()
+    except TimeoutError:
+        return NoStatus(reason="too_slow")
+    finally:
+        await _end(process)
+    if is_complete and process.returncode != 0:
+        lines = complaint.decode("utf-8", "replace").strip().splitlines()
+        return NoStatus(reason="failed", detail=lines[0] if lines else f"git ended with {process.returncode}")
+    return output, is_complete
+
+
+async def _start_git(folder: Path, arguments: Sequence[str]) -> asyncio.subprocess.Process:
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            "git",
+            "--no-pager",
+            "--no-optional-locks",
+            # A file system monitor named by the repository is a program of somebody else's, and outlives us.
+            "-c",
+            "core.fsmonitor=false",
+            *arguments,
+            cwd=folder,
+            env=_environment(),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # Cancelled half-way, asyncio ends the child but not its group, and can wait for ever: let it start first.
+        with contextlib.suppress(OSError):
+            await _end(await starting)
+        raise
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Leave nothing of the process behind, neither running nor in its pipes."""
+    if process.returncode is None:
+        _kill(process)
+        await process.communicate()
+
+
+async def _read_output(
+    process: asyncio.subprocess.Process, stream: asyncio.StreamReader, limit_bytes: int
+) -> tuple[bytes, bool]:
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := await stream.read(64 * 1024):
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > limit_bytes:
+            _kill(process)
+            return b"".join(chunks)[:limit_bytes], False
+    return b"".join(chunks), True
+
+
+async def _read_complaint(stream: asyncio.StreamReader) -> bytes:
+    """Return the beginning of what was written, but read it all: a full pipe would stop git."""
+    kept = b""
+    while chunk := await stream.read(64 * 1024):
+        kept += chunk[: _ERROR_LIMIT_BYTES - len(kept)]
+    return kept
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """End the whole group. Nothing is lost by it: these commands only read, and take no lock."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # it ended by itself a moment ago
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _environment() -> dict[str, str]:
+    environment = {name: value for name in _PASSED_ON if (value := os.environ.get(name)) is not None}
+    return environment | {
+        "LC_ALL": "C",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_PAGER": "cat",
+        "GIT_ASKPASS": "",
+    }

@@ -1,0 +1,59 @@
+"""The last resort: when this application is killed outright, what it started is ended all the same.
+
+A tiny shell waits for the end of a pipe that only we hold open. When we die, however we die, the pipe closes and the
+shell kills every process whose environment carries our mark. `PR_SET_PDEATHSIG` was rejected: it reaches the direct
+child only, and it needs code between fork and exec, which is not safe in a program with threads.
+
+Linux only, because it reads `/proc`. Elsewhere `start` returns None and a killed application leaves its commands
+running.
+"""
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from desktop_agent.core.process_tree import MARK_VARIABLE
+
+_SHELL = Path("/bin/sh")
+
+# Repeated, because a process may fork between being listed and being killed; bounded, because one may be unkillable.
+_SCRIPT = f"""
+while read -r _; do :; done
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+  pids=$(grep -lsz "^{MARK_VARIABLE}=$1\\." /proc/[0-9]*/environ | cut -d / -f 3)
+  [ -n "$pids" ] || exit 0
+  kill -KILL $pids 2>/dev/null
+  sleep 0.05
+done
+"""
+
+
+class Guard:
+    """Watches over one application. All methods block for a moment: call them in a thread."""
+
+    def __init__(self, watcher: "subprocess.Popen[bytes]") -> None:
+        self._watcher = watcher
+
+    @classmethod
+    def start(cls, mark: str) -> "Guard | None":
+        """Start watching, or return None where that is not possible."""
+        if not Path("/proc/self/environ").exists() or not _SHELL.exists():
+            return None
+        watcher = subprocess.Popen(  # noqa: S603 -- a fixed script; the mark is our own random text
+            [str(_SHELL), "-c", _SCRIPT, "sh", mark],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={"PATH": os.defpath},
+            start_new_session=True,
+        )
+        return cls(watcher)
+
+    def close(self) -> None:
+        """Stop watching: whatever still carries the mark is killed, then the watcher itself is gone."""
+        if self._watcher.stdin is not None:
+            with suppress(OSError):
+                self._watcher.stdin.close()
+        self._watcher.wait()

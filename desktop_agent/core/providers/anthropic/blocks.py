@@ -1,0 +1,221 @@
+"""The blocks of a message while they arrive: each takes its deltas, tells what to show, and becomes a block of ours."""
+
+import json
+from typing import Protocol, cast
+
+from desktop_agent.core.model import (
+    AssistantBlock,
+    JsonObject,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+from desktop_agent.core.providers.anthropic.faults import broken_off
+from desktop_agent.core.providers.anthropic.wire import optional_text_in, text_in, token_in
+from desktop_agent.core.providers.arguments import is_too_deep, parse_arguments
+from desktop_agent.core.providers.base import StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.providers.surrogates import TextJoiner, repaired, repaired_json
+
+
+class GrowingBlock(Protocol):
+    """A block between its start and its stop. Each step returns what there is to show, or `None`."""
+
+    def begin(self) -> StreamPiece | None:
+        """Return what the start already brought."""
+        ...
+
+    def add(self, delta: JsonObject) -> StreamPiece | None:
+        """Take one delta. Kinds that this block does not know are passed over."""
+        ...
+
+    def end(self) -> StreamPiece | None:
+        """Close the block: no delta may follow."""
+        ...
+
+    def result(self) -> AssistantBlock:
+        """Return the whole block. Only after `end`."""
+        ...
+
+
+def start_block(fields: JsonObject) -> GrowingBlock:
+    """Return the block that a `content_block_start` opens; of a type that is not known, an opaque one."""
+    match text_in(fields, "type"):
+        case "text":
+            return _GrowingText(fields)
+        case "thinking":
+            return _GrowingThinking(fields)
+        case "tool_use":
+            return _GrowingToolUse(fields)
+        case "redacted_thinking":
+            return _GrowingRedactedThinking(fields)
+        case _:
+            return _GrowingOpaque(fields)
+
+
+class _GrowingText:
+    """Text. Citations are passed over: we send no documents, and the text is whole without them."""
+
+    def __init__(self, fields: JsonObject) -> None:
+        self._first = optional_text_in(fields, "text")
+        self._joiner = TextJoiner()
+        self._parts: list[str] = []
+
+    def begin(self) -> StreamPiece | None:
+        return self._shown(self._joiner.add(self._first))
+
+    def add(self, delta: JsonObject) -> StreamPiece | None:
+        if delta.get("type") != "text_delta":
+            return None
+        return self._shown(self._joiner.add(text_in(delta, "text")))
+
+    def end(self) -> StreamPiece | None:
+        return self._shown(self._joiner.end())
+
+    def result(self) -> AssistantBlock:
+        return TextBlock(text="".join(self._parts))
+
+    def _shown(self, text: str) -> StreamPiece | None:
+        if not text:
+            return None
+        self._parts.append(text)
+        return TextChunk(text=text)
+
+
+class _GrowingThinking:
+    """Visible thinking and the signature over it."""
+
+    def __init__(self, fields: JsonObject) -> None:
+        self._first = optional_text_in(fields, "thinking")
+        self._signature = repaired(optional_text_in(fields, "signature"))
+        self._joiner = TextJoiner()
+        self._parts: list[str] = []
+
+    def begin(self) -> StreamPiece | None:
+        return self._shown(self._joiner.add(self._first))
+
+    def add(self, delta: JsonObject) -> StreamPiece | None:
+        match delta.get("type"):
+            case "thinking_delta":
+                return self._shown(self._joiner.add(text_in(delta, "thinking")))
+            case "signature_delta":
+                self._signature = token_in(delta, "signature")
+                return None
+            case _:
+                return None
+
+    def end(self) -> StreamPiece | None:
+        return self._shown(self._joiner.end())
+
+    def result(self) -> AssistantBlock:
+        return ThinkingBlock(thinking="".join(self._parts), signature=self._signature)
+
+    def _shown(self, text: str) -> StreamPiece | None:
+        if not text:
+            return None
+        self._parts.append(text)
+        return ThinkingChunk(text=text)
+
+
+class _GrowingToolUse:
+    """A tool call. Its arguments are text until the block ends, and count only if that text is one whole object."""
+
+    def __init__(self, fields: JsonObject) -> None:
+        self._id = token_in(fields, "id")
+        self._name = token_in(fields, "name")
+        given = fields.get("input")
+        self._given = cast("JsonObject", given) if isinstance(given, dict) else {}
+        self._parts: list[str] = []
+        self._size = 0
+
+    def begin(self) -> StreamPiece | None:
+        return self._shown()
+
+    def add(self, delta: JsonObject) -> StreamPiece | None:
+        if delta.get("type") != "input_json_delta":
+            return None
+        part = text_in(delta, "partial_json")
+        if not part:
+            return None
+        self._parts.append(part)
+        self._size += len(part)
+        return self._shown()
+
+    def end(self) -> StreamPiece | None:
+        return None
+
+    def result(self) -> AssistantBlock:
+        text = repaired("".join(self._parts))
+        if not text and self._given:  # some gateways send the whole input with the start
+            text = json.dumps(self._given)
+        arguments, rejected = parse_arguments(text)
+        return ToolUseBlock(id=self._id, name=self._name, arguments=arguments, rejected=rejected)
+
+    def _shown(self) -> StreamPiece:
+        return ToolInputChunk(call_id=self._id, name=self._name, size=self._size)
+
+
+class _GrowingRedactedThinking:
+    """Encrypted thinking; it comes whole."""
+
+    def __init__(self, fields: JsonObject) -> None:
+        self._data = token_in(fields, "data")
+
+    def begin(self) -> StreamPiece | None:
+        return None
+
+    def add(self, delta: JsonObject) -> StreamPiece | None:
+        return None
+
+    def end(self) -> StreamPiece | None:
+        return None
+
+    def result(self) -> AssistantBlock:
+        return RedactedThinkingBlock(data=self._data)
+
+
+class _GrowingOpaque:
+    """A block of a type that we do not know, kept whole so that it can go back.
+
+    Deltas follow one pattern in this API, so an unknown one is folded in by it: text grows, a list grows, anything else
+    replaces. `input_json_delta` is the text of `input`, and a `citations_delta` brings one of the `citations`.
+    """
+
+    def __init__(self, fields: JsonObject) -> None:
+        self._payload = dict(fields)
+        self._input_parts: list[str] = []
+
+    def begin(self) -> StreamPiece | None:
+        return None
+
+    def add(self, delta: JsonObject) -> StreamPiece | None:
+        match delta.get("type"):
+            case "input_json_delta":
+                self._input_parts.append(text_in(delta, "partial_json"))
+            case "citations_delta":
+                self._grow("citations", [delta.get("citation")])
+            case _:
+                for name, value in delta.items():
+                    if name != "type":
+                        self._grow(name, value)
+        return None
+
+    def end(self) -> StreamPiece | None:
+        if text := "".join(self._input_parts):
+            self._payload["input"] = parse_arguments(text).value
+        return None
+
+    def result(self) -> AssistantBlock:
+        if is_too_deep(self._payload):
+            raise broken_off("a block is nested too deeply to be kept")
+        return OpaqueBlock(payload=cast("JsonObject", repaired_json(self._payload)))
+
+    def _grow(self, name: str, value: object) -> None:
+        so_far = self._payload.get(name)
+        if isinstance(so_far, str) and isinstance(value, str):
+            self._payload[name] = so_far + value
+        elif isinstance(so_far, list) and isinstance(value, list):
+            self._payload[name] = [*cast("list[object]", so_far), *cast("list[object]", value)]
+        else:
+            self._payload[name] = value

@@ -1,0 +1,225 @@
+"""Everything that can go wrong between us and the Messages API, as a `ProviderError` that a person can act on.
+
+Told apart by the API's own error type and code, and by the HTTP status; never by the wording of a message. The details
+hold what support asks for (status, type, request id, the API's message) with everything that looks like a key masked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, assert_never, cast
+
+from desktop_agent.core.errors import ProviderError, ProviderFault
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.providers.http_faults import fault_of_status, network_error, retry_after_s
+from desktop_agent.core.secrets import mask
+
+if TYPE_CHECKING:
+    from anthropic import APIStatusError
+
+_FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
+    "authentication_error": "authentication",
+    "billing_error": "billing",
+    "permission_error": "permission",
+    "not_found_error": "not_found",
+    "request_too_large": "too_large",
+    "rate_limit_error": "rate_limited",
+    "timeout_error": "overloaded",
+    "overloaded_error": "overloaded",
+}
+"""The types that say more than the status does; `api_error` and `invalid_request_error` say less."""
+
+_BILLING_CODES = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached", "organization_on_hold"})
+"""Sent with statuses that pass by themselves or blame the request, but somebody has to act on the account."""
+
+_LONGEST_MESSAGE = 2_000
+"""A proxy may answer with a whole page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What a failed call was about: the address, the model if one was asked, and what must not be shown."""
+
+    address: str
+    model: str | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refusal:
+    """What the API said when it refused: everything as far as it is known."""
+
+    status: int | None
+    type: str | None
+    code: str | None
+    message: str
+    request_id: str | None
+    retry_after_s: float | None = None
+
+    @property
+    def fault(self) -> ProviderFault:
+        if self.code in _BILLING_CODES:
+            return "billing"
+        if by_type := _FAULT_OF_TYPE.get(self.type or ""):
+            return by_type
+        if self.status:
+            return fault_of_status(self.status)
+        return "invalid_request" if self.type == "invalid_request_error" else "server"
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """Return what a request or the reading of its answer raises when something outside of us fails."""
+    import anthropic
+    import httpx2
+
+    return (
+        anthropic.AnthropicError,
+        httpx2.HTTPError,
+        httpx2.InvalidURL,
+        httpx2.StreamError,
+        UnicodeDecodeError,
+        OSError,
+    )
+
+
+def explain(error: Exception, call: Call, *, now: datetime, has_started: bool = False) -> ProviderError:
+    """Return what an exception of the SDK or of its HTTP client means.
+
+    `has_started` says that the answer had begun: then a lost connection is a broken answer, not a missing network.
+    """
+    import anthropic
+    import httpx2
+
+    match error:
+        case anthropic.APIStatusError():
+            return _refused(_refusal(error, now), call)
+        case httpx2.TransportError() if has_started and not isinstance(error, httpx2.TimeoutException):
+            return broken_off(f"the connection was lost: {type(error).__name__}")
+        case httpx2.DecodingError() | UnicodeDecodeError() | httpx2.StreamError():
+            return broken_off(f"the stream cannot be read: {type(error).__name__}")
+        case _:
+            return network_error(error, call.address)
+
+
+def explain_event(event: JsonObject, call: Call) -> ProviderError:
+    """Return what an `error` event in the middle of a stream means."""
+    error = event.get("error")
+    fields = cast("JsonObject", error) if isinstance(error, dict) else {}
+    return _refused(
+        _Refusal(
+            status=None,
+            type=_text(fields, "type"),
+            code=None,
+            message=_text(fields, "message") or "",
+            request_id=_text(event, "request_id"),
+        ),
+        call,
+    )
+
+
+def broken_off(detail: str) -> ProviderError:
+    """The answer began, and ended before it was whole."""
+    return ProviderError(
+        "The answer broke off before it was complete.", fault="stream", hint="Send the message again.", detail=detail
+    )
+
+
+def not_the_api(call: Call, detail: str) -> ProviderError:
+    """Something answered, but it does not speak this API."""
+    return ProviderError(
+        f"{call.address} answers, but not as this model's API does.",
+        fault="not_found",
+        hint="Check the address in Settings, or in ANTHROPIC_BASE_URL if it comes from there.",
+        detail=mask(detail, call.secrets),
+    )
+
+
+def bad_key() -> ProviderError:
+    """The key holds characters that no key has, and that HTTP could not carry."""
+    return ProviderError(
+        "The key is not a key: it is empty or contains characters that keys do not have.",
+        fault="authentication",
+        hint=_OTHER_KEY,
+    )
+
+
+def _refusal(error: "APIStatusError", now: datetime) -> _Refusal:
+    return _Refusal(
+        status=error.status_code,
+        type=error.type,
+        code=error.error_code,
+        message=(error.api_message or error.message)[:_LONGEST_MESSAGE],
+        request_id=error.request_id,
+        retry_after_s=retry_after_s(error.response.headers, now),
+    )
+
+
+def _refused(refusal: _Refusal, call: Call) -> ProviderError:
+    fault = refusal.fault
+    if fault == "not_found" and (call.model is None or refusal.type != "not_found_error"):
+        return not_the_api(call, _detail(refusal))
+    title, hint = _words(fault, call, refusal.retry_after_s)
+    return ProviderError(
+        title,
+        fault=fault,
+        hint=hint,
+        detail=mask(_detail(refusal), call.secrets),
+        retry_after_s=refusal.retry_after_s,
+    )
+
+
+_OTHER_KEY = "Enter another key in Settings, or correct ANTHROPIC_API_KEY if the key comes from the environment."
+
+
+def _words(fault: ProviderFault, call: Call, wait_s: float | None) -> tuple[str, str]:
+    """Return title and hint."""
+    match fault:
+        case "authentication":
+            return "The key was refused.", _OTHER_KEY
+        case "permission":
+            return f"This key may not use {call.model or 'this API'}.", "Choose another model, or use another key."
+        case "not_found":
+            return f"There is no model named “{call.model}”.", "Choose another model in the model menu or with --model."
+        case "invalid_request":
+            return (
+                "The request was refused as invalid.",
+                "The details say why. A new session or another model may help.",
+            )
+        case "too_large":
+            return (
+                "The conversation has become too large for one request.",
+                "Start a new session, or send less at once.",
+            )
+        case "rate_limited":
+            pause = f"in {wait_s:.0f} s" if wait_s else "in a minute"
+            return "The account's rate limit is reached.", f"Try again {pause}, or choose another model."
+        case "billing":
+            return (
+                "The account has no credit or has reached its spending limit.",
+                "Check the plan of the key's account.",
+            )
+        case "overloaded":
+            return "The model's service is overloaded.", "Try again in a few minutes, or choose another model."
+        case "server":
+            return "The model's service had an internal error.", "Try again in a minute."
+        case "network":
+            return "The model's address could not be reached.", f"Check the network and the address {call.address}."
+        case "stream":
+            return "The answer broke off before it was complete.", "Send the message again."
+        case _:
+            assert_never(fault)
+
+
+def _detail(refusal: _Refusal) -> str:
+    facts = [
+        f"HTTP {refusal.status}" if refusal.status else "in the stream",
+        refusal.type or "",
+        refusal.code or "",
+        f"request {refusal.request_id}" if refusal.request_id else "",
+    ]
+    return "\n".join(filter(None, [" · ".join(filter(None, facts)), refusal.message]))
+
+
+def _text(fields: JsonObject, name: str) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) else None

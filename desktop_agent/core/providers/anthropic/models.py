@@ -1,0 +1,43 @@
+"""The list of models that the API offers."""
+
+import json
+from typing import cast
+
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.providers.anthropic.faults import Call, not_the_api
+from desktop_agent.core.providers.base import ModelInfo
+
+
+def read_models(page: bytes, call: Call) -> tuple[ModelInfo, ...]:
+    """Return the models of a `GET /v1/models` answer that can still be used. Raises `ProviderError` if it is none."""
+    try:
+        answer: object = json.loads(page)
+    except (ValueError, RecursionError):
+        raise not_the_api(call, "the list of models is not JSON") from None
+    data = cast("JsonObject", answer).get("data") if isinstance(answer, dict) else None
+    if not isinstance(data, list):
+        raise not_the_api(call, "the list of models has no data")
+    entries = [cast("JsonObject", entry) for entry in cast("list[object]", data) if isinstance(entry, dict)]
+    return tuple(model for entry in entries if (model := _model(entry)) is not None)
+
+
+def _model(entry: JsonObject) -> ModelInfo | None:
+    """Return the model, or `None` for one that is retired or has no id."""
+    match entry:
+        case {"lifecycle": "retired"}:
+            return None
+        case {"id": str(model_id)}:
+            name = entry.get("display_name")
+            return ModelInfo(
+                id=model_id,
+                name=name if isinstance(name, str) and name else model_id,
+                context_tokens=_size(entry, "max_input_tokens"),
+                max_output_tokens=_size(entry, "max_tokens"),
+            )
+        case _:
+            return None
+
+
+def _size(entry: JsonObject, name: str) -> int | None:
+    value = entry.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

@@ -1,0 +1,174 @@
+"""The Anthropic provider: one request to the Messages API, one stream of pieces, one connection to close."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from desktop_agent.core.clock import Clock, SystemClock
+from desktop_agent.core.model import ModelRequest
+from desktop_agent.core.providers.anthropic.faults import (
+    Call,
+    bad_key,
+    explain,
+    explain_event,
+    failures,
+    not_the_api,
+)
+from desktop_agent.core.providers.anthropic.models import read_models
+from desktop_agent.core.providers.anthropic.request import encode_request
+from desktop_agent.core.providers.anthropic.stream import MessageBuilder, decode_event
+from desktop_agent.core.providers.base import ModelInfo, StreamPiece
+from desktop_agent.core.providers.http_faults import address_of, bad_address, bad_proxy
+from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic, AsyncStream
+
+BASE_URL = "https://api.anthropic.com"
+
+CONNECT_S = 10.0
+SILENCE_S = 120.0
+"""How long a stream may send nothing at all. The API sends a ping every few seconds, so this is a dead connection."""
+
+_DRAIN_S = 0.5
+"""How long to wait, once the message is whole, for the end of the response that makes the connection reusable."""
+
+
+class AnthropicProvider:
+    """Claude, through the Messages API of Anthropic or of a gateway at `base_url`.
+
+    The key is always passed on: the SDK on its own would fall back to whatever credential it finds on the machine. The
+    SDK never retries; the turn does. Imports the SDK in a thread at first use, and belongs to one event loop.
+    """
+
+    label = "Anthropic"
+
+    def __init__(
+        self, *, api_key: str, base_url: str | None = None, silence_s: float = SILENCE_S, clock: Clock | None = None
+    ) -> None:
+        self._api_key = api_key.strip()
+        self._base_url = (base_url or BASE_URL).strip()
+        self._silence_s = silence_s
+        self._clock = clock or SystemClock()
+        self._client: AsyncAnthropic | None = None
+        self._building = asyncio.Lock()
+        self._is_closed = False
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
+        """Yield the answer in pieces, a `Completion` last. Raises `ProviderError`.
+
+        Cancelling the consumer closes the connection. One that stops consuming without being cancelled should close the
+        generator (`contextlib.aclosing`).
+        """
+        call = self._call(request.model)
+        client = await self._ready()
+        body = await asyncio.to_thread(encode_request, request)
+        message = MessageBuilder()
+        has_started = False
+        try:
+            async with await _send(client, body) as response:
+                has_started = True
+                events = type(response).raw_events(response.response)
+                async for sent in events:
+                    event = decode_event(sent.data)
+                    if event is None:
+                        continue
+                    if event["type"] == "error":
+                        raise explain_event(event, call)
+                    piece = message.add(event)
+                    if piece is not None:
+                        yield piece
+                    if message.is_stopped:
+                        await _drain(events)
+                        break
+                content_type = response.response.headers.get("content-type", "")
+        except failures() as error:
+            raise explain(error, call, now=self._clock.now(), has_started=has_started) from None
+        if message.is_untouched and not content_type.startswith("text/event-stream"):
+            raise not_the_api(call, f"content type: {content_type or 'none'}")
+        yield message.completion()
+
+    async def check_key(self) -> None:
+        """Return if the key is accepted. Raises `ProviderError` otherwise. Asks for no answer, so it costs nothing."""
+        await self._get_models(limit=1)
+
+    async def list_models(self) -> tuple[ModelInfo, ...]:
+        """Return the models that this key can use, in the API's order: newest first. Raises `ProviderError`."""
+        return await self._get_models(limit=1_000)  # the API's largest page
+
+    async def aclose(self) -> None:
+        """Release connections; a stream that is still open fails. Safe to call twice."""
+        self._is_closed = True
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _get_models(self, *, limit: int) -> tuple[ModelInfo, ...]:
+        call = self._call()
+        client = await self._ready()
+        import httpx2
+
+        try:
+            response = await client.get("/v1/models", cast_to=httpx2.Response, options={"params": {"limit": limit}})
+        except failures() as error:
+            raise explain(error, call, now=self._clock.now()) from None
+        return read_models(response.content, call)
+
+    def _call(self, model: str | None = None) -> Call:
+        """Return what a call is about, or raise `ProviderError` if the configuration cannot work."""
+        address = address_of(self._base_url)
+        if address is None:
+            raise bad_address()
+        if not (self._api_key and self._api_key.isascii() and self._api_key.isprintable() and " " not in self._api_key):
+            raise bad_key()
+        return Call(address=address, model=model, secrets=(self._api_key,))
+
+    async def _ready(self) -> "AsyncAnthropic":
+        """Return the client, built in a thread at first: the import and the certificates take a second."""
+        async with self._building:
+            if self._client is None and not self._is_closed:
+                self._client = await asyncio.to_thread(self._build)
+            if self._is_closed:
+                await self.aclose()  # it was closed while the client was being built
+                raise RuntimeError("the provider is closed")
+            assert self._client is not None
+            return self._client
+
+    def _build(self) -> "AsyncAnthropic":
+        import_sdk(ANTHROPIC)
+        import anthropic
+        import httpx2
+
+        timeout = httpx2.Timeout(self._silence_s, connect=CONNECT_S)
+        try:
+            # Not left to the SDK: what it builds itself complains on standard error when a proxy is unusable.
+            http = anthropic.DefaultAsyncHttpxClient(timeout=timeout)
+        except (ValueError, ImportError, httpx2.InvalidURL) as error:
+            raise bad_proxy(type(error).__name__) from None
+        return anthropic.AsyncAnthropic(
+            api_key=self._api_key,
+            base_url=self._base_url,
+            http_client=http,
+            timeout=timeout,
+            max_retries=0,
+            open_telemetry=False,  # what leaves the machine is decided by our own telemetry settings
+        )
+
+
+async def _send(client: "AsyncAnthropic", body: bytes) -> "AsyncStream[object]":
+    """Send the request and return once the response begins. Raises what the SDK raises, for any status but 2xx too.
+
+    Not `messages.create`: on the event loop, it copies and converts a body that is already what goes over the wire.
+    """
+    from anthropic import AsyncStream
+
+    return await client.post("/v1/messages", content=body, cast_to=object, stream=True, stream_cls=AsyncStream[object])
+
+
+async def _drain(events: AsyncIterator[object]) -> None:
+    """Read to the end of the response, if that comes soon. The message is whole: nothing can fail any more."""
+    with suppress(TimeoutError, *failures()):
+        async with asyncio.timeout(_DRAIN_S):
+            async for _ in events:
+                pass

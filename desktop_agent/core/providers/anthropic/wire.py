@@ -1,0 +1,54 @@
+"""Read fields of the API's JSON: the right type, or a stream that cannot be trusted.
+
+Plain functions over decoded JSON instead of the SDK's models: those guess a type for what they do not know, so an
+unknown block could not go back as it came.
+"""
+
+from typing import cast
+
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.providers.anthropic.faults import broken_off
+from desktop_agent.core.providers.surrogates import is_encodable
+
+
+def object_in(fields: JsonObject, name: str) -> JsonObject:
+    """Return the object `name`. Raises `ProviderError` if it is missing or something else."""
+    value = fields.get(name)
+    if not isinstance(value, dict):
+        raise broken_off(f"malformed event: {name} is not an object")
+    return cast("JsonObject", value)
+
+
+def text_in(fields: JsonObject, name: str) -> str:
+    """Return the text `name`, perhaps with half a character at its ends. Raises `ProviderError` if it is none."""
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise broken_off(f"malformed event: {name} is not text")
+    return value
+
+
+def optional_text_in(fields: JsonObject, name: str) -> str:
+    """Return the text `name`, or nothing when there is none."""
+    return text_in(fields, name) if fields.get(name) is not None else ""
+
+
+def token_in(fields: JsonObject, name: str) -> str:
+    """Return the text `name`, which is an id, a name or a signature: not empty, and no broken characters."""
+    value = text_in(fields, name)
+    if not value or not is_encodable(value):
+        raise broken_off(f"malformed event: {name} is empty or broken")
+    return value
+
+
+def index_in(fields: JsonObject) -> int:
+    """Return the number of the block that an event is about."""
+    value = fields.get("index")
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise broken_off("malformed event: index is not a number")
+    return value
+
+
+def count_in(fields: JsonObject, name: str, otherwise: int) -> int:
+    """Return a number of tokens, or `otherwise` when the event does not say."""
+    value = fields.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise

@@ -1,0 +1,80 @@
+"""Read the arguments of a tool call, strictly: what does not parse as one whole JSON object is never run."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, NoReturn, cast
+
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.providers.surrogates import is_encodable
+
+MAX_DEPTH = 100
+"""Deeper nesting is refused: no tool needs it, and encoders give up at a few hundred levels."""
+
+
+class Arguments(NamedTuple):
+    """The arguments of a call. `rejected` says, for the model, why they cannot be trusted; then they are empty."""
+
+    value: JsonObject
+    rejected: str = ""
+
+
+def parse_arguments(text: str) -> Arguments:
+    """Return the arguments that `text` spells. No text at all means no arguments."""
+    if not text.strip():
+        return Arguments({})
+    try:
+        value: object = json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        return _rejected(f"are not valid JSON ({error.msg} at character {error.pos})")
+    except (ValueError, RecursionError):  # NaN, a number with thousands of digits, brackets without end
+        return _rejected("are not valid JSON")
+    if not isinstance(value, dict):
+        return _rejected("are not a JSON object")
+    if is_too_deep(value := cast("JsonObject", value)):
+        return _rejected(f"are nested more than {MAX_DEPTH} levels deep")
+    if not all(is_encodable(text) for text in _texts(value)):
+        return _rejected("contain half a character (a lone surrogate)")
+    return Arguments(value)
+
+
+def is_too_deep(value: object) -> bool:
+    """Whether decoded JSON is nested deeper than `MAX_DEPTH`. Does not recurse itself."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [inner for outer in level for inner in _parts(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _rejected(flaw: str) -> Arguments:
+    return Arguments({}, f"The arguments {flaw}, so the call was not run. Make the call again with correct arguments.")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _parts(value: object) -> Iterable[object]:
+    """Return what a decoded array or object holds; nothing for any other value."""
+    match value:
+        case dict():
+            return cast("JsonObject", value).values()
+        case list():
+            return cast("list[object]", value)
+        case _:
+            return ()
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every string in `value`, the names of fields included."""
+    parts = _parts(value)
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from cast("JsonObject", value)
+        case _:
+            pass
+    for part in parts:
+        yield from _texts(part)

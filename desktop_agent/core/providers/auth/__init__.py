@@ -1,0 +1,1 @@
+"""Where keys come from: the environment first, then the system's keyring."""

@@ -1,0 +1,172 @@
+"""API keys: the environment first, then the system's keyring; never a file of ours, never in a representation.
+
+A keyring call is synchronous and may wait for a person who is asked to unlock it: callers on the event loop go through
+`asyncio.to_thread`. `keyring` is imported at the first call (75 ms).
+"""
+
+import secrets as random_secrets
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from desktop_agent.core.errors import CredentialsError
+from desktop_agent.core.secrets import mask
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
+
+SERVICE = "desktop-agent"
+"""The service name of every entry in the keyring; the user name is the provider's id."""
+
+KEY_VARIABLES: Mapping[str, str] = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "openai-chat": "OPENAI_API_KEY",
+    "openrouter": "OPENROUTER_API_KEY",
+    "xai": "XAI_API_KEY",
+}
+"""The environment variable that holds each provider's key."""
+
+KeySource = Literal["environment", "keyring"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedKey:
+    """A key and where it was found; both `None` when there is none. Its representation never shows the value."""
+
+    value: str | None = field(repr=False)
+    source: KeySource | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyringReport:
+    """What `doctor` says about the keyring: which backend answers, and, if it is unusable, why and what to do."""
+
+    backend: str
+    is_usable: bool
+    problem: str = ""
+    hint: str = ""
+
+
+class KeyStore(Protocol):
+    """Somewhere safe to keep one key per provider. Every call may block, and raises `CredentialsError` if it fails."""
+
+    def get(self, provider: str) -> str | None:
+        """Return the provider's key, or `None` when none is kept."""
+        ...
+
+    def set(self, provider: str, key: str) -> None:
+        """Keep the provider's key, replacing an earlier one."""
+        ...
+
+    def delete(self, provider: str) -> None:
+        """Forget the provider's key. No error when there was none."""
+        ...
+
+
+class _Writable(Protocol):
+    """What keyring hides of its own base class: a metaclass wraps this method and loses its signature."""
+
+    def set_password(self, service: str, username: str, password: str, /) -> None: ...
+
+
+class SystemKeyStore:
+    """The operating system's keyring: Secret Service, KWallet, Windows Credential Locker or macOS Keychain."""
+
+    def __init__(self, backend: "KeyringBackend | None" = None) -> None:
+        self._chosen = backend
+
+    def get(self, provider: str) -> str | None:
+        with _explained("read"):
+            return self._backend().get_password(SERVICE, provider) or None
+
+    def set(self, provider: str, key: str) -> None:
+        key = key.strip()  # pasted keys bring a line break along
+        if not key:
+            raise CredentialsError("The key is empty.", hint="Paste the whole key.")
+        with _explained("keep", key):
+            backend = self._backend()
+            cast("_Writable", backend).set_password(SERVICE, provider, key)
+            kept = backend.get_password(SERVICE, provider)
+        if kept != key:  # keyring's null backend takes everything and keeps nothing
+            raise CredentialsError(
+                "The keyring did not keep the key.", hint=_USE_ENVIRONMENT, detail=f"keyring backend: {backend.name}"
+            )
+
+    def delete(self, provider: str) -> None:
+        with _explained("delete"):
+            backend = self._backend()
+            # Backends tell "no such entry" and "refused" by one exception, so look first.
+            if backend.get_password(SERVICE, provider) is not None:
+                backend.delete_password(SERVICE, provider)
+
+    def probe(self) -> KeyringReport:
+        """Return whether the keyring works, found out by keeping, reading and deleting an entry of our own."""
+        name = "none"
+        try:
+            with _explained("open"):
+                name = self._backend().name
+            self.set(_PROBE_ENTRY, random_secrets.token_hex(8))
+            self.delete(_PROBE_ENTRY)
+        except CredentialsError as error:
+            return KeyringReport(backend=name, is_usable=False, problem=error.title, hint=error.hint)
+        return KeyringReport(backend=name, is_usable=True)
+
+    def _backend(self) -> "KeyringBackend":
+        if self._chosen is None:
+            import keyring
+
+            self._chosen = keyring.get_keyring()
+        return self._chosen
+
+
+def resolve_key(provider: str, environ: Mapping[str, str], store: KeyStore) -> ResolvedKey:
+    """Return the key of `provider`: from its environment variable if that is set, else from `store`.
+
+    Raises `CredentialsError` when the environment has none and the store cannot be read.
+    """
+    variable = KEY_VARIABLES.get(provider)
+    if variable and (from_environment := environ.get(variable, "").strip()):
+        return ResolvedKey(from_environment, "environment")
+    if from_store := store.get(provider):
+        return ResolvedKey(from_store, "keyring")
+    return ResolvedKey(None, None)
+
+
+_PROBE_ENTRY = "doctor-probe"
+_USE_ENVIRONMENT = "You can also set the key as an environment variable, for example ANTHROPIC_API_KEY."
+
+
+@contextmanager
+def _explained(verb: str, *secrets: str) -> Generator[None]:
+    """Turn whatever the keyring raises into a `CredentialsError` that says what to do.
+
+    Everything, not only `KeyringError`: a backend lets D-Bus, Windows and import errors through. Without the original
+    as its cause: a traceback that is logged must not be a way for the key to get out.
+    """
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again in words for a person
+        title, hint = _explain(error, verb)
+        raise CredentialsError(title, hint=hint, detail=mask(f"{type(error).__name__}: {error}", secrets)) from None
+
+
+def _explain(error: Exception, verb: str) -> tuple[str, str]:
+    from keyring import errors
+
+    match error:
+        case errors.NoKeyringError():
+            return (
+                "This system has no keyring to keep keys in.",
+                f"Install and start one, for example GNOME Keyring or KWallet. {_USE_ENVIRONMENT}",
+            )
+        case errors.KeyringLocked():
+            return "The keyring is locked.", f"Unlock it and try again. {_USE_ENVIRONMENT}"
+        case errors.InitError():
+            return (
+                "The keyring could not be opened.",
+                f"Create a default keyring if you are asked to, and try again. {_USE_ENVIRONMENT}",
+            )
+        case _:
+            return f"The keyring could not {verb} the key.", f"The details say why. {_USE_ENVIRONMENT}"

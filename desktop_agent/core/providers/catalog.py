@@ -1,0 +1,48 @@
+"""The provider catalogue: which providers there are, and how one is built for a model."""
+
+import asyncio
+from collections.abc import Mapping
+
+from desktop_agent.core.errors import CredentialsError, UsageError
+from desktop_agent.core.model import ModelRef
+from desktop_agent.core.providers.auth.keys import KeyStore, resolve_key
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.demo import demo_provider
+
+PROVIDER_IDS = ("anthropic", "demo")
+
+
+class ProviderCatalog:
+    """Builds providers with the keys of one environment and one key store."""
+
+    def __init__(self, environ: Mapping[str, str], keys: KeyStore, *, is_paced: bool = False) -> None:
+        """`is_paced` lets the demo write at a pace that people can follow."""
+        self._environ = environ
+        self._keys = keys
+        self._is_paced = is_paced
+
+    async def build(self, model: ModelRef) -> Provider:
+        """Return the provider of `model`.
+
+        Raises `CredentialsError` when it needs a key and there is none, and `UsageError` for an unknown provider. The
+        SDK behind it is imported here, in a thread: that takes a second the first time.
+        """
+        match model.provider:
+            case "demo":
+                return demo_provider(is_paced=self._is_paced)
+            case "anthropic":
+                return await asyncio.to_thread(self._anthropic, model)
+            case _:
+                known = ", ".join(PROVIDER_IDS)
+                raise UsageError(f"There is no provider {model.provider!r}.", hint=f"Known providers: {known}.")
+
+    def _anthropic(self, model: ModelRef) -> Provider:
+        from desktop_agent.core.providers.anthropic import AnthropicProvider
+
+        key = resolve_key("anthropic", self._environ, self._keys)
+        if key.value is None:
+            raise CredentialsError(
+                "There is no API key for Anthropic.",
+                hint="Enter one in Settings, run `desktop-agent auth set anthropic`, or set ANTHROPIC_API_KEY.",
+            )
+        return AnthropicProvider(api_key=key.value, base_url=model.base_url)

@@ -1,0 +1,215 @@
+"""The demo model: a script that really works on the bundled demo project, with real tools, approvals, diffs and undo.
+
+It is a pure function of the conversation: what it says next depends only on what its calls came to, so it reacts to a
+denial, an error and a file that somebody changed. It needs no key and no network, and is labelled as a demo.
+"""
+
+import re
+import sys
+from dataclasses import dataclass
+
+from desktop_agent.core.model import (
+    AssistantMessage,
+    ModelRequest,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, Think
+
+DEMO_MODEL = "demo"
+DEMO_PROMPT = "One of the tests fails. Find out why, fix it, and run the tests again."
+DEMO_FOLLOW_UP = "Add a test for an empty list, and note the fix in the changelog."
+
+_PYTHON = "python" if sys.platform == "win32" else "python3"
+TEST_COMMAND = f"{_PYTHON} -m unittest discover -s tests -t ."
+CHANGELOG_COMMAND = "printf '# Changes\\n\\n- A short last page counts as a page.\\n' > CHANGELOG.md"
+
+_PAGES = "pagination/pages.py"
+_EDGE_TEST = "tests/test_edge.py"
+_OLD = "    pages = total // size\n    return pages\n"
+_NEW = "    return -(-total // size)\n"
+_EDGE_TEST_TEXT = """\
+import unittest
+
+from pagination import page_bounds, page_count
+
+
+class EmptyListTest(unittest.TestCase):
+    def test_an_empty_list_has_no_pages(self):
+        self.assertEqual(page_count(0, 10), 0)
+
+    def test_its_first_page_is_empty(self):
+        self.assertEqual(page_bounds(1, 0, 10), (0, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+_PACE_S = 0.012
+
+
+def demo_provider(*, is_paced: bool) -> ScriptedProvider:
+    """Return the demo model; paced, it writes about as fast as a real one."""
+    return ScriptedProvider(demo_reply, label="Demo", pace_s=_PACE_S if is_paced else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A call of this turn and what it came to."""
+
+    name: str
+    target: str
+    result: str
+    is_error: bool
+
+    @property
+    def is_denied(self) -> bool:
+        return self.is_error and self.result.startswith("The person denied")
+
+
+def demo_reply(request: ModelRequest) -> Reply:
+    """Return the next reply of the demo."""
+    done = _calls_of_turn(request)
+    if not done:
+        return (
+            Think("The tests and the code they cover come first. Reading them is cheap, so I read all at once."),
+            Say("I'll look at the project and the failing test first.\n"),
+            Call("list_files", {"path": "."}),
+            Call("read_file", {"path": _PAGES}),
+            Call("read_file", {"path": "tests/test_pages.py"}),
+        )
+    source = _last(done, "read_file", _PAGES)
+    if source is None or source.is_error:
+        return (Say(f"I can't find `{_PAGES}` here. The demo only knows its own small project: start it anew to try."),)
+    if any(call.name == "edit_file" for call in done) or _OLD in source.result:
+        return _fix(done, source)
+    return _extend(done)
+
+
+def _fix(done: list[_Done], source: _Done) -> Reply:
+    """Reproduce, repair, and check."""
+    last = done[-1]
+    edits = [call for call in done if call.name == "edit_file"]
+    runs = [call for call in done if call.name == "run_terminal_cmd"]
+    if not runs and not edits:
+        return (Say("`page_count` divides and drops the remainder. I'll reproduce the failure.\n"), Call(*_run_tests()))
+    if not edits:
+        return (_explain(last), _edit())
+    if last.name == "read_file":
+        if _OLD in source.result:
+            return (Say("The two lines are still there, so the same fix applies to the file as it is now.\n"), _edit())
+        return (Say("The lines I wanted to change are gone: you have changed them. I leave the file as it is."),)
+    if last.name == "edit_file":
+        return _after_edit(last)
+    return (_summary(last),)
+
+
+def _after_edit(edit: _Done) -> Reply:
+    if edit.is_denied:
+        return (
+            Say(
+                "Understood, I leave the file as it is. This is what I would have changed:\n\n"
+                f"```diff\n-    pages = total // size\n-    return pages\n+{_NEW}```\n"
+            ),
+        )
+    if edit.is_error:
+        return (
+            Say(f"`{_PAGES}` is no longer what I read. I'll read it again before I change anything.\n"),
+            Call("read_file", {"path": _PAGES}),
+        )
+    return (Say("Now the tests again.\n"), Call(*_run_tests()))
+
+
+def _extend(done: list[_Done]) -> Reply:
+    """The second task: a new file by a tool, and one by a command."""
+    created = _last(done, "create_file", _EDGE_TEST)
+    if created is None:
+        if any(_EDGE_TEST in call.result for call in done if call.name == "list_files"):
+            return (Say(_NOTHING_LEFT),)
+        return (
+            Say(
+                "`page_count` rounds up, so the failing test is settled. I'll add the edge case as a test of its own.\n"
+            ),
+            Call("create_file", {"path": _EDGE_TEST, "content": _EDGE_TEST_TEXT}),
+        )
+    noted = _last(done, "run_terminal_cmd", CHANGELOG_COMMAND)
+    if noted is None:
+        first = "No new test then." if created.is_error else "The test is in place."
+        return (
+            Say(
+                f"{first} I'll write the changelog with a command: what a command changes is reviewed like any edit.\n"
+            ),
+            Call("run_terminal_cmd", {"command": CHANGELOG_COMMAND, "explanation": "Start the changelog"}),
+        )
+    checked = _last(done, "run_terminal_cmd", TEST_COMMAND)
+    if checked is None:
+        return (Say("And the tests once more.\n"), Call(*_run_tests()))
+    return (_summary(checked),)
+
+
+def _run_tests() -> tuple[str, dict[str, object]]:
+    return "run_terminal_cmd", {"command": TEST_COMMAND, "explanation": "Run the tests"}
+
+
+def _edit() -> Call:
+    return Call("edit_file", {"path": _PAGES, "old_str": _OLD, "new_str": _NEW})
+
+
+def _explain(run: _Done) -> Say:
+    if run.is_denied:
+        start = "I won't run anything then. The test says enough: 41 items in pages of 10 need **5** pages."
+    else:
+        start = "Reproduced: 41 items in pages of 10 need **5** pages, and `page_count` says 4."
+    return Say(
+        f"{start}\n\n"
+        "- `total // size` rounds down, so a short last page is lost.\n"
+        "- `-(-total // size)` rounds up, without floating point.\n\n"
+        "I'll change those two lines and nothing else.\n"
+    )
+
+
+def _summary(run: _Done) -> Say:
+    if run.is_denied:
+        check = "You declined the test run, so this is **not checked**."
+    elif run.is_error:
+        check = "The tests **still fail**; the output above says where."
+    else:
+        count = re.search(r"Ran (\d+) tests?", run.result)
+        check = f"All **{count[1]}** tests pass." if count else "The tests pass."
+    return Say(
+        f"{check}\n\n"
+        "Every change is in the review panel on the right. Try **Undo turn** and **Redo**: only what I changed moves, "
+        "and whatever you edit yourself stays."
+    )
+
+
+_NOTHING_LEFT = (
+    "That is all this demo knows: the fix, the new test and the changelog are done. Undo a turn and ask again, or "
+    "add a key in the settings to work on your own project."
+)
+
+
+def _calls_of_turn(request: ModelRequest) -> list[_Done]:
+    """The calls since the last prompt, with their results."""
+    calls: dict[str, ToolUseBlock] = {}
+    done: list[_Done] = []
+    for message in request.messages:
+        if isinstance(message, AssistantMessage):
+            calls |= {block.id: block for block in message.content if isinstance(block, ToolUseBlock)}
+        else:
+            if any(isinstance(block, TextBlock) for block in message.content):
+                done.clear()
+                continue
+            results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+            done += [_as_done(calls[block.call_id], block) for block in results]
+    return done
+
+
+def _as_done(call: ToolUseBlock, result: ToolResultBlock) -> _Done:
+    target = call.arguments.get("path", call.arguments.get("command", ""))
+    return _Done(call.name, str(target), result.content, result.is_error)
+
+
+def _last(done: list[_Done], name: str, target: str) -> _Done | None:
+    return next((call for call in reversed(done) if (call.name, call.target) == (name, target)), None)

@@ -1,0 +1,174 @@
+"""What can go wrong on the way to any model behind HTTP, in words for a person: statuses, waiting times, the network.
+
+Decided on types and numbers only, never on the wording of a message. `httpx2` is imported by the caller's SDK already
+when something fails; importing this module does not import it.
+"""
+
+import math
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple, cast
+from urllib.parse import urlsplit
+
+from desktop_agent.core.errors import ProviderError, ProviderFault
+
+_FAULT_OF_STATUS: Mapping[int, ProviderFault] = {
+    401: "authentication",
+    402: "billing",
+    403: "permission",
+    404: "not_found",
+    408: "server",  # the service gave up waiting for itself; the same request may succeed
+    409: "server",  # two requests met; the same request may succeed
+    413: "too_large",
+    429: "rate_limited",
+    503: "overloaded",
+    504: "overloaded",
+    529: "overloaded",
+}
+
+
+def fault_of_status(status: int) -> ProviderFault:
+    """Return the kind of fault that an HTTP status stands for."""
+    return _FAULT_OF_STATUS.get(status, "server" if status >= 500 else "invalid_request")
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Return how long the server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date.
+
+    `None` when it does not say, or says something that is no waiting time. `headers` are looked up in lower case.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    asked = headers.get("retry-after")
+    seconds = _number(asked)
+    return seconds if seconds is not None else _seconds_until(asked, now)
+
+
+def address_of(base_url: str) -> str | None:
+    """Return `scheme://host:port` for people, without path, user name or password; `None` if it is no web address."""
+    try:
+        parts = urlsplit(base_url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return None
+    return f"{parts.scheme}://{parts.hostname}{port}" if parts.scheme in ("http", "https") and parts.hostname else None
+
+
+def bad_address(detail: str = "") -> ProviderError:
+    """The configured address cannot be one."""
+    return ProviderError(
+        "The model's address is not a web address.",
+        fault="invalid_request",
+        hint="Enter it in full, for example https://api.example.com, in Settings or with --base-url.",
+        detail=detail,
+    )
+
+
+def bad_proxy(detail: str) -> ProviderError:
+    """The proxy that the environment names cannot be used."""
+    return ProviderError(
+        "The proxy settings cannot be used.",
+        fault="invalid_request",
+        hint="Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY. SOCKS proxies are not supported.",
+        detail=detail,
+    )
+
+
+def network_error(error: BaseException, address: str) -> ProviderError:
+    """Return what a connection that failed with `error` means.
+
+    `error` may wrap the real one: what httpx2 and the operating system raised is found along its causes.
+    """
+    import httpx2
+
+    causes = list(_causes(error))
+    if any(isinstance(cause, (httpx2.InvalidURL, httpx2.UnsupportedProtocol)) for cause in causes):
+        return bad_address(_names(causes))
+    if any(isinstance(cause, httpx2.LocalProtocolError) for cause in causes):
+        return ProviderError(
+            "The request could not be sent.",
+            fault="invalid_request",
+            hint="A custom header for the model's address is malformed. Correct it or remove it.",
+            detail=_names(causes),
+        )
+    title, hint = _unreachable(causes, address)
+    return ProviderError(title, fault="network", hint=hint, detail=f"{address}: {_names(causes)}")
+
+
+class _Words(NamedTuple):
+    title: str
+    hint: str
+
+
+def _unreachable(causes: list[BaseException], address: str) -> _Words:
+    import httpx2
+
+    title = "The model's address could not be reached."
+    for cause in causes:
+        match cause:
+            case socket.gaierror():
+                return _Words(title, f"The name in {address} is unknown. Check the address and the network connection.")
+            case ssl.SSLError():
+                return _Words(
+                    title, f"{address} offers no connection that can be trusted. Check clock, proxy, address."
+                )
+            case httpx2.ProxyError():
+                return _Words(title, "The proxy refused the connection. Check the HTTPS_PROXY setting.")
+            case httpx2.ReadTimeout() | httpx2.WriteTimeout():
+                return _Words("The model stopped answering.", "Try again. If it stays silent, check the network.")
+            case ConnectionRefusedError():
+                return _Words(title, f"Nothing listens at {address}. Start the server, or check the address.")
+            case _:
+                pass
+    return _Words(title, f"Check the network connection and the address {address}.")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield `error` and what caused it.
+
+    httpcore2 keeps the original as an argument of its own exception. Contexts are left out: a caller that tries again
+    while it handles the last failure would find that failure here.
+    """
+    waiting: list[BaseException] = [error]
+    seen: set[int] = set()
+    while waiting:
+        current = waiting.pop(0)
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        inner: tuple[object, ...] = current.args
+        if isinstance(current, BaseExceptionGroup):  # a name with several addresses, all of which failed
+            inner = cast("BaseExceptionGroup[BaseException]", current).exceptions
+        waiting += [cause for cause in (current.__cause__, *inner) if isinstance(cause, BaseException)]
+
+
+def _names(causes: list[BaseException]) -> str:
+    """Return the causes by type and error number only: a message may quote a header."""
+    names = (
+        f"{type(cause).__name__} {cause.errno}" if isinstance(cause, OSError) and cause.errno else type(cause).__name__
+        for cause in causes
+    )
+    return " < ".join(dict.fromkeys(names))
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _seconds_until(date: str | None, now: datetime) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date or "")
+    except ValueError:
+        return None
+    if moment.tzinfo is None:  # "-0000": UTC without saying so
+        moment = moment.replace(tzinfo=UTC)
+    return max((moment - now).total_seconds(), 0.0)

@@ -1,0 +1,170 @@
+"""The scripted provider: a deterministic model that ships. It streams what a script says, and nothing is pretended.
+
+The demo is one script (`demo.py`); tests write others, with steps that fail in every way a real provider can.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from desktop_agent.core.clock import Clock, SystemClock
+from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.model import (
+    AssistantBlock,
+    JsonObject,
+    ModelRequest,
+    StopReason,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+    Usage,
+)
+from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
+
+_CHARS_PER_TOKEN = 4
+_CHUNK_CHARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Stream markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """Stream visible thinking."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call a tool. `malformed` is JSON text as a broken model would send it, instead of the arguments."""
+
+    name: str
+    arguments: JsonObject = field(default_factory=dict[str, object])
+    malformed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Fail at this point of the stream."""
+
+    error: ProviderError
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """Raise something that no provider should: a defect."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """Say nothing more until cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End with this stop reason instead of the one that follows from the steps."""
+
+    reason: StopReason
+
+
+Step = Say | Think | Call | Fail | Crash | Hang | Stop
+Reply = Sequence[Step]
+Script = Callable[[ModelRequest], Reply]
+
+
+def in_order(replies: Iterable[Reply]) -> Script:
+    """Return a script that gives `replies` one after another, whatever is asked, then says that it has no more."""
+    remaining: Iterator[Reply] = iter(replies)
+
+    def script(_request: ModelRequest) -> Reply:
+        return next(remaining, (Say("The script has no more replies."),))
+
+    return script
+
+
+class ScriptedProvider:
+    """Streams a script's replies. `requests` keeps every request, for whoever wants to look at them."""
+
+    def __init__(
+        self, script: Script, *, label: str = "Scripted", pace_s: float = 0.0, clock: Clock | None = None
+    ) -> None:
+        """`pace_s` is the pause between two pieces, so that people see a reply being written."""
+        self._script = script
+        self._label = label
+        self._pace_s = pace_s
+        self._clock = clock or SystemClock()
+        self._calls = 0
+        self.requests: list[ModelRequest] = []
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return self._label
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
+        """Yield the next reply; see `Provider.stream`."""
+        self.requests.append(request)
+        blocks: list[AssistantBlock] = []
+        stop_reason: StopReason | None = None
+        for step in self._script(request):
+            match step:
+                case Say(text=text):
+                    async for piece in self._pieces(text):
+                        yield TextChunk(text=piece)
+                    blocks.append(TextBlock(text=text))
+                case Think(text=text):
+                    async for piece in self._pieces(text):
+                        yield ThinkingChunk(text=piece)
+                    blocks.append(ThinkingBlock(thinking=text, signature="scripted"))
+                case Call():
+                    block = self._call(step)
+                    yield ToolInputChunk(call_id=block.id, name=block.name, size=len(json.dumps(block.arguments)))
+                    blocks.append(block)
+                case Fail(error=error):
+                    raise error
+                case Crash(error=error):
+                    raise error
+                case Hang():
+                    await asyncio.get_running_loop().create_future()
+                case Stop(reason=reason):
+                    stop_reason = reason
+        has_calls = any(isinstance(block, ToolUseBlock) for block in blocks)
+        yield Completion(
+            message_id=f"msg_scripted_{len(self.requests)}",
+            content=tuple(blocks),
+            stop_reason=stop_reason or ("tool_use" if has_calls else "end_turn"),
+            usage=_usage(request, blocks),
+        )
+
+    async def aclose(self) -> None:
+        """There is nothing to release."""
+
+    async def _pieces(self, text: str) -> AsyncGenerator[str]:
+        for start in range(0, len(text), _CHUNK_CHARS):
+            if self._pace_s:
+                await self._clock.sleep(self._pace_s)
+            yield text[start : start + _CHUNK_CHARS]
+
+    def _call(self, call: Call) -> ToolUseBlock:
+        self._calls += 1
+        identifier = f"toolu_scripted_{self._calls:04}"
+        if call.malformed is not None:
+            rejected = f"The arguments were not valid JSON, so nothing was run: {call.malformed[:200]!r}"
+            return ToolUseBlock(id=identifier, name=call.name, arguments={}, rejected=rejected)
+        return ToolUseBlock(id=identifier, name=call.name, arguments=call.arguments)
+
+
+def _usage(request: ModelRequest, blocks: Sequence[AssistantBlock]) -> Usage:
+    """A plausible token count from lengths: the script has no tokenizer."""
+    return Usage(
+        input_tokens=(len(request.system) + len(repr(request.messages))) // _CHARS_PER_TOKEN,
+        output_tokens=len(repr(blocks)) // _CHARS_PER_TOKEN,
+    )

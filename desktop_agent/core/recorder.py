@@ -1,0 +1,92 @@
+"""The one way an event becomes real: numbered, written to the journal, folded, and only then told to the front.
+
+Records keep the order of their `record` calls. A record that was begun is finished even if the task that asked for it
+is cancelled, so an interrupt never leaves half a step behind.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.clock import Clock
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.store.journal import Journal
+
+Sink = Callable[[ev.Event], None]
+"""Where a front hears of events. Called on the event loop's thread; must not block or raise."""
+
+_DURABLE = (
+    ev.SessionOpened,
+    ev.Queued,
+    ev.PromptSubmitted,
+    ev.MessageDone,
+    ev.ToolCallStarted,
+    ev.ApprovalResolved,
+    ev.ChangesPrepared,
+    ev.ChangesRecorded,
+    ev.ChangesUndone,
+    ev.ChangesRedone,
+    ev.TurnEnded,
+)
+"""Events that wait for the disk: what was said, decided and changed. The others reach it with the next of these."""
+
+
+class Recorder:
+    """The event log of one session."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        *,
+        last_seq: int,
+        folds: Sequence[Callable[[ev.Event], object]],
+        sink: Sink,
+    ) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._seq = last_seq
+        self._folds = folds
+        self._sink = sink
+        self._order = asyncio.Lock()
+        self._writing: set[asyncio.Task[None]] = set()
+
+    async def record(self, event: ev.KnownEvent) -> None:
+        """Write and tell `event`; see `EventLog.record`. Cancelling the caller does not cancel the write."""
+        task = asyncio.create_task(self._write(event), name=f"record {event.type}")
+        self._writing.add(task)
+        task.add_done_callback(self._on_written)
+        await asyncio.shield(task)
+
+    def emit(self, event: ev.LiveEvent) -> None:
+        """Tell a live event."""
+        for fold in self._folds:
+            fold(event)
+        self._sink(event)
+
+    def tell_unrecorded(self, event: ev.KnownEvent) -> None:
+        """Tell the front what cannot be written, because writing is what failed. Folds do not see it."""
+        self._sink(event.stamped(0, self._clock.now()))
+
+    async def aclose(self) -> None:
+        """Finish what is being written and close the journal."""
+        while self._writing:
+            await asyncio.wait(self._writing)
+        await asyncio.to_thread(self._journal.close)
+
+    async def _write(self, event: ev.KnownEvent) -> None:
+        async with self._order:
+            stamped = event.stamped(self._seq + 1, self._clock.now())
+            await asyncio.to_thread(self._journal.append, stamped, is_durable=isinstance(event, _DURABLE))
+            self._seq += 1
+            for fold in self._folds:
+                fold(stamped)
+            self._sink(stamped)
+
+    def _on_written(self, task: asyncio.Task[None]) -> None:
+        self._writing.discard(task)
+        # A caller that was cancelled no longer asks for the outcome; the next record will meet the same failure.
+        if not task.cancelled() and task.exception() is not None and not isinstance(task.exception(), StorageError):
+            asyncio.get_running_loop().call_exception_handler(
+                {"message": "A record failed unexpectedly.", "exception": task.exception(), "task": task}
+            )

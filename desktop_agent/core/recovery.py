@@ -1,0 +1,129 @@
+"""Recovery: what a session that was cut off left unfinished, and the records that put it in order.
+
+A killed process can stop between any two records. The journal then says what was intended, the files say how far it
+got, and recovery writes the facts down: which changes are on disk, which calls have no result, that the turn is over.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.context.history import UNANSWERED
+from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.ids import CallId
+from desktop_agent.core.model import (
+    Aborted,
+    ChangeSelection,
+    FileChange,
+    FileOutcome,
+    ToolCall,
+    ToolResult,
+    ToolUseBlock,
+)
+from desktop_agent.core.tools.effects import Effects
+
+
+@dataclass(slots=True)
+class Unfinished:
+    """A fold that remembers what was begun and not concluded."""
+
+    turn: int | None = None
+    prepared: ev.ChangesPrepared | None = None
+    calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
+    """Calls without a result, in their order."""
+    started: set[CallId] = field(default_factory=set[CallId])
+    """Those of them that were taken up."""
+    asked: set[CallId] = field(default_factory=set[CallId])
+    """Those of them that wait for an approval."""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing is open."""
+        return self.turn is None and self.prepared is None and not self.calls
+
+    def apply(self, event: ev.Event) -> None:
+        """Fold one event in."""
+        match event:
+            case ev.TurnStarted(turn=turn):
+                self.turn = turn
+            case ev.TurnEnded():
+                self.turn = None
+            case ev.MessageDone(content=content):
+                self.calls |= {block.id: block for block in content if isinstance(block, ToolUseBlock)}
+            case ev.ToolCallStarted(call=call):
+                self.started.add(call.id)
+            case ev.ToolCallFinished(call_id=call_id):
+                self.calls.pop(call_id, None)
+                self._conclude(call_id)
+            case ev.ApprovalRequested(request=request):
+                self.asked.add(request.call_id)
+            case ev.ApprovalResolved(call_id=call_id):
+                self.asked.discard(call_id)
+            case ev.ChangesPrepared():
+                self.prepared = event
+            case ev.ChangesRecorded(call_id=call_id):
+                self._conclude(call_id)
+            case ev.ChangesUndone() | ev.ChangesRedone():
+                self.prepared = None
+            case _:
+                pass
+
+    def _conclude(self, call_id: CallId) -> None:
+        if self.prepared is not None and self.prepared.call_id == call_id:
+            self.prepared = None
+
+
+async def settle(unfinished: Unfinished, ledger: Ledger, effects: Effects, log: EventLog, *, turn: int) -> None:
+    """Conclude every write, question and call that is open in `turn`. The turn's own end is the caller's to record."""
+    if unfinished.prepared is not None:
+        await _settle_changes(unfinished.prepared, ledger, effects, log)
+    for call_id in sorted(unfinished.asked):
+        reason = "The application ended before an answer came."
+        await log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=Aborted(reason=reason)))
+    for block in list(unfinished.calls.values()):
+        await _answer(turn, block, log, is_started=block.id in unfinished.started)
+
+
+async def _settle_changes(prepared: ev.ChangesPrepared, ledger: Ledger, effects: Effects, log: EventLog) -> None:
+    """Find out how far a write got, and record it."""
+    await asyncio.to_thread(ledger.sweep, prepared.changes)
+    if prepared.purpose == "apply" and not prepared.changes:
+        await effects.collect(prepared.turn, prepared.call_id)
+        return
+    done = await asyncio.to_thread(_done, prepared, ledger)
+    if prepared.purpose == "apply":
+        await effects.record_applied(prepared.turn, prepared.call_id, done)
+        return
+    ids = tuple(change.id for change in done)
+    outcomes = tuple(FileOutcome(path=change.path, state="restored", change_ids=(change.id,)) for change in done)
+    kind = ev.ChangesUndone if prepared.purpose == "undo" else ev.ChangesRedone
+    await log.record(kind(selection=ChangeSelection(change_ids=ids), change_ids=ids, outcomes=outcomes))
+
+
+def _done(prepared: ev.ChangesPrepared, ledger: Ledger) -> tuple[FileChange, ...]:
+    """The prepared changes whose file has reached the state that was meant. Blocks: it reads the files.
+
+    Several changes of one file are one write, from one end of their chain to the other.
+    """
+    chains: dict[str, list[FileChange]] = {}
+    for change in prepared.changes:
+        chains.setdefault(change.path, []).append(change)
+    done: list[FileChange] = []
+    for path, chain in chains.items():
+        meant = chain[0].before if prepared.purpose == "undo" else chain[-1].after
+        if ledger.is_at(path, meant):
+            done += chain
+    return tuple(done)
+
+
+async def _answer(turn: int, block: ToolUseBlock, log: EventLog, *, is_started: bool) -> None:
+    if not is_started:
+        call = ToolCall(id=block.id, name=block.name, arguments=block.arguments)
+        await log.record(
+            ev.ToolCallStarted(
+                turn=turn, call=call, title=block.name, source="system", capabilities=(), is_read_only=True
+            )
+        )
+    result = ToolResult(content=UNANSWERED, is_error=True, error_type="recoverable")
+    await log.record(ev.ToolCallFinished(turn=turn, call_id=block.id, state="failed", result=result, duration_s=0.0))

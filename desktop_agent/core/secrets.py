@@ -1,0 +1,61 @@
+"""Keep secrets out of texts and out of child processes.
+
+`mask` goes over every text that leaves the program on the side: error details, logs, reports. `child_environment` is
+the environment that commands and servers get: everything except what is a secret by its name.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+HIDDEN = "***"
+"""What stands where a secret was."""
+
+_SHORTEST_SECRET = 8
+"""Shorter known keys (`none`, `ollama`) are placeholders; hiding them would only garble words."""
+
+_KEY_SHAPED = re.compile(
+    r"""
+      (?P<header>\bbearer\s+|\bauthorization["']?\s*[:=]\s*["']?(?:basic\s+)?)[\w.~+/=-]{16,}
+    | (?P<userinfo>://[^\s/?\#@]*:)[^\s/?\#@]+(?=@)           # https://user:password@host
+    | (?P<prefix>
+        \bsk-(?:(?:ant|or|proj|svcacct)-)?                   # Anthropic, OpenAI, OpenRouter and lookalikes
+      | \bxai-
+      | \b(?:gh[opsur]_|github_pat_)
+      )[\w-]{12,}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_SECRET_NAME = re.compile(
+    r"""
+      (?:TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|API_?KEYS?)(?:_|$)   # GH_TOKEN, AWS_SECRET_ACCESS_KEY
+    | (?:^|_)(?:KEY|PAT|AUTH)$                                                     # FOO_KEY, but not GIT_CONFIG_KEY_0
+    | ^(?:MYSQL_PWD|SSHPASS|ANTHROPIC_CUSTOM_HEADERS|DOCKER_AUTH_CONFIG)$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def mask(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return `text` without the known `secrets` and without anything that has the shape of a key.
+
+    The beginning of a key-shaped token stays (`sk-ant-***`), so that people can tell which one it was.
+    """
+    for secret in sorted(set(secrets), key=len, reverse=True):
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, HIDDEN)
+    return _KEY_SHAPED.sub(_hide, text)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether an environment variable of this name holds a secret, going by what people call them."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return `environ` for a child process: without the providers' keys and everything else that is named a secret."""
+    return {name: value for name, value in environ.items() if not is_secret_name(name)}
+
+
+def _hide(match: re.Match[str]) -> str:
+    return f"{match['header'] or match['userinfo'] or match['prefix']}{HIDDEN}"

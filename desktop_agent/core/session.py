@@ -1,0 +1,370 @@
+"""One conversation: a mailbox of ops, at most one turn at a time, and the events that come of them.
+
+A front submits ops and hears events; it never calls anything else here. Everything that changes the session happens in
+its one mailbox task or in the one turn that the task started, so there is nothing to lock.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import assert_never
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.approvals import Approvals
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.revert import Direction, plan_revert
+from desktop_agent.core.clock import Clock
+from desktop_agent.core.context.history import History
+from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
+from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
+from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ToolDefinition
+from desktop_agent.core.policy.engine import Grant, grants_of
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.recorder import Recorder
+from desktop_agent.core.recovery import Unfinished, settle
+from desktop_agent.core.tools.effects import Effects
+from desktop_agent.core.tools.runtime import ToolRuntime
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.turn import Turn, TurnLimits, TurnSetup
+from desktop_agent.core.workspace import check_workspace
+
+logger = logging.getLogger(__name__)
+
+ProviderSource = Callable[[ModelRef], Awaitable[Provider]]
+"""Builds the provider of a model. Raises `AgentError` when it cannot: no key, unknown provider."""
+
+
+@dataclass(slots=True)
+class SessionState:
+    """The folds of one journal: everything a session knows about itself."""
+
+    transcript: Transcript = field(default_factory=Transcript)
+    history: History = field(default_factory=History)
+    unfinished: Unfinished = field(default_factory=Unfinished)
+    grants: set[Grant] = field(default_factory=set[Grant])
+    """What the person allowed for the rest of the session."""
+
+    def apply(self, event: ev.Event) -> None:
+        """Fold one event into all of them."""
+        self.transcript.apply(event)
+        self.history.apply(event)
+        self.unfinished.apply(event)
+        if isinstance(event, ev.ApprovalResolved) and isinstance(event.decision, Allowed):
+            entry = self.transcript.tool_entry(event.call_id)
+            if entry is not None and entry.approval is not None:
+                self.grants |= grants_of(entry.approval, event.decision)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionParts:
+    """What a session works with; `workbench.py` puts it together."""
+
+    session_id: SessionId
+    state: SessionState
+    recorder: Recorder
+    opening: tuple[ev.KnownEvent, ...]
+    """What to record before anything else: the first line of a new journal, or what was wrong with an old one."""
+    workspace: Path
+    approvals: Approvals
+    ledger: Ledger
+    effects: Effects
+    runtime: ToolRuntime
+    tools: tuple[ToolDefinition, ...]
+    system: str
+    limits: TurnLimits
+    retry: RetryPolicy
+    clock: Clock
+    provider_source: ProviderSource
+    release: Callable[[], Awaitable[None]]
+    """Called once when the session has closed: ends its jobs and gives up its lock."""
+
+
+class _TurnDone:
+    """Posted to the mailbox when the turn task has ended."""
+
+
+class Session:
+    """The running end of one conversation."""
+
+    def __init__(self, parts: SessionParts) -> None:
+        self._parts = parts
+        self._mailbox: asyncio.Queue[ops.Op | _TurnDone] = asyncio.Queue()
+        self._turn: asyncio.Task[None] | None = None
+        self._providers: dict[ModelRef, Provider] = {}
+        self._opening = list(parts.opening)
+        self._stable_messages = 0
+        self._is_working = False
+        self._is_interruptible = False
+
+    @property
+    def id(self) -> SessionId:
+        """Which session this is."""
+        return self._parts.session_id
+
+    @property
+    def transcript(self) -> Transcript:
+        """The session as a person would read it. Read only; follows the events."""
+        return self._parts.state.transcript
+
+    @property
+    def _is_running(self) -> bool:
+        """Whether a turn runs. Its record alone does not tell: the end of a turn may be what could not be written."""
+        return self._is_working and self.transcript.is_running
+
+    def submit(self, op: ops.Op) -> None:
+        """Ask for something. Returns at once; what comes of it is told by events. Call it on the loop's thread."""
+        self._mailbox.put_nowait(op)
+
+    async def run(self) -> None:
+        """Serve ops until `Shutdown`, which ends everything the session started before this returns.
+
+        Cancelling this is the same as `Shutdown`.
+        """
+        try:
+            await self._guard(self._get_ready())
+            while not isinstance(op := await self._mailbox.get(), ops.Shutdown):
+                await self._guard(self._handle(op))
+        finally:
+            await self._close()
+
+    async def _handle(self, op: ops.Op | _TurnDone) -> None:
+        match op:
+            case ops.SubmitPrompt(text=text):
+                await self._submit_prompt(text)
+            case ops.Unqueue(prompt_id=prompt_id):
+                if any(prompt.prompt_id == prompt_id for prompt in self.transcript.queued):
+                    await self._record(ev.Unqueued(prompt_id=prompt_id))
+            case ops.AnswerApproval(call_id=call_id, decision=decision):
+                self._parts.approvals.answer(call_id, decision)
+            case ops.Interrupt():
+                self._interrupt()
+            case ops.UndoChanges(selection=selection):
+                await self._revert("undo", selection)
+            case ops.RedoChanges(selection=selection):
+                await self._revert("redo", selection)
+            case ops.SetMode():
+                await self._set_mode(op)
+            case ops.RenameSession(title=title):
+                await self._record(ev.SessionRenamed(title=title.strip()))
+            case _TurnDone():
+                await self._start_queued()
+            case ops.Shutdown():
+                pass
+            case _:
+                assert_never(op)
+
+    # -- turns --
+
+    async def _submit_prompt(self, text: str) -> None:
+        prompt_id = new_prompt_id()
+        try:
+            if self._is_running:
+                await self._record(ev.Queued(prompt_id=prompt_id, text=text))
+            else:
+                await self._start_turn(prompt_id, text)
+        except StorageError:
+            self._parts.recorder.emit(ev.PromptRejected(text=text))
+            raise
+
+    async def _start_queued(self) -> None:
+        """Go on with the next queued prompt, unless the last turn ended in a way the person should look at first."""
+        queued = self.transcript.queued
+        if queued and not self._is_running and self.transcript.last_end in _GOES_ON:
+            await self._start_turn(queued[0].prompt_id, queued[0].text)
+
+    async def _start_turn(self, prompt_id: PromptId, text: str) -> None:
+        await self._get_ready()
+        number = self.transcript.turn + 1
+        model = self.transcript.model
+        assert model is not None, "the journal's first line names the model"
+        await self._record(ev.PromptSubmitted(turn=number, prompt_id=prompt_id, text=text))
+        await self._record(ev.TurnStarted(turn=number, model=model))
+        self._is_working = True
+        has_begun = asyncio.Event()
+        self._turn = asyncio.create_task(self._run_turn(number, model, has_begun), name=f"turn {number}")
+        # A task that is cancelled before its first step never runs at all, and nobody would record its end.
+        await has_begun.wait()
+
+    async def _run_turn(self, number: int, model: ModelRef, has_begun: asyncio.Event) -> None:
+        """Drive one turn to its recorded end, whatever happens in it."""
+        has_begun.set()
+        started = self._parts.clock.monotonic()
+        self._is_interruptible = True
+        try:
+            reason, requests, notice = await self._work(number, model)
+            # From here on an interrupt would only leave the end of the turn unwritten.
+            self._is_interruptible = False
+            if notice is not None:
+                await self._record(notice)
+            await self._settle(number)
+            duration_s = round(self._parts.clock.monotonic() - started, 3)
+            await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
+        except StorageError as error:
+            self._is_working = False
+            self._tell_storage_failure(error, number)
+        finally:
+            self._is_interruptible = self._is_working = False
+            self._mailbox.put_nowait(_TurnDone())
+
+    async def _work(self, number: int, model: ModelRef) -> tuple[ev.TurnEndReason, int, ev.Notice | None]:
+        """Run the turn; return why it ended, after how many requests, and what the person should be told of it."""
+        turn: Turn | None = None
+        notice: ev.Notice | None = None
+        try:
+            await asyncio.to_thread(check_workspace, self._parts.workspace)
+            turn = self._build_turn(number, model, await self._provider(model))
+            reason = await turn.run()
+        except asyncio.CancelledError:
+            reason = "interrupted"
+        except StorageError:
+            raise
+        except AgentError as error:
+            reason = "workspace_error" if isinstance(error, WorkspaceError) else "provider_error"
+            notice = _notice(error, number)
+        except Exception as error:
+            logger.exception("Turn %s failed unexpectedly", number)
+            reason, notice = "internal_error", _defect(error, number)
+        if turn is not None:
+            self._stable_messages = turn.stable_messages
+        return reason, turn.requests if turn else 0, notice
+
+    def _build_turn(self, number: int, model: ModelRef, provider: Provider) -> Turn:
+        parts = self._parts
+        setup = TurnSetup(
+            number=number,
+            model=model,
+            provider=provider,
+            history=parts.state.history,
+            system=parts.system,
+            tools=parts.tools,
+            runtime=parts.runtime,
+            limits=parts.limits,
+            retry=parts.retry,
+            known_calls=self.transcript.call_ids,
+        )
+        return Turn(setup, parts.recorder, parts.clock, stable_messages=self._stable_messages)
+
+    def _interrupt(self) -> None:
+        if self._turn is not None and self._is_interruptible:
+            self._is_interruptible = False
+            self._turn.cancel()
+
+    async def _provider(self, model: ModelRef) -> Provider:
+        if model not in self._providers:
+            self._providers[model] = await self._parts.provider_source(model)
+        return self._providers[model]
+
+    # -- changes --
+
+    async def _revert(self, direction: Direction, selection: ChangeSelection) -> None:
+        if self._is_running:
+            await self._notify("busy", f"The agent is working, so nothing was {_PAST[direction]}.", "Stop it first.")
+            return
+        await self._get_ready()
+        is_undo = direction == "undo"
+        records = self.transcript.active_changes() if is_undo else self.transcript.undone_changes()
+        standing = [record.change for record in records]
+        selected = [r.change for r in records if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
+        if not selected:
+            await self._notify("nothing_selected", f"There is nothing to {direction} there.", "")
+            return
+        plan = plan_revert(direction, selected, standing)
+        meant = {change_id for step in plan.steps for change_id in step.change_ids}
+        changes = tuple(change for change in selected if change.id in meant)
+        turn = self.transcript.turn
+        await self._record(ev.ChangesPrepared(turn=turn, call_id="", purpose=direction, changes=changes))
+        outcomes = await asyncio.to_thread(self._parts.ledger.revert, plan)
+        ids = tuple(change_id for outcome in outcomes if outcome.is_done for change_id in outcome.change_ids)
+        kind = ev.ChangesUndone if is_undo else ev.ChangesRedone
+        await self._record(kind(selection=selection, change_ids=ids, outcomes=outcomes))
+
+    # -- the rest --
+
+    async def _set_mode(self, op: ops.SetMode) -> None:
+        model = op.model or self.transcript.model
+        approval = op.approval or self.transcript.approval
+        assert model is not None, "the journal's first line names the model"
+        await self._record(ev.ModeSet(model=model, approval=approval))
+
+    async def _get_ready(self) -> None:
+        """Write what must come first, and conclude what an earlier process, or a full disk, left open."""
+        while self._opening:
+            await self._record(self._opening[0])
+            del self._opening[0]
+        unfinished = self._parts.state.unfinished
+        if unfinished.is_clean:
+            return
+        turn = self.transcript.turn if unfinished.turn is None else unfinished.turn
+        await self._settle(turn)
+        if unfinished.turn is not None:
+            await self._record(ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0))
+
+    async def _settle(self, turn: int) -> None:
+        parts = self._parts
+        await settle(parts.state.unfinished, parts.ledger, parts.effects, parts.recorder, turn=turn)
+
+    async def _guard(self, step: Coroutine[object, object, None]) -> None:
+        """Carry out one step of the mailbox; a journal that cannot be written is told, and the session stays open."""
+        try:
+            await step
+        except StorageError as error:
+            self._tell_storage_failure(error, None)
+
+    def _tell_storage_failure(self, error: StorageError, turn: int | None) -> None:
+        recorder = self._parts.recorder
+        recorder.tell_unrecorded(_notice(error, turn))
+        if turn is not None:
+            end = ev.TurnEnded(turn=turn, reason="storage_error", requests=0, duration_s=0.0)
+            recorder.tell_unrecorded(end)
+
+    async def _notify(self, code: str, title: str, hint: str) -> None:
+        await self._record(ev.Notice(level="warning", code=code, title=title, hint=hint))
+
+    async def _record(self, event: ev.KnownEvent) -> None:
+        await self._parts.recorder.record(event)
+
+    async def _close(self) -> None:
+        self._parts.approvals.abort_all("The application was closed.")
+        if self._turn is not None:
+            self._interrupt()
+            await asyncio.wait([self._turn])
+        for provider in self._providers.values():
+            await provider.aclose()
+        try:
+            await self._parts.recorder.aclose()
+        finally:
+            await self._parts.release()
+
+
+_GOES_ON: frozenset[ev.TurnEndReason] = frozenset({"completed", "max_turns", "limit", "refused"})
+_PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}
+
+
+def _notice(error: AgentError, turn: int | None) -> ev.Notice:
+    match error:
+        case ProviderError(fault=fault):
+            code: str = fault
+        case CredentialsError():
+            code = "no_key"
+        case WorkspaceError():
+            code = "workspace"
+        case StorageError():
+            code = "storage"
+        case _:
+            code = "error"
+    return ev.Notice(level="error", code=code, title=error.title, hint=error.hint, detail=error.detail, turn=turn)
+
+
+def _defect(error: Exception, turn: int) -> ev.Notice:
+    return ev.Notice(
+        level="error",
+        code="internal_error",
+        title="Something went wrong inside the application, so the turn ended.",
+        hint="Your files and this conversation are safe. Try again; the details are in the log.",
+        detail=f"{type(error).__name__}: {error}",
+        turn=turn,
+    )

@@ -1,0 +1,81 @@
+"""Large payloads live beside the journal: strings over 16 KiB become blob references and come back when read.
+
+Works on the JSON objects of journal lines, for every event alike. An object that merely looks like a reference is
+itself stored as a blob, so that nothing a model writes can be mistaken for one.
+"""
+
+import json
+from typing import cast
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.store.blobs import Blobs
+
+MAX_INLINE_BYTES = 16_384
+MISSING = "[this content is missing on disk]"
+_REFERENCE_KEYS = {"blob", "size", "media_type"}
+# The parameter tells a moved payload from a reference that is itself the value (a tool's full output).
+_TEXT = "text/plain; charset=utf-8; moved=string"
+_LITERAL = "application/json; moved=object"
+
+
+def externalise(fields: JsonObject, blobs: Blobs) -> JsonObject:
+    """Return `fields` with every long string, at any depth, replaced by a reference to its blob."""
+    return {key: _out(value, blobs) for key, value in fields.items()}
+
+
+def internalise(fields: JsonObject, blobs: Blobs) -> tuple[JsonObject, list[str]]:
+    """Return `fields` with the payloads that `externalise` moved out put back, and what could not be found.
+
+    A lost payload becomes `MISSING`, so that one missing blob does not cost the rest of its event.
+    """
+    lost: list[str] = []
+    return _in_object(fields, blobs, lost), lost
+
+
+def _out(value: object, blobs: Blobs) -> object:
+    if isinstance(value, str):
+        # Every character takes at least one byte, and few strings are near the limit.
+        if len(value) * 4 <= MAX_INLINE_BYTES:
+            return value
+        encoded = value.encode("utf-8", "surrogatepass")
+        return value if len(encoded) <= MAX_INLINE_BYTES else _reference(encoded, _TEXT, blobs)
+    if isinstance(value, dict):
+        fields = cast("JsonObject", value)
+        if fields.keys() == _REFERENCE_KEYS and fields["media_type"] in (_TEXT, _LITERAL):
+            return _reference(json.dumps(fields).encode(), _LITERAL, blobs)
+        return externalise(fields, blobs)
+    if isinstance(value, list):
+        return [_out(item, blobs) for item in cast("list[object]", value)]
+    return value
+
+
+def _in_object(fields: JsonObject, blobs: Blobs, lost: list[str]) -> JsonObject:
+    return {key: _in(value, blobs, lost) for key, value in fields.items()}
+
+
+def _in(value: object, blobs: Blobs, lost: list[str]) -> object:
+    if isinstance(value, dict):
+        fields = cast("JsonObject", value)
+        if fields.keys() == _REFERENCE_KEYS and fields["media_type"] in (_TEXT, _LITERAL):
+            return _resolve(fields, blobs, lost)
+        return _in_object(fields, blobs, lost)
+    if isinstance(value, list):
+        return [_in(item, blobs, lost) for item in cast("list[object]", value)]
+    return value
+
+
+def _resolve(reference: JsonObject, blobs: Blobs, lost: list[str]) -> object:
+    try:
+        content = blobs.get(str(reference["blob"]))
+    except StorageError as error:
+        lost.append(f"{error.title} {error.detail}")
+        return MISSING
+    if reference["media_type"] == _TEXT:
+        return content.decode("utf-8", "surrogatepass")
+    return json.loads(content)
+
+
+def _reference(content: bytes, media_type: str, blobs: Blobs) -> JsonObject:
+    reference = blobs.put_ref(content, media_type)
+    return {"blob": reference.blob, "size": reference.size, "media_type": reference.media_type}

@@ -1,0 +1,105 @@
+"""`create_file`: write a whole file, and never by accident over one that exists."""
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import FileState, FileTransition
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding
+from desktop_agent.core.tools.builtin.target import edit_target
+from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
+
+_POLICIES = ("error", "overwrite", "skip")
+
+
+def _known_policy(value: object) -> object:
+    policy = value.lower() if isinstance(value, str) else value
+    if policy not in _POLICIES:
+        raise ValueError(f"if_exists must be one of {', '.join(_POLICIES)}")
+    return policy
+
+
+class CreateFileArguments(ToolArguments):
+    """Which file, with what in it, and what to do when it is there already."""
+
+    path: PathText = Field(description="The file, relative to the workspace.")
+    content: str = Field(default="", description="The whole content of the file.")
+    if_exists: Annotated[Literal["error", "overwrite", "skip"], BeforeValidator(_known_policy)] = Field(
+        default="error", description="What to do when the file exists."
+    )
+    create_parents: bool = Field(default=True, description="Create missing directories.")
+    encoding: TextEncoding = Field(default="utf-8", description="Text encoding to write in.")
+    dry_run: bool = Field(default=False, description="Check that it can be done, and write nothing.")
+
+
+class CreateFile(EditTool[CreateFileArguments]):
+    """Writes whole files."""
+
+    name = "create_file"
+    description = (
+        "Write a new file with the given content. An existing file is an error unless if_exists says otherwise: "
+        "'overwrite' replaces its whole content, 'skip' leaves it. To change a part of a file use edit_file."
+    )
+    capabilities = ("write_fs",)
+    arguments_type = CreateFileArguments
+
+    def title(self, arguments: CreateFileArguments) -> str:
+        return arguments.path
+
+    def plan(self, arguments: CreateFileArguments, context: ToolContext) -> EditPlan:
+        """Plan the write. Raises `ToolError` when the file, or something in its way, exists."""
+        target = edit_target(arguments.path, context)
+        before = target.before
+        if before is not None and arguments.if_exists == "error":
+            raise ToolError(
+                f"{target.path} exists; nothing was written. Use edit_file to change it, or if_exists='overwrite' to "
+                "replace its whole content."
+            )
+        if not arguments.create_parents and not target.absolute.parent.is_dir():
+            raise ToolError(f"parent directory missing: {target.absolute.parent}", error_type="not_found")
+        if before is not None and arguments.if_exists == "skip":
+            return EditPlan(writes=(), content=_answer(arguments, "skip", target.path, 0))
+        content = arguments.content.encode(arguments.encoding, "replace")
+        after = FileState(content=content) if before is None else FileState(content=content, mode=before.mode)
+        action = "create" if before is None else "overwrite"
+        return EditPlan(
+            writes=(FileTransition(target.path, before=before, after=after),),
+            content=_answer(arguments, action, target.path, len(content)),
+            metadata={"path": target.path, "action": action, "bytes_written": len(content)},
+        )
+
+
+def _answer(arguments: CreateFileArguments, action: str, path: str, size: int) -> str:
+    answer: JsonObject = {
+        "ok": True,
+        "action": action,
+        "path": path,
+        "encoding": arguments.encoding,
+        "bytes_written": size,
+    }
+    if size and (lost := _lost_characters(arguments)):
+        answer["warning"] = f"{arguments.encoding} cannot express {lost}; each became '?'. Use utf-8 to keep them."
+    if arguments.dry_run:
+        answer["dry_run"] = True
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def _lost_characters(arguments: CreateFileArguments) -> str:
+    """Return the characters, at most ten different ones, that the encoding does not have."""
+    try:
+        arguments.content.encode(arguments.encoding)
+    except UnicodeEncodeError:
+        lost = {character for character in set(arguments.content) if not _fits(character, arguments.encoding)}
+        return " ".join(sorted(lost)[:10])
+    return ""
+
+
+def _fits(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

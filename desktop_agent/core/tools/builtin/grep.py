@@ -1,0 +1,233 @@
+"""`grep`: search file contents with ripgrep, in bounded answers that are the same every time.
+
+Matches are collected up to a limit, then sorted by path and line, because ripgrep's own order depends on its threads.
+Only a search with more matches than `MOST_COLLECTED` may show different ones each time; it says that there are more.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.model import ToolResult
+from desktop_agent.core.process import Command
+from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
+from desktop_agent.core.tools.builtin.grep_matches import Matches
+from desktop_agent.core.tools.builtin.target import not_found
+from desktop_agent.core.tools.globs import Glob
+from desktop_agent.core.tools.ripgrep import SearchEnd, prepare, run_ripgrep
+from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+
+MOST_COLLECTED = 10_000
+MOST_FILES = 100_000
+MOST_RETURNED_BYTES = 60_000
+
+_ADVICE = "Narrow the search with pattern, path or include, or raise max_results."
+_LONGEST_REASON = 600
+_NEWLINE = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
+"""A newline, or the escape for one."""
+
+
+class GrepArguments(ToolArguments):
+    """What to search for, where, and how to show it."""
+
+    pattern: str = Field(
+        min_length=1, description="Regular expression (Rust syntax; lookaround and backreferences work)."
+    )
+    path: PathText = Field(default=".", description="File or directory to search, relative to the workspace.")
+    include: GlobText | None = Field(
+        default=None, description="Search only files that match, such as *.py or src/**/*.{ts,tsx}, relative to path."
+    )
+    output_mode: Literal["content", "files_with_matches", "count"] = Field(
+        default="content",
+        description="content: matching lines. files_with_matches: paths. count: matches per file.",
+    )
+    case_insensitive: bool = Field(default=False, description="Ignore case.")
+    multiline: bool = Field(default=False, description="Let the pattern span lines; . then matches newlines too.")
+    context_lines: int = Field(default=0, ge=0, le=10, description="Lines to show before and after each match.")
+    before: int = Field(default=0, ge=0, description="Lines to show before each match.")
+    after: int = Field(default=0, ge=0, description="Lines to show after each match.")
+    around: int = Field(default=0, ge=0, description="Same as context_lines, without its limit.")
+    max_results: int = Field(default=100, ge=1, le=1000, description="How many matches (or files) to return.")
+    head_limit: int | None = Field(
+        default=None, ge=1, description="Return only the first lines (or files) of the answer."
+    )
+
+    @model_validator(mode="after")
+    def _can_match(self) -> "GrepArguments":
+        if not self.multiline and _NEWLINE.search(self.pattern):
+            raise ValueError("the pattern has a newline: set multiline to true")
+        return self
+
+
+class Grep(ReadTool[GrepArguments]):
+    """Searches file contents."""
+
+    name = "grep"
+    description = (
+        "Search file contents with a regular expression. Leaves out hidden files, .git, node_modules, __pycache__, "
+        "binary files and what .gitignore names. Returns JSON: for output_mode content an array of lines, "
+        "path:line:text (context lines path-line-text); for files_with_matches an array of paths; for count an object "
+        "from path to number of matches. A last entry in brackets says when there is more."
+    )
+    capabilities = ("read_fs",)
+    arguments_type = GrepArguments
+
+    def title(self, arguments: GrepArguments) -> str:
+        return arguments.pattern if arguments.path == "." else f"{arguments.pattern} in {arguments.path}"
+
+    async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolResult:
+        """Search with ripgrep, whose process ends when this is cancelled."""
+        search = await asyncio.to_thread(_prepare, arguments, context)
+        match arguments.output_mode:
+            case "content":
+                return await _content(arguments, search, context)
+            case "files_with_matches":
+                return await _files(arguments, search, context)
+            case "count":
+                return await _counts(arguments, search, context)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A prepared search."""
+
+    command: Command
+    accepts: Callable[[str], bool]
+    """Whether a path that ripgrep reports is one to show."""
+
+
+async def _content(arguments: GrepArguments, search: _Search, context: ToolContext) -> ToolResult:
+    matches = Matches(search.accepts, MOST_COLLECTED)
+    end = await run_ripgrep(search.command, context, separator=b"\n", on_record=matches.add)
+    _require_success(end, has_results=matches.count > 0)
+    after = max(arguments.after, arguments.around, arguments.context_lines)
+    selection = matches.select(arguments.max_results, lines_after=after, max_bytes=MOST_RETURNED_BYTES)
+    lines = selection.lines[: arguments.head_limit]
+    is_cut = selection.matches < matches.count or len(lines) < len(selection.lines)
+    if selection.matches < matches.count and not _is_as_asked(arguments, selection.matches, entries=len(lines)):
+        more = "more than " if end.is_stopped else ""
+        lines.append(
+            f"[{selection.matches} of {more}{matches.count} matches in {more}{matches.files} files. {_ADVICE}]"
+        )
+    if end.skipped_records:
+        lines.append(f"[{end.skipped_records} matching lines are too long to show]")
+    return _result(lines, is_cut=is_cut or bool(end.skipped_records), matches=matches.count, files=matches.files)
+
+
+async def _files(arguments: GrepArguments, search: _Search, context: ToolContext) -> ToolResult:
+    paths: list[str] = []
+
+    def collect(record: bytes) -> bool:
+        path = record.decode("utf-8", "replace").removeprefix("./")
+        if search.accepts(path):
+            paths.append(path)
+        return len(paths) < MOST_FILES
+
+    end = await run_ripgrep(search.command, context, separator=b"\0", on_record=collect)
+    _require_success(end, has_results=bool(paths))
+    shown = sorted(paths)[: _most_files(arguments)]
+    answer = list(shown)
+    if len(shown) < len(paths) and not _is_as_asked(arguments, len(shown), entries=len(shown)):
+        answer.append(f"[{len(shown)} of {len(paths)} files. {_ADVICE}]")
+    return _result(answer, is_cut=len(shown) < len(paths), files=len(paths))
+
+
+async def _counts(arguments: GrepArguments, search: _Search, context: ToolContext) -> ToolResult:
+    counts: dict[str, int] = {}
+
+    def collect(record: bytes) -> bool:
+        name, _, count = record.decode("utf-8", "replace").rpartition("\0")
+        path = name.removeprefix("./")
+        if search.accepts(path):
+            counts[path] = int(count)
+        return len(counts) < MOST_FILES
+
+    end = await run_ripgrep(search.command, context, separator=b"\n", on_record=collect)
+    _require_success(end, has_results=bool(counts))
+    shown = dict(sorted(counts.items())[: _most_files(arguments)])
+    total, more = sum(counts.values()), len(counts) - len(shown)
+    answer = dict(shown)
+    if more and not _is_as_asked(arguments, len(shown), entries=len(shown)):
+        answer[f"[and {more} more files]"] = total - sum(shown.values())
+    return _result(answer, is_cut=bool(more), matches=total, files=len(counts))
+
+
+def _prepare(arguments: GrepArguments, context: ToolContext) -> _Search:
+    place = context.boundary.follow(context.boundary.for_reading(arguments.path))
+    if not place.absolute.exists():
+        raise not_found(arguments.path, place.absolute, context.boundary)
+    # An absolute path is answered with absolute paths.
+    where = place.absolute.as_posix() if Path(arguments.path).is_absolute() else place.relative
+    include = Glob(arguments.include) if arguments.include is not None else None
+    command = prepare([*_options(arguments, include), "--", where], folder=context.boundary.root, context=context)
+    return _Search(command, _Filter(where, include if place.absolute.is_dir() else None))
+
+
+def _options(arguments: GrepArguments, include: Glob | None) -> list[str]:
+    before = max(arguments.before, arguments.around, arguments.context_lines)
+    after = max(arguments.after, arguments.around, arguments.context_lines)
+    options = {
+        # ripgrep keeps a file's matches in memory until it has them all, so that number needs a limit too.
+        "content": [
+            "--json",
+            f"--max-count={MOST_COLLECTED}",
+            f"--before-context={before}",
+            f"--after-context={after}",
+        ],
+        "files_with_matches": ["--files-with-matches", "--null"],
+        "count": ["--count-matches", "--with-filename", "--null"],
+    }[arguments.output_mode]
+    if arguments.case_insensitive:
+        options.append("--ignore-case")
+    if arguments.multiline:
+        options += ["--multiline", "--multiline-dotall"]
+    if include is not None and include.file_names:
+        # A type is applied after the ignore rules; `--glob` would override them and search what git ignores.
+        options += [f"--type-add=included:{name}" for name in include.file_names] + ["--type=included"]
+    return [*options, "--engine=auto", f"--regexp={arguments.pattern}"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Filter:
+    """Lets through what lies below `where`, is not hidden there, and matches `include`."""
+
+    where: str
+    include: Glob | None
+
+    def __call__(self, path: str) -> bool:
+        below = path if self.where == "." else path.removeprefix(f"{self.where}/")
+        if below == self.where:  # the file that was named
+            return True
+        is_hidden = any(part.startswith(".") for part in below.split("/"))
+        return not is_hidden and (self.include is None or self.include.matches(below))
+
+
+def _require_success(end: SearchEnd, *, has_results: bool) -> None:
+    if end.exit_code != 2 or end.is_stopped or has_results:
+        return
+    lines = (line.removeprefix("rg: ") for line in end.errors.splitlines() if line.strip("~ "))
+    reason = "\n".join(lines)[:_LONGEST_REASON]
+    if "(os error" in reason:
+        raise ToolError(f"The search failed: {reason}")
+    raise ToolError(f"The pattern is not a valid regular expression: {reason}", error_type="validation")
+
+
+def _most_files(arguments: GrepArguments) -> int:
+    return min(arguments.max_results, arguments.head_limit or arguments.max_results)
+
+
+def _is_as_asked(arguments: GrepArguments, results: int, *, entries: int) -> bool:
+    """Whether the answer ends where the model itself said: then it needs no note."""
+    is_named = "max_results" in arguments.model_fields_set
+    return entries == arguments.head_limit or (is_named and results == arguments.max_results)
+
+
+def _result(answer: list[str] | dict[str, int], *, is_cut: bool, **facts: object) -> ToolResult:
+    return ToolResult(content=json.dumps(answer, ensure_ascii=False), metadata={"truncated": is_cut} | facts)

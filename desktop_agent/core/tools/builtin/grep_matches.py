@@ -1,0 +1,128 @@
+"""Matches as `rg --json` reports them, turned into lines that are the same every time."""
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+LONGEST_LINE = 400
+"""Characters of a line that are shown; of a longer one, the part around its first match."""
+
+_LEAD = 100
+
+
+@dataclass(slots=True)
+class _Line:
+    number: int
+    text: str
+    is_match: bool
+    begins_match: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The lines to show."""
+
+    lines: list[str]
+    matches: int
+    """How many matches they show."""
+
+
+@dataclass(slots=True)
+class Matches:
+    """Collects up to `limit` matches, and ten times as many lines, in the files that `accepts` lets through."""
+
+    accepts: Callable[[str], bool]
+    limit: int
+    count: int = 0
+    _lines: int = 0
+    _files: dict[str, list[_Line]] = field(default_factory=dict[str, list[_Line]])
+    _current: list[_Line] | None = None
+
+    @property
+    def files(self) -> int:
+        """How many files have matches."""
+        return len(self._files)
+
+    def add(self, record: bytes) -> bool:
+        """Take one line of `rg --json`; False when no more is wanted."""
+        event: dict[str, Any] = json.loads(record)
+        data: dict[str, Any] = event["data"]
+        match event["type"]:
+            case "begin":
+                path = _text(data["path"]).removeprefix("./")
+                self._current = self._files.setdefault(path, []) if self.accepts(path) else None
+            case "match" if self._current is not None:
+                self._keep(self._current, _lines_of(data, is_match=True))
+                self.count += 1
+            case "context" if self._current is not None:
+                self._keep(self._current, _lines_of(data, is_match=False))
+            case _:
+                pass
+        return self.count < self.limit and self._lines < 10 * self.limit
+
+    def _keep(self, file: list[_Line], lines: list[_Line]) -> None:
+        file += lines
+        self._lines += len(lines)
+
+    def select(self, max_matches: int, *, lines_after: int, max_bytes: int) -> Selection:
+        """Return the first `max_matches` by path and line, with their context, as far as `max_bytes` goes."""
+        shown: list[str] = []
+        matches = size = 0
+        for path in sorted(self._files):
+            wanted = _first_matches(self._files[path], max_matches - matches, lines_after)
+            has_context = any(not line.is_match for line in wanted)
+            before: _Line | None = None
+            for line in wanted:
+                is_gap = has_context and before is not None and line.number > before.number + 1
+                new = ["--"] if is_gap else []
+                sign = ":" if line.is_match else "-"
+                new.append(f"{path}{sign}{line.number}{sign}{line.text}")
+                size += sum(len(text.encode("utf-8", "replace")) + 4 for text in new)
+                if size > max_bytes:
+                    return Selection(shown, matches)
+                shown += new
+                matches += line.begins_match
+                before = line
+        return Selection(shown, matches)
+
+
+def _first_matches(lines: list[_Line], count: int, lines_after: int) -> list[_Line]:
+    """Return the first `count` matches of one file with their context."""
+    lines.sort(key=lambda line: line.number)
+    starts = [index for index, line in enumerate(lines) if line.begins_match]
+    if count <= 0:
+        return []
+    if len(starts) <= count:
+        return lines
+    end = starts[count]  # where the first match that is not shown begins
+    last = max((line.number for line in lines[:end] if line.is_match), default=0)
+    return [line for line in lines[:end] if line.number <= last + lines_after]
+
+
+def _lines_of(data: dict[str, Any], *, is_match: bool) -> list[_Line]:
+    text = _text(data["lines"]).removesuffix("\n")
+    submatches: list[dict[str, int]] = data["submatches"]
+    start = submatches[0]["start"] if submatches else 0
+    first: int = data["line_number"]
+    lines: list[_Line] = []
+    for offset, line in enumerate(text.split("\n")):
+        around = len(text.encode()[:start].decode("utf-8", "ignore")) if offset == 0 else 0
+        lines.append(
+            _Line(first + offset, _shortened(line.removesuffix("\r"), around), is_match, is_match and not offset)
+        )
+    return lines
+
+
+def _shortened(line: str, around: int) -> str:
+    if len(line) <= LONGEST_LINE:
+        return line
+    begin = max(0, min(around - _LEAD, len(line) - LONGEST_LINE))
+    end = begin + LONGEST_LINE
+    return f"{'…' if begin else ''}{line[begin:end]}{'…' if end < len(line) else ''}"
+
+
+def _text(value: dict[str, str]) -> str:
+    """Return the text; what is not UTF-8 comes in base 64."""
+    return value["text"] if "text" in value else base64.b64decode(value["bytes"]).decode("utf-8", "replace")

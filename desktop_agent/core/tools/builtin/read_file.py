@@ -1,0 +1,156 @@
+"""`read_file`: the text of a file or of a part of it, without loading more than the answer needs.
+
+Every read notes the digest of the *whole* file in the read log, computed on the way, so that an edit is refused when
+somebody changed any part of the file since. Files too large for the edit tools are not noted, and one that changed
+while it was read is not noted either.
+"""
+
+import asyncio
+import codecs
+import hashlib
+import os
+import stat
+import threading
+from io import BufferedReader
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import new_hasher
+from desktop_agent.core.ids import Digest
+from desktop_agent.core.model import JsonObject, ToolResult
+from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding
+from desktop_agent.core.tools.builtin.target import LARGEST_EDITED_BYTES, failed, not_found
+from desktop_agent.core.tools.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
+from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.textfile import BINARY_PROBE_BYTES, byte_order_mark, looks_binary
+
+_KINDS = (
+    (b"\x89PNG\r\n\x1a\n", "PNG image"),
+    (b"\xff\xd8\xff", "JPEG image"),
+    (b"GIF8", "GIF image"),
+    (b"RIFF", "RIFF media file (WebP, WAV or AVI)"),
+    (b"%PDF-", "PDF document"),
+    (b"PK\x03\x04", "ZIP archive, or a format built on it such as docx, xlsx, jar or whl"),
+    (b"\x1f\x8b", "gzip archive"),
+    (b"BZh", "bzip2 archive"),
+    (b"\xfd7zXZ\x00", "xz archive"),
+    (b"\x28\xb5\x2f\xfd", "zstd archive"),
+    (b"\x7fELF", "ELF program or library"),
+    (b"MZ", "Windows program or library"),
+    (b"\xca\xfe\xba\xbe", "Java class or macOS universal program"),
+    (b"SQLite format 3\x00", "SQLite database"),
+)
+
+
+class ReadFileArguments(ToolArguments):
+    """Which file, and which part. Bytes take precedence over the last lines, those over a range of lines."""
+
+    path: PathText = Field(description="The file, relative to the workspace.")
+    offset: int | None = Field(default=None, ge=1, description="First line to read, counted from 1.")
+    limit: int | None = Field(default=None, gt=0, description="How many lines to read. Default: to the end.")
+    tail_lines: int | None = Field(default=None, gt=0, description="Read the last lines instead of a range.")
+    byte_offset: int | None = Field(default=None, ge=0, description="First byte to read, instead of lines.")
+    byte_limit: int | None = Field(default=None, gt=0, description="How many bytes to read. Default: to the end.")
+    encoding: TextEncoding = Field(default="utf-8", description="A byte-order mark in the file takes precedence.")
+    errors: Literal["replace", "strict", "ignore", "backslashreplace"] = Field(
+        default="replace", description="What to do with bytes that are not valid in the encoding."
+    )
+
+
+class ReadFile(ReadTool[ReadFileArguments]):
+    """Reads text."""
+
+    name = "read_file"
+    description = (
+        "Read a text file of the workspace. Returns the text as it is, without line numbers, with \\n line endings. "
+        f"At most {MOST_RETURNED_BYTES:,} bytes come back; read longer files in parts with offset and limit (lines), "
+        "tail_lines, or byte_offset and byte_limit. Of a binary file it tells kind and size only."
+    )
+    capabilities = ("read_fs",)
+    arguments_type = ReadFileArguments
+
+    def title(self, arguments: ReadFileArguments) -> str:
+        return arguments.path
+
+    async def run(self, arguments: ReadFileArguments, context: ToolContext) -> ToolResult:
+        """Read in a thread; when cancelled, the thread stops at its next chunk."""
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(_read, arguments, context, stop)
+        finally:
+            stop.set()
+
+
+def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Event) -> ToolResult:
+    place = context.boundary.follow(context.boundary.for_reading(arguments.path))
+    try:
+        _require_regular(place.absolute, arguments.path, context)
+        with place.absolute.open("rb") as file:
+            before = os.fstat(file.fileno())
+            content, metadata = _answer(file, before.st_size, arguments, stop)
+            digest = _digest(file) if before.st_size <= LARGEST_EDITED_BYTES else None
+            after = os.fstat(file.fileno())
+    except UnicodeDecodeError as error:
+        raise ToolError(
+            f"{arguments.path} is not valid {error.encoding}: {error.reason}. Use errors='replace', or the encoding "
+            "that the file really has."
+        ) from error
+    except OSError as error:
+        raise failed("read", arguments.path, error) from error
+    if digest is not None and (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
+        context.reads.note(place.relative, digest)
+    return ToolResult(content=content, metadata={"path": place.relative, "bytes": before.st_size} | metadata)
+
+
+def _require_regular(path: Path, text: str, context: ToolContext) -> None:
+    """Refuse what is not a file before it is opened: opening a named pipe would wait for ever."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise not_found(text, path, context.boundary) from error
+    if stat.S_ISDIR(mode):
+        raise ToolError(f"{text} is a directory. Use list_files to see what is in it.")
+    if not stat.S_ISREG(mode):
+        raise ToolError(f"{text} is a device, pipe or socket, which cannot be read as a file.")
+
+
+def _answer(
+    file: BufferedReader, size: int, arguments: ReadFileArguments, stop: threading.Event
+) -> tuple[str, JsonObject]:
+    """Return what the model reads, and metadata."""
+    beginning = file.read(BINARY_PROBE_BYTES)
+    if size == 0:
+        return f"[{arguments.path} is empty.]", {"lines": 0, "truncated": False}
+    if looks_binary(beginning) and codecs.lookup(arguments.encoding).name == "utf-8":
+        kind = next((kind for magic, kind in _KINDS if beginning.startswith(magic)), "binary file")
+        text = f"[{arguments.path} is not text: {kind}, {size:,} bytes. Use run_terminal_cmd to look into it.]"
+        return text, {"kind": kind, "truncated": False}
+    mark, encoding = byte_order_mark(beginning)
+    reader = TextReader(
+        file,
+        size,
+        start=len(mark),
+        encoding=encoding if mark else arguments.encoding,
+        errors=arguments.errors,
+        is_stopped=stop.is_set,
+    )
+    part = _part(reader, arguments)
+    return part.text, {"lines": part.lines, "truncated": part.is_cut}
+
+
+def _part(reader: TextReader, arguments: ReadFileArguments) -> FilePart:
+    if arguments.byte_offset is not None or arguments.byte_limit is not None:
+        return reader.byte_range(arguments.byte_offset or 0, arguments.byte_limit)
+    if arguments.tail_lines is not None:
+        return reader.last_lines(arguments.tail_lines)
+    if arguments.offset is not None or arguments.limit is not None:
+        return reader.line_range(arguments.offset or 1, arguments.limit)
+    return reader.everything()
+
+
+def _digest(file: BufferedReader) -> Digest:
+    file.seek(0)
+    return hashlib.file_digest(file, new_hasher).hexdigest()

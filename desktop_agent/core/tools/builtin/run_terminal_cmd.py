@@ -1,0 +1,264 @@
+"""`run_terminal_cmd`: run a shell command, in the foreground with its output, or as a background job.
+
+The environment is the context's (no secrets in it) with everything switched off that would wait for a person: pagers,
+git's password prompt, git's editor. That is done by variables, not by rewriting the command. Whether a command is
+dangerous is for the policy to say, not for a list of words here.
+"""
+
+import asyncio
+import json
+import math
+import os
+import secrets
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import Field, field_validator, model_validator
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.model import JsonObject, ToolResult
+from desktop_agent.core.process import Command, ProcessOutcome
+from desktop_agent.core.process_output import create_private
+from desktop_agent.core.tools.builtin.interactive import interactive_program
+from desktop_agent.core.tools.builtin.target import not_found
+from desktop_agent.core.tools.output import fit
+from desktop_agent.core.tools.spec import SPOOL_KEY, CommandTool, ToolArguments, ToolContext
+
+DEFAULT_TIMEOUT_S = 120.0
+
+_NEVER_WAIT = {
+    "GH_PAGER": "cat",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "MANPAGER": "cat",
+    "PAGER": "cat",
+}
+_DEFAULT_TERM = "xterm-256color"
+_NO_SHELLS = frozenset({"false", "nologin"})
+_LONGEST_SHOWN = 200
+
+
+class RunTerminalCmdArguments(ToolArguments):
+    """What to run, and how."""
+
+    command: str = Field(description="The command line, as for `sh -c`.")
+    is_background: bool = Field(
+        default=False, description="Start it as a job and return at once, for servers and watchers."
+    )
+    explanation: str | None = Field(default=None, description="One sentence for the person: what this is for.")
+    cwd: str | None = Field(
+        default=None, description="Directory to run in, relative to the workspace. Default: its root."
+    )
+    env: dict[str, str] | None = Field(default=None, description="Environment variables to add or replace.")
+    timeout: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="Seconds after which the command is ended."
+    )
+    stdin: str | None = Field(default=None, description="Text for the command to read. Default: nothing to read.")
+    shell: str | None = Field(default=None, description="Shell to use. Default: the person's, else bash, else sh.")
+
+    @field_validator("command")
+    @classmethod
+    def _has_text(cls, command: str) -> str:
+        if not command.strip():
+            raise ValueError("command must contain text")
+        return _without_nul(command)
+
+    @field_validator("env")
+    @classmethod
+    def _has_names(cls, env: dict[str, str] | None) -> dict[str, str] | None:
+        for name, value in (env or {}).items():
+            if not name or "=" in name:
+                raise ValueError(f"{name!r} is not a variable name")
+            _without_nul(name + value)
+        return env
+
+    @model_validator(mode="after")
+    def _can_run_unattended(self) -> "RunTerminalCmdArguments":
+        if self.is_background and self.stdin is not None:
+            raise ValueError("stdin not supported with background jobs")
+        if not self.is_background and (program := interactive_program(self.command)):
+            raise ValueError(
+                f"Refusing to run interactive program '{program}' in foreground; set is_background=true or choose a "
+                "non-interactive flag."
+            )
+        return self
+
+
+class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
+    """Runs shell commands."""
+
+    name = "run_terminal_cmd"
+    capabilities = ("exec_shell",)
+    arguments_type = RunTerminalCmdArguments
+
+    def __init__(self, default_timeout_s: float = DEFAULT_TIMEOUT_S, *, longest_s: float | None = None) -> None:
+        """A foreground command may take `default_timeout_s` unless its call says otherwise, and never `longest_s`."""
+        self._longest_s = longest_s if longest_s is not None else math.inf
+        self._default_s = min(default_timeout_s, self._longest_s)
+        limit = "unless timeout says otherwise" if longest_s is None else f"or timeout, {longest_s:g} s at most"
+        self.description = (
+            "Run a shell command in the workspace and return its output (standard output and error together), exit "
+            f"code and duration as JSON. It is ended after {self._default_s:g} s {limit}. Long output keeps its "
+            "beginning and end. There is no terminal: pagers print everything, and nothing can be answered but through "
+            "stdin. When the command ends, whatever it left running is ended too; start servers with is_background, "
+            "which returns a job id and the path of a log."
+        )
+
+    def title(self, arguments: RunTerminalCmdArguments) -> str:
+        return arguments.command.strip().partition("\n")[0]
+
+    def command(self, arguments: RunTerminalCmdArguments) -> str:
+        return arguments.command
+
+    def with_command(self, arguments: RunTerminalCmdArguments, command: str) -> RunTerminalCmdArguments:
+        """Return the same call with another command. Raises `ToolError` when that cannot be run."""
+        fields: JsonObject = {**arguments.model_dump(), "command": command}
+        return self.parse(fields)
+
+    def circumstances(self, arguments: RunTerminalCmdArguments) -> tuple[str, ...]:
+        lines: list[str] = []
+        if arguments.env:
+            variables = " ".join(f"{name}={shlex.quote(value)}" for name, value in arguments.env.items())
+            lines.append(f"Variables: {_shortened(variables)}")
+        if arguments.stdin is not None:
+            lines.append(f"Input: {_shortened(arguments.stdin)}")
+        if arguments.shell is not None:
+            lines.append(f"Shell: {arguments.shell}")
+        if arguments.is_background:
+            lines.append("Runs in the background until it ends or is stopped.")
+        return tuple(lines)
+
+    def working_folder(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Path:
+        """Return the folder. Blocks. Raises `ToolError` when it is not a folder in the workspace."""
+        text = arguments.cwd or "."
+        place = context.boundary.follow(context.boundary.for_reading(text))
+        if not place.absolute.exists():
+            raise not_found(text, place.absolute, context.boundary)
+        if not place.absolute.is_dir():
+            raise ToolError(f"cwd: {text} is a file, not a directory.", error_type="validation")
+        return place.absolute
+
+    async def run(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> ToolResult:
+        """Run it, or start it as a job. On cancellation the whole process tree is gone before this returns."""
+        command = await asyncio.to_thread(self._prepare, arguments, context)
+        try:
+            if arguments.is_background:
+                return await self._start(arguments, command, context)
+            outcome = await context.processes.run(
+                command,
+                timeout_s=self._timeout_s(arguments),
+                spool_folder=context.spool_folder,
+                on_text=context.emit_output,
+            )
+        except OSError as error:
+            raise ToolError(f"The command could not be started: {error.strerror or error}.") from error
+        return await _answer(outcome, context.spool_folder)
+
+    async def _start(self, arguments: RunTerminalCmdArguments, command: Command, context: ToolContext) -> ToolResult:
+        job = await context.jobs.start(command, shown=arguments.command, timeout_s=arguments.timeout)
+        log = shlex.quote(str(job.log))
+        output = (
+            f"background command dispatched\njob_id: {job.id}\npid: {job.pid}\nstdout_log: {job.log}\n"
+            f"stderr_log: {job.log}\nhint: tail -n 50 {log}"
+        )
+        facts: JsonObject = {"exit_code": 0, "duration_seconds": 0.0, "timed_out": False, "truncated": False}
+        return ToolResult(
+            content=json.dumps({"output": output, "metadata": facts}, ensure_ascii=False),
+            metadata=facts | {"job_id": job.id, "pid": job.pid, "log": str(job.log)},
+        )
+
+    def _prepare(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Command:
+        folder = self.working_folder(arguments, context)
+        environ = {**context.environ, **_NEVER_WAIT, **(arguments.env or {})}
+        environ.setdefault("TERM", _DEFAULT_TERM)
+        shell = _find_shell(arguments.shell, environ)
+        argv = (shell, *_shell_options(shell), arguments.command)
+        return Command(argv=argv, cwd=folder, environ=environ, stdin=arguments.stdin)
+
+    def _timeout_s(self, arguments: RunTerminalCmdArguments) -> float:
+        return min(arguments.timeout or self._default_s, self._longest_s)
+
+
+async def _answer(outcome: ProcessOutcome, spool_folder: Path) -> ToolResult:
+    """Return what the model reads: the output's beginning and end, the facts, and what it could not know otherwise."""
+    prefix = f"command timed out after {outcome.duration_s:.1f}s\n" if outcome.timed_out else ""
+    output = fit(prefix + outcome.head, outcome.tail, total_lines=outcome.total_lines + bool(prefix))
+    facts: JsonObject = {
+        "exit_code": -1 if outcome.timed_out else outcome.exit_code,
+        "duration_seconds": round(outcome.duration_s, 1),
+        "timed_out": outcome.timed_out,
+        "truncated": output.is_truncated,
+    }
+    answer: JsonObject = {"output": output.text, "metadata": facts}
+    if note := _note(outcome):
+        answer["note"] = note
+    metadata = dict(facts)
+    spool = outcome.spool_path
+    if output.is_truncated and spool is None:
+        spool = await asyncio.to_thread(_write_spool, spool_folder, outcome.head)
+    if spool is not None:
+        metadata[SPOOL_KEY] = str(spool)
+    is_error = outcome.timed_out or outcome.exit_code != 0
+    return ToolResult(
+        content=json.dumps(answer, ensure_ascii=False),
+        is_error=is_error,
+        error_type="recoverable" if is_error else None,
+        metadata=metadata,
+    )
+
+
+def _note(outcome: ProcessOutcome) -> str:
+    sentences: list[str] = []
+    if outcome.ended and not outcome.timed_out:
+        names = ", ".join(sorted(set(outcome.ended.values())))
+        sentences.append(f"What the command left running ({names}) was ended. Use is_background to keep it running.")
+    if outcome.survivors:
+        names = ", ".join(f"{name} (pid {pid})" for pid, name in outcome.survivors.items())
+        sentences.append(f"These processes could not be ended: {names}.")
+    if outcome.spool_error or (outcome.spooled_bytes < outcome.total_bytes and outcome.spool_path is not None):
+        sentences.append(f"Only {outcome.spooled_bytes:,} of {outcome.total_bytes:,} bytes of output were kept.")
+    return " ".join(sentences)
+
+
+def _write_spool(folder: Path, text: str) -> Path:
+    path = folder / f"output-{secrets.token_hex(8)}.log"
+    with create_private(path) as file:
+        file.write(text.encode())
+    return path
+
+
+def _find_shell(named: str | None, environ: Mapping[str, str]) -> str:
+    """Return the shell to run. Blocks. Raises `ToolError` when the named one is not installed."""
+    path = environ.get("PATH")
+    if named is not None:
+        if found := shutil.which(named, path=path):
+            return found
+        raise ToolError(f"The shell {named!r} is not installed. Leave shell out to use the default.")
+    usual = environ.get("COMSPEC", "cmd.exe") if os.name == "nt" else environ.get("SHELL", "")
+    for candidate in (usual, "bash", "sh"):
+        if Path(candidate).name not in _NO_SHELLS and (found := shutil.which(candidate, path=path)):
+            return found
+    raise ToolError("No shell is installed: neither $SHELL, nor bash, nor sh could be found.")
+
+
+def _shell_options(shell: str) -> tuple[str, ...]:
+    match Path(shell).stem.lower():
+        case "cmd":
+            return "/d", "/s", "/c"
+        case "powershell" | "pwsh":
+            return "-NoProfile", "-NonInteractive", "-Command"
+        case _:
+            return ("-c",)
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("NUL characters are not allowed")
+    return text
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text):,} characters)"

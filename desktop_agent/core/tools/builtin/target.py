@@ -1,0 +1,81 @@
+"""The file that a call is about: found, checked, and loaded in its exact state. Everything here blocks."""
+
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import FileState, read_state
+from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
+from desktop_agent.core.tools.spec import ToolContext
+from desktop_agent.core.tools.suggest import closest_paths
+
+LARGEST_EDITED_BYTES = 64 * 1024 * 1024
+"""Edit tools refuse larger files: a change must be shown, recorded and undone as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file to edit as it is now; `before` is None when there is none."""
+
+    path: str
+    """Relative to the workspace, with `/`, symlinks followed."""
+    absolute: Path
+    before: FileState | None
+
+
+def edit_target(text: str, context: ToolContext) -> Target:
+    """Return the file that `text` names, symlinks followed, so that a link stays a link.
+
+    Raises `ToolError` when it is outside, protected, a folder, special, too large, or changed since the model read it.
+    """
+    return load_target(context.boundary.follow(context.boundary.for_writing(text)), text, context)
+
+
+def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
+    """Return the state of `place` itself, which the model named `text`. Raises like `edit_target`."""
+    before = None
+    if (status := file_status(place.absolute, text)) is not None:
+        if stat.S_ISDIR(status[0]):
+            raise ToolError(f"{text}: path is a directory. This tool works on files only.")
+        if status[1] > LARGEST_EDITED_BYTES:
+            raise ToolError(
+                f"{text} has {status[1]:,} bytes. Edit tools work on files up to {LARGEST_EDITED_BYTES:,} bytes, so "
+                "that every change can be undone. Use run_terminal_cmd for larger ones."
+            )
+        try:
+            before = read_state(place.absolute)
+        except OSError as error:
+            raise failed("read", text, error) from error
+    context.reads.require_fresh(place.relative, before.digest if before is not None else None)
+    return Target(place.relative, place.absolute, before)
+
+
+def file_status(path: Path, text: str) -> tuple[int, int] | None:
+    """Return mode and size of `path` itself, or None when nothing is there."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError as error:
+        raise ToolError(f"{text}: a parent of this path is a file, not a directory.") from error
+    except OSError as error:
+        raise failed("read", text, error) from error
+    return status.st_mode, status.st_size
+
+
+def not_found(text: str, path: Path, boundary: Boundary) -> ToolError:
+    """Return the error for a file that is not there, with what is there instead."""
+    message = f"{text} does not exist."
+    if not path.parent.is_dir():
+        return ToolError(f"{message} Its directory does not exist either.", error_type="not_found")
+    similar = closest_paths(path, boundary.root)
+    hint = f" Did you mean {' or '.join(similar)}?" if similar else " Use list_files to see what is there."
+    return ToolError(message + hint, error_type="not_found")
+
+
+def failed(verb: str, text: str, error: OSError) -> ToolError:
+    """Return the error for what the system refused."""
+    reason = error.strerror or str(error)
+    kind = "permission" if isinstance(error, PermissionError) else "recoverable"
+    return ToolError(f"{text} could not be {verb}: {reason}.", error_type=kind)

@@ -1,0 +1,84 @@
+"""Effects: how a call's changes are written down and carried out, for plans and for commands alike."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.changes.capture import WorkspaceCapture
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.files import FileTransition
+from desktop_agent.core.ids import CallId, ChangeId, change_id
+from desktop_agent.core.model import Author, FileChange, Uncaptured
+
+
+class Effects:
+    """The writing side of one session's tool calls. Calls that change something come one at a time."""
+
+    def __init__(self, ledger: Ledger, capture: WorkspaceCapture, log: EventLog, recorded: Iterable[ChangeId]) -> None:
+        """`recorded` are the changes that the session already has, so that new ids continue theirs."""
+        self._ledger = ledger
+        self._capture = capture
+        self._log = log
+        self._counts = Counter(int(identifier.partition(".")[0]) for identifier in recorded)
+        self._told: set[Uncaptured] = set()
+
+    async def prepare(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
+        """Store the images of a plan and return its changes. The workspace stays as it is."""
+        return await asyncio.to_thread(self._record_all, turn, transitions)
+
+    async def apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
+        """Write `changes` to the workspace, all or none, with the intention on record before and the fact after.
+
+        Raises `ToolError` when a file is not what the plan was made for. Once begun it is finished, also when the
+        calling task is cancelled.
+        """
+        await asyncio.shield(asyncio.create_task(self._apply(turn, call_id, changes), name=f"apply {call_id}"))
+
+    async def begin_command(self, turn: int, call_id: CallId) -> None:
+        """Take the baseline before a command runs, and put on record that one is about to."""
+        await asyncio.to_thread(self._capture.refresh)
+        await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=()))
+
+    async def collect(self, turn: int, call_id: CallId, author: Author = "shell") -> tuple[FileChange, ...]:
+        """Record what changed since the baseline as the work of `call_id`, and return it."""
+        changes, uncaptured = await asyncio.to_thread(self._collect, turn, author)
+        if changes or uncaptured:
+            event = ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes, uncaptured=uncaptured)
+            await self._log.record(event)
+            self._counts[turn] += len(changes)
+        return changes
+
+    async def record_applied(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
+        """Put on record that `changes` are on disk now."""
+        if changes:
+            await self._log.record(ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes))
+            self._counts[turn] += len(changes)
+
+    async def _apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
+        await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=changes))
+        await asyncio.to_thread(self._ledger.apply, changes)
+        await self.record_applied(turn, call_id, changes)
+
+    def _record_all(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
+        real = [item for item in transitions if item.before != item.after]
+        return tuple(
+            self._ledger.record(item, author="agent", change_id=self._id(turn, number))
+            for number, item in enumerate(real, start=1)
+        )
+
+    def _collect(self, turn: int, author: Author) -> tuple[tuple[FileChange, ...], tuple[Uncaptured, ...]]:
+        changes: list[FileChange] = []
+
+        def record(transition: FileTransition) -> None:
+            identifier = self._id(turn, len(changes) + 1)
+            changes.append(self._ledger.record(transition, author=author, change_id=identifier))
+
+        capture = self._capture.collect(record)
+        news = tuple(item for item in capture.out_of_reach if item not in self._told)
+        self._told.update(news)
+        return tuple(changes), capture.lost + news
+
+    def _id(self, turn: int, number: int) -> ChangeId:
+        return change_id(turn, self._counts[turn] + number)

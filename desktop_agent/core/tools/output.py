@@ -1,0 +1,139 @@
+"""How much of an output the model reads: the beginning and the end, with a mark that says what is left out.
+
+Two limits, in this order: `MODEL_FORMAT` for what commands print, then `RESULT_LIMIT` for every result of every tool.
+The whole output stays available to people; this is only about what enters the model's context.
+
+The form, when something is left out:
+
+    Total output lines: 1000
+
+    …the first lines…
+    [... omitted 748 of 1000 lines ...]
+
+    …the last lines…
+
+The limits hold for the whole text, with header and mark. Cuts are made between lines; a line longer than its part is
+cut between characters. A line that is not shown to its end counts as omitted. There is always a tail. The same input
+gives the same text.
+"""
+
+from dataclasses import dataclass
+
+from desktop_agent.core.process_output import continuation_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputLimits:
+    """What a text may come to at most; bytes are those of UTF-8."""
+
+    max_bytes: int
+    max_lines: int
+    head_bytes: int
+    head_lines: int
+
+
+MODEL_FORMAT = OutputLimits(max_bytes=10_240, max_lines=256, head_bytes=5_120, head_lines=128)
+RESULT_LIMIT = OutputLimits(max_bytes=102_400, max_lines=102_400, head_bytes=51_200, head_lines=102_400)
+"""Bytes alone decide here: no text of that many bytes has more lines."""
+
+_FRAME_LINES = 4
+"""Header, blank line, mark, blank line."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedText:
+    """A text within its limits."""
+
+    text: str
+    is_truncated: bool
+
+
+def fit(
+    head: str, tail: str = "", *, total_lines: int | None = None, limits: OutputLimits = MODEL_FORMAT
+) -> FittedText:
+    """Return the output within `limits`.
+
+    `head` is all of it, unless the middle is missing already: then `tail` is its end and `total_lines` counts all.
+    """
+    front = _encode(head)
+    back = _encode(tail)
+    lines = count_lines(front) if total_lines is None else total_lines
+    if not back and len(front) <= limits.max_bytes and lines <= limits.max_lines:
+        return FittedText(head, is_truncated=False)
+    header = f"Total output lines: {lines}\n\n"
+    first = _leading(front, limits.head_bytes, limits.head_lines)
+    room = limits.max_bytes - len(header) - len(_mark(lines, lines)) - len(first) - 1
+    line_room = limits.max_lines - _FRAME_LINES - count_lines(first)
+    last, last_is_cut = _trailing(back or front[len(first) :], room, line_room, is_fragment=bool(back))
+    shown = first.count(b"\n") + count_lines(last) - last_is_cut
+    between = "" if first.endswith(b"\n") or not first else "\n"
+    text = f"{header}{first.decode()}{between}{_mark(lines - shown, lines)}{last.decode()}"
+    return FittedText(text, is_truncated=True)
+
+
+def cap_result(text: str) -> str:
+    """Return any tool's result within the limit that holds for all of them; size alone is never an error."""
+    return fit(text, limits=RESULT_LIMIT).text
+
+
+def count_lines(content: bytes) -> int:
+    """Return how many lines `content` has; a last one without a newline counts."""
+    return content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
+
+
+def _mark(omitted: int, lines: int) -> str:
+    return f"[... omitted {omitted} of {lines} lines ...]\n\n"
+
+
+def _leading(content: bytes, max_bytes: int, max_lines: int) -> bytes:
+    """Return the first whole lines that fit, or as much of the first line as fits."""
+    part = content[:max_bytes]
+    if len(part) < len(content):
+        end = part.rfind(b"\n") + 1
+        part = part[: end or _character_start(content, max_bytes)]
+    return _first_lines(part, max_lines)
+
+
+def _trailing(content: bytes, max_bytes: int, max_lines: int, *, is_fragment: bool) -> tuple[bytes, bool]:
+    """Return the last whole lines that fit, or as much of the last line as fits, and whether that line is cut.
+
+    A fragment may begin inside a line.
+    """
+    part = content[-max_bytes:]
+    is_cut = False
+    if (is_fragment or len(part) < len(content)) and content[-max_bytes - 1 : -max_bytes] != b"\n":
+        start = part.find(b"\n") + 1
+        if start in (0, len(part)):
+            is_cut = True
+            start = continuation_bytes(part)
+        part = part[start:]
+    return _last_lines(part, max_lines), is_cut
+
+
+def _first_lines(content: bytes, count: int) -> bytes:
+    end = 0
+    for _ in range(count):
+        end = content.find(b"\n", end) + 1
+        if end == 0:
+            return content
+    return content[:end]
+
+
+def _last_lines(content: bytes, count: int) -> bytes:
+    start = len(content) - content.endswith(b"\n")
+    for _ in range(count):
+        start = content.rfind(b"\n", 0, start)
+        if start < 0:
+            return content
+    return content[start + 1 :]
+
+
+def _character_start(content: bytes, index: int) -> int:
+    """Return the nearest place at or before `index` where a UTF-8 character begins."""
+    while index > 0 and content[index] & 0xC0 == 0x80:
+        index -= 1
+    return index
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

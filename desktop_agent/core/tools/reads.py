@@ -1,0 +1,27 @@
+"""What the model has seen: the digest of each file when it was last read or written by a call.
+
+An edit of a file that somebody else changed since is refused with the advice to read it again, instead of being
+written on top of work the model does not know of.
+"""
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.ids import Digest
+
+
+class ReadLog:
+    """The files of one session as the model knows them, by path relative to the workspace."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Digest | None] = {}
+
+    def note(self, path: str, digest: Digest | None) -> None:
+        """Remember that the model knows `path` in this state; `None` means that it knows the file to be absent."""
+        self._seen[path] = digest
+
+    def require_fresh(self, path: str, digest: Digest | None) -> None:
+        """Raise `ToolError` when the model has seen `path`, but not as it is now (`digest`)."""
+        if path in self._seen and self._seen[path] != digest:
+            raise ToolError(
+                f"{path} changed on disk since you last read it. Nothing was written. Read it again, then redo the "
+                "edit against its current content."
+            )

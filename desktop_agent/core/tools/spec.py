@@ -1,0 +1,214 @@
+"""What a tool is: a schema, labels, and one of three ways to work.
+
+- A `ReadTool` looks and answers.
+- An `EditTool` *plans*: it returns the files as they would be and writes nothing. The same plan is the dry run, the
+  diff in the approval, and what the ledger then applies, so that all three are the same thing.
+- A `CommandTool` runs a process; what it changed is captured around it.
+
+Tools never ask for approval, never write a file of the workspace themselves, and raise `ToolError` for every failure
+that the model should read.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import FileTransition
+from desktop_agent.core.ids import CallId
+from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.model import Capability, JsonObject, ToolDefinition, ToolResult, ToolSource
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.process import ProcessRunner
+from desktop_agent.core.tools.reads import ReadLog
+
+SPOOL_KEY = "spool_path"
+"""The key in a result's metadata that names a file with the whole output. The runtime keeps that file as a blob."""
+
+
+class ToolArguments(BaseModel):
+    """Base of every tool's arguments: unknown fields are an error, so that a typo is answered instead of ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _can_be_stored(cls, value: object) -> object:
+        """Refuse text with half a character (a lone surrogate), which no file, command or journal can take."""
+        try:
+            _require_encodable(value)
+        except UnicodeEncodeError as error:
+            raise ValueError("the text has half a character (a lone surrogate)") from error
+        return value
+
+
+A = TypeVar("A", bound=ToolArguments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What a call may use. One per call."""
+
+    call_id: CallId
+    boundary: Boundary
+    reads: ReadLog
+    """What the model has seen of each file, to notice that one changed since."""
+    processes: ProcessRunner
+    """Runs every child process, so that none outlives the application."""
+    jobs: Jobs
+    """Where background commands live on after their call."""
+    environ: Mapping[str, str]
+    """The environment for child processes, already without secrets."""
+    spool_folder: Path
+    """Where output too large for memory goes while a call runs."""
+    emit_output: Callable[[str], None]
+    """Shows output to the person as it comes. Call it on the event loop's thread."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditPlan:
+    """What an edit tool would do. Applying it is all or nothing."""
+
+    writes: tuple[FileTransition, ...]
+    content: str
+    """What the model reads when the plan was applied."""
+    metadata: JsonObject = field(default_factory=dict[str, object])
+
+
+class Tool(ABC, Generic[A]):
+    """A tool the model can call. Subclasses state these attributes and one way to work."""
+
+    name: str
+    description: str
+    """What it is for and how to use it well, written for the model."""
+    capabilities: tuple[Capability, ...]
+    source: ToolSource = "workspace"
+    arguments_type: type[A]
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether a call can change anything: only then may it run beside other calls."""
+        return self.capabilities == ("read_fs",)
+
+    @abstractmethod
+    def title(self, arguments: A) -> str:
+        """One line for people that says what this call is about: a path, a command, a pattern."""
+
+    def parse(self, arguments: JsonObject) -> A:
+        """Return the validated arguments, or raise `ToolError` (validation) that says what would be right."""
+        try:
+            return self.arguments_type.model_validate(arguments)
+        except ValidationError as error:
+            problems = "; ".join(
+                f"{'.'.join(map(str, item['loc'])) or 'input'}: {item['msg'].removeprefix('Value error, ')}"
+                for item in error.errors(include_url=False)
+            )
+            known = ", ".join(self.arguments_type.model_fields)
+            message = f"Invalid arguments for {self.name}: {problems}. Its arguments are: {known}."
+            raise ToolError(message, error_type="validation") from error
+
+    def definition(self) -> ToolDefinition:
+        """The tool as the model is told of it."""
+        return ToolDefinition(
+            name=self.name, description=self.description, input_schema=_plain_schema(self.arguments_type)
+        )
+
+
+class ReadTool(Tool[A]):
+    """A tool that looks and answers."""
+
+    @abstractmethod
+    async def run(self, arguments: A, context: ToolContext) -> ToolResult:
+        """Do it. Cancellation must leave nothing behind."""
+
+
+class EditTool(Tool[A]):
+    """A tool that changes files by a plan."""
+
+    @abstractmethod
+    def plan(self, arguments: A, context: ToolContext) -> EditPlan:
+        """Return the files as they would be, and write nothing. Runs in a thread."""
+
+    def is_dry_run(self, arguments: A) -> bool:
+        """Whether the model asked for the plan only."""
+        return bool(getattr(arguments, "dry_run", False))
+
+
+class CommandTool(Tool[A]):
+    """A tool that runs a command whose effects are captured around it."""
+
+    @abstractmethod
+    def command(self, arguments: A) -> str:
+        """The command as the person is shown it."""
+
+    @abstractmethod
+    def with_command(self, arguments: A, command: str) -> A:
+        """The same call with the command the person edited."""
+
+    @abstractmethod
+    def circumstances(self, arguments: A) -> tuple[str, ...]:
+        """What else decides what runs, one line each for the person who is asked: variables, input, a special shell."""
+
+    @abstractmethod
+    def working_folder(self, arguments: A, context: ToolContext) -> Path:
+        """Where the command would run. Raises `ToolError` when it is not in the workspace."""
+
+    @abstractmethod
+    async def run(self, arguments: A, context: ToolContext) -> ToolResult:
+        """Run it. On cancellation the whole process group is gone before this returns."""
+
+
+AnyTool = ReadTool[Any] | EditTool[Any] | CommandTool[Any]
+"""A tool whose arguments only it knows: give it back what its own `parse` returned."""
+
+
+def _require_encodable(value: object) -> None:
+    match value:
+        case str():
+            value.encode()
+        case dict():
+            for item in cast("dict[object, object]", value).items():
+                _require_encodable(item)
+        case list() | tuple():
+            for inner in cast("list[object]", value):
+                _require_encodable(inner)
+        case _:
+            pass
+
+
+def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
+    """Return the JSON schema without what costs tokens and says nothing: titles, and "or null" of what is optional."""
+    schema: JsonObject = arguments_type.model_json_schema()
+    schema.pop("description", None)
+    return cast("JsonObject", _plain(schema))
+
+
+def _plain(value: object, *, is_property_map: bool = False) -> object:
+    """Tidy `value` at every depth. A property may be called `title`; only the keyword is dropped."""
+    if isinstance(value, list):
+        return [_plain(inner) for inner in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, object]", value)
+    if not is_property_map:
+        fields = _without_null(fields)
+    return {
+        key: _plain(inner, is_property_map=key == "properties" and not is_property_map)
+        for key, inner in fields.items()
+        if is_property_map or key != "title"
+    }
+
+
+def _without_null(schema: dict[str, object]) -> dict[str, object]:
+    """Make `{"anyOf": [X, null], "default": null}` simply X: leaving the property out says the same."""
+    alternatives = schema.get("anyOf")
+    if not isinstance(alternatives, list) or "default" not in schema or schema["default"] is not None:
+        return schema
+    wanted = [option for option in cast("list[dict[str, object]]", alternatives) if option.get("type") != "null"]
+    if len(wanted) != 1:
+        return schema
+    return wanted[0] | {key: inner for key, inner in schema.items() if key not in ("anyOf", "default")}

@@ -1,0 +1,47 @@
+"""Did you mean: what comes closest to a name, a path or a text that is not there."""
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+from rapidfuzz import fuzz, process
+
+LIMIT = 3
+MOST_COMPARED = 50_000
+LONGEST_COMPARED = 300
+
+
+def closest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
+    """Return up to three of `candidates` that resemble `name`, best first."""
+    found = process.extract(
+        name, list(islice(candidates, MOST_COMPARED)), scorer=fuzz.WRatio, limit=LIMIT, score_cutoff=60
+    )
+    return tuple(text for text, _, _ in found)
+
+
+def closest_paths(missing: Path, root: Path) -> tuple[str, ...]:
+    """Return up to three entries beside `missing` that resemble it, relative to `root`. Blocks."""
+    folder = missing.parent
+    try:
+        names = [entry.name for entry in islice(folder.iterdir(), MOST_COMPARED)]
+    except OSError:
+        return ()
+    return tuple((folder / name).relative_to(root).as_posix() for name in closest_names(missing.name, names))
+
+
+def same_words(wanted: str, text: str) -> int | None:
+    """Return the line (from 1) of `text` at which `wanted` begins when white space within lines is ignored."""
+    lines = [line.split() for line in text.split("\n")[:MOST_COMPARED]]
+    needle = [line.split() for line in wanted.strip("\n").split("\n")]
+    if not any(needle):
+        return None
+    starts = (number for number in range(len(lines) - len(needle) + 1) if lines[number] == needle[0])
+    return next((start + 1 for start in starts if lines[start : start + len(needle)] == needle), None)
+
+
+def similar_lines(wanted: str, text: str) -> tuple[int, ...]:
+    """Return up to three lines (from 1) of `text` that resemble the first line of `wanted`, best first."""
+    first = next((line.strip()[:LONGEST_COMPARED] for line in wanted.split("\n") if line.strip()), "")
+    lines = [line.strip()[:LONGEST_COMPARED] for line in text.split("\n")[:MOST_COMPARED]]
+    found = process.extract(first, lines, scorer=fuzz.ratio, limit=LIMIT, score_cutoff=60) if first else []
+    return tuple(number + 1 for _, _, number in found)

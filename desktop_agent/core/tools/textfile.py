@@ -1,0 +1,150 @@
+r"""A file's text as the model sees it, and exact bytes on the way back.
+
+The model sees `\n` line endings, no byte-order mark, and U+FFFD for bytes that are not text. On disk all of that stays
+as it was: an edit changes the bytes of its own region and no others. A line that the edit keeps keeps its ending, and a
+new line gets the ending of the line it replaces or follows.
+"""
+
+import codecs
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+
+BINARY_PROBE_BYTES = 8192
+
+_BOMS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_ENDING = re.compile(r"\r?\n")
+
+
+class NotTextError(ValueError):
+    """The content is not text that could be written back exactly."""
+
+
+def byte_order_mark(content: bytes) -> tuple[bytes, str]:
+    """Return the mark that `content` begins with and the encoding it stands for; no mark means UTF-8."""
+    return next((pair for pair in _BOMS if content.startswith(pair[0])), (b"", "utf-8"))
+
+
+def looks_binary(beginning: bytes) -> bool:
+    """Whether a file that begins like this is not text: a NUL without the mark of an encoding that uses them."""
+    mark, _ = byte_order_mark(beginning)
+    return not mark and b"\0" in beginning[:BINARY_PROBE_BYTES]
+
+
+def as_seen(text: str) -> str:
+    """Return `text` with the line endings that the model sees."""
+    return text.replace("\r\n", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The outcome of an edit."""
+
+    content: bytes
+    count: int
+    lines: tuple[int, ...]
+    """The first line (from 1) of each replaced place, as it was before."""
+
+
+class TextFile:
+    """The text of one file. Bytes that are not UTF-8 survive as surrogates."""
+
+    def __init__(self, content: bytes) -> None:
+        """Raise `NotTextError` when `content` is not text."""
+        self._mark, self._encoding = byte_order_mark(content)
+        if looks_binary(content):
+            raise NotTextError("the file is binary")
+        try:
+            self._raw = content[len(self._mark) :].decode(self._encoding, self._errors)
+        except UnicodeDecodeError as error:
+            raise NotTextError(f"the file is not valid {self._encoding}") from error
+        self.text = as_seen(self._raw)
+        """What the model quotes. Bytes that are not text are surrogates here, which no quote can match."""
+
+    @property
+    def shown_text(self) -> str:
+        """What the model sees: the same, with U+FFFD for bytes that are not text."""
+        return self.text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+    @property
+    def total_lines(self) -> int:
+        """How many lines the text has; a last one without a newline counts."""
+        return self.text.count("\n") + (bool(self.text) and not self.text.endswith("\n"))
+
+    def line_at(self, index: int) -> int:
+        """Return the line (from 1) of the character at `index` of the text."""
+        return self.text.count("\n", 0, index) + 1
+
+    def places(self, wanted: str) -> list[int]:
+        """Return every index at which `wanted` begins, also where the occurrences overlap."""
+        found: list[int] = []
+        index = self.text.find(wanted)
+        while index >= 0:
+            found.append(index)
+            index = self.text.find(wanted, index + 1)
+        return found
+
+    def replace(self, old: str, new: str) -> Replacement:
+        """Replace every `old` by `new`; where occurrences overlap, the first one counts."""
+        shifts = self._positions_of_crlf()
+        pieces: list[str] = []
+        lines: list[int] = []
+        done = line = seen = 0
+        index = self.text.find(old)
+        while index >= 0:
+            line += self.text.count("\n", seen, index)
+            lines.append(line + 1)
+            seen, end = index, index + len(old)
+            raw_start, raw_end = index + bisect_left(shifts, index), end + bisect_left(shifts, end)
+            pieces += (self._raw[done:raw_start], self._with_endings(new, raw_start, raw_end))
+            done = raw_end
+            index = self.text.find(old, end)
+        raw = "".join([*pieces, self._raw[done:]])
+        return Replacement(self._mark + raw.encode(self._encoding, self._errors), len(lines), tuple(lines))
+
+    @property
+    def _errors(self) -> str:
+        return "surrogateescape" if self._encoding == "utf-8" else "surrogatepass"
+
+    def _positions_of_crlf(self) -> list[int]:
+        r"""Return the indices, in the text as seen, of the newlines that are `\r\n` on disk."""
+        return [match.start() - number for number, match in enumerate(re.finditer("\r\n", self._raw))]
+
+    def _with_endings(self, new: str, raw_start: int, raw_end: int) -> str:
+        """Return `new` with the line endings of the region that it replaces."""
+        if "\n" not in new:
+            return new
+        region = self._raw[raw_start:raw_end]
+        endings: list[str] = _ENDING.findall(region)
+        if len(set(endings)) > 1:
+            return _with_mixed_endings(new, as_seen(region), endings)
+        return new.replace("\n", endings[0] if endings else self._ending_near(raw_start))
+
+    def _ending_near(self, raw_index: int) -> str:
+        """Return the ending of the line before `raw_index`, else of the line after it."""
+        at = self._raw.rfind("\n", 0, raw_index)
+        if at < 0:
+            at = self._raw.find("\n", raw_index)
+        return "\r\n" if at > 0 and self._raw[at - 1] == "\r" else "\n"
+
+
+def _with_mixed_endings(new: str, old: str, endings: list[str]) -> str:
+    """Return `new` with the endings of `old`: what stays keeps its own, the rest takes that of its counterpart."""
+    old_lines, new_lines = old.split("\n"), new.split("\n")
+    limit = min(len(old_lines), len(new_lines))
+    same_before = next((n for n in range(limit) if old_lines[n] != new_lines[n]), limit)
+    limit -= same_before
+    same_after = next((n for n in range(limit) if old_lines[-1 - n] != new_lines[-1 - n]), limit)
+    last_changed = min(len(endings) - same_after, len(endings) - 1)
+    pieces: list[str] = []
+    for number, line in enumerate(new_lines[:-1]):
+        from_end = len(new_lines) - 1 - number
+        stays_after = from_end < same_after
+        pieces += (line, endings[-from_end] if stays_after else endings[min(number, last_changed)])
+    return "".join([*pieces, new_lines[-1]])

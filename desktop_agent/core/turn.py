@@ -1,0 +1,234 @@
+"""One turn: the model answers, its calls run, their results go back, until it is done, stopped or at a limit.
+
+The rules that keep files and conversations sound are all here: a tool runs only when the model stopped for it with
+arguments that parsed strictly; a half-streamed answer is never acted on and is asked for again; whatever was promised
+an answer gets one.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.clock import Clock
+from desktop_agent.core.context.history import History
+from desktop_agent.core.context.packing import pack
+from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.ids import CallId
+from desktop_agent.core.model import AssistantBlock, ModelRef, ModelRequest, TextBlock, ToolDefinition, ToolUseBlock
+from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.tools.runtime import CallOutcome, ToolRuntime
+from desktop_agent.core.transcript import RETRYING
+
+CUT_OFF = (
+    "The reply reached its length limit before this call was complete, so it was not run. Send it again in smaller "
+    "parts: several edits instead of one large file."
+)
+NOT_MEANT = "The reply did not stop for this call, so it was not run. Send it again if it is still wanted."
+MAX_CUT_OFF = 3
+"""After this many cut-off replies in a row the turn gives up: the model keeps trying something too long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnLimits:
+    """When a turn ends although the model would go on."""
+
+    max_requests: int | None = None
+    """How many requests one turn may send; None for no limit."""
+    max_tokens: int = 16_000
+    """The longest single answer."""
+    exits_on_tool_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSetup:
+    """What a turn works with."""
+
+    number: int
+    model: ModelRef
+    provider: Provider
+    history: History
+    """Already holds the prompt; follows the journal while the turn runs."""
+    system: str
+    tools: tuple[ToolDefinition, ...]
+    runtime: ToolRuntime
+    limits: TurnLimits
+    retry: RetryPolicy
+    known_calls: Collection[CallId]
+    """Ids that the session has used, so that none is used twice."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """Runs once."""
+
+    setup: TurnSetup
+    log: EventLog
+    clock: Clock
+    random: Random = field(default_factory=Random)
+    requests: int = 0
+    """How many answers were asked for and came."""
+    stable_messages: int = 0
+    """How many messages the last request had: the next one starts with the same, which providers can cache."""
+    _cut_off: int = 0
+    _used_ids: set[CallId] = field(default_factory=set[CallId])
+
+    def __post_init__(self) -> None:
+        self._used_ids = set(self.setup.known_calls)
+
+    async def run(self) -> ev.TurnEndReason:
+        """Work until the end and return why it ended.
+
+        Raises `ProviderError` when the model could not be reached after all tries, and `StorageError` when the journal
+        refuses. On cancellation every started call is answered and streamed text is kept; then the cancellation goes
+        on.
+        """
+        limit = self.setup.limits.max_requests
+        while limit is None or self.requests < limit:
+            completion = await self._ask()
+            self.requests += 1
+            if (reason := await self._act_on(completion)) is not None:
+                return reason
+        return "max_turns"
+
+    async def _act_on(self, completion: Completion) -> ev.TurnEndReason | None:
+        """Run what the message asks for; return how the turn ends, or None when it goes on."""
+        calls = [block for block in completion.content if isinstance(block, ToolUseBlock)]
+        outcomes = await self.setup.runtime.run(self.setup.number, calls) if calls else []
+        if (reason := self._end_after(outcomes)) is not None:
+            return reason
+        self._cut_off = self._cut_off + 1 if completion.stop_reason == "max_tokens" else 0
+        match completion.stop_reason:
+            case "tool_use" | "pause_turn":
+                return None if calls or completion.stop_reason == "pause_turn" else "completed"
+            case "max_tokens" if calls and self._cut_off < MAX_CUT_OFF:
+                return None
+            case "max_tokens":
+                await self._notify("max_tokens", "The reply was cut at its length limit.", "Say “go on” to continue.")
+                return "limit"
+            case "model_context_window_exceeded":
+                title = "The conversation no longer fits the model's context window."
+                await self._notify("context_window", title, "Start a new session for the next task.")
+                return "limit"
+            case "refusal":
+                title = "The model declined to answer this."
+                await self._notify("refusal", title, "Rephrase the request, or leave out what it declined.")
+                return "refused"
+            case _:
+                return "completed"
+
+    def _end_after(self, outcomes: Sequence[CallOutcome]) -> ev.TurnEndReason | None:
+        if any(outcome.result.error_type == "fatal" for outcome in outcomes):
+            return "fatal_tool_error"
+        if any(outcome.is_unanswered for outcome in outcomes):
+            return "approval_required"
+        if self.setup.limits.exits_on_tool_error and any(outcome.result.is_error for outcome in outcomes):
+            return "tool_error"
+        return None
+
+    async def _ask(self) -> Completion:
+        """Get one answer, trying again while that makes sense, and put it on record."""
+        request = pack(
+            self.setup.history,
+            model=self.setup.model.model,
+            system=self.setup.system,
+            tools=self.setup.tools,
+            max_tokens=self.setup.limits.max_tokens,
+            stable_messages=self.stable_messages,
+        )
+        attempt = 1
+        while True:
+            try:
+                completion = await self._stream(request)
+            except ProviderError as error:
+                if not self.setup.retry.should_retry(error, attempt):
+                    raise
+                delay_s = self.setup.retry.delay_s(attempt, error, self.random.random)
+                await self._notify_retry(error, attempt, delay_s)
+                await self.clock.sleep(delay_s)
+                attempt += 1
+            else:
+                self.stable_messages = len(request.messages)
+                return await self._record(completion)
+
+    async def _stream(self, request: ModelRequest) -> Completion:
+        """Show the answer while it comes; return it when it is whole."""
+        turn = self.setup.number
+        written: list[str] = []
+        try:
+            async with aclosing(self.setup.provider.stream(request)) as pieces:
+                async for piece in pieces:
+                    match piece:
+                        case TextChunk(text=text):
+                            written.append(text)
+                            self.log.emit(ev.TextDelta(turn=turn, text=text))
+                        case ThinkingChunk(text=text):
+                            self.log.emit(ev.ThinkingDelta(turn=turn, text=text))
+                        case ToolInputChunk(call_id=call_id, name=name, size=size):
+                            message = f"Writing {name} ({size / 1000:.1f} kB)"
+                            self.log.emit(ev.ToolProgress(turn=turn, call_id=call_id, name=name, message=message))
+                        case Completion():
+                            return piece
+        except asyncio.CancelledError:
+            await self._keep_partial("".join(written))
+            raise
+        raise ProviderError("The answer ended before it was complete.", fault="stream")
+
+    async def _record(self, completion: Completion) -> Completion:
+        content = tuple(self._trusted(block, completion) for block in completion.content)
+        turn = self.setup.number
+        await self.log.record(
+            ev.MessageDone(
+                turn=turn,
+                message_id=completion.message_id,
+                model=self.setup.model,
+                content=content,
+                stop_reason=completion.stop_reason,
+            )
+        )
+        await self.log.record(ev.UsageReported(turn=turn, usage=completion.usage))
+        return replace(completion, content=content)
+
+    def _trusted(self, block: AssistantBlock, completion: Completion) -> AssistantBlock:
+        """Mark a call that must not run, and give a call whose id was used before a new one."""
+        if not isinstance(block, ToolUseBlock):
+            return block
+        if completion.stop_reason != "tool_use" and not block.rejected:
+            is_cut = completion.stop_reason in ("max_tokens", "model_context_window_exceeded")
+            block = replace(block, arguments={}, rejected=CUT_OFF if is_cut else NOT_MEANT)
+        return replace(block, id=self._unused_id(block.id))
+
+    def _unused_id(self, wanted: CallId) -> CallId:
+        identifier, number = wanted, 2
+        while identifier in self._used_ids:
+            identifier, number = f"{wanted}_{number}", number + 1
+        self._used_ids.add(identifier)
+        return identifier
+
+    async def _keep_partial(self, text: str) -> None:
+        """Keep what the person has already read of an answer that was stopped."""
+        if text.strip():
+            await self.log.record(
+                ev.MessageDone(
+                    turn=self.setup.number,
+                    message_id="",
+                    model=self.setup.model,
+                    content=(TextBlock(text=text),),
+                    stop_reason="interrupted",
+                )
+            )
+
+    async def _notify_retry(self, error: ProviderError, attempt: int, delay_s: float) -> None:
+        tries = self.setup.retry.max_tries
+        hint = f"Trying again in {delay_s:.0f} s (try {attempt + 1} of {tries})."
+        await self._notify(RETRYING, error.title, hint, error.detail, level="warning")
+
+    async def _notify(
+        self, code: str, title: str, hint: str, detail: str = "", *, level: ev.NoticeLevel = "warning"
+    ) -> None:
+        event = ev.Notice(level=level, code=code, title=title, hint=hint, detail=detail, turn=self.setup.number)
+        await self.log.record(event)

@@ -1,0 +1,163 @@
+"""What a run came to: a fold of its transcript into the keys of `run --json`."""
+
+from dataclasses import dataclass
+
+from desktop_agent.core.events import TurnEndReason
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import FileOutcome, JsonObject, Usage
+from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
+
+EXIT_CODES: dict[TurnEndReason, int] = {
+    "completed": 0,
+    "tool_error": 1,
+    "fatal_tool_error": 1,
+    "provider_error": 1,
+    "storage_error": 1,
+    "workspace_error": 1,
+    "internal_error": 1,
+    "refused": 1,
+    "approval_required": 3,
+    "max_turns": 4,
+    "limit": 4,
+    "interrupted": 130,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """One finished run."""
+
+    session_id: SessionId
+    stopped_reason: TurnEndReason
+    final_response: str
+    turns_used: int
+    """How many requests to the model it took."""
+    edited_files: tuple[str, ...]
+    tools: tuple[JsonObject, ...]
+    turn_summaries: tuple[JsonObject, ...]
+    usage: Usage
+    problems: tuple[str, ...]
+    """Errors in words: what happened and what to do."""
+    undo_operations: tuple[str, ...] | None = None
+    """What an undo at the end did; None when none was asked for."""
+
+    @property
+    def exit_code(self) -> int:
+        """What the process should return."""
+        return EXIT_CODES[self.stopped_reason]
+
+    @property
+    def fatal_event(self) -> JsonObject | None:
+        """The tool event that ended the run, if one did."""
+        if self.stopped_reason != "fatal_tool_error":
+            return None
+        return next((event for event in reversed(self.tools) if event["is_error"]), None)
+
+    def as_json(self) -> JsonObject:
+        """The keys of `run --json`."""
+        document: JsonObject = {
+            "session_id": self.session_id,
+            "final_response": self.final_response,
+            "stopped_reason": self.stopped_reason,
+            "turns_used": self.turns_used,
+            "edited_files": list(self.edited_files),
+            "tools": list(self.tools),
+            "turn_summaries": list(self.turn_summaries),
+            "usage": {
+                "input_tokens": self.usage.input_tokens,
+                "output_tokens": self.usage.output_tokens,
+                "cache_read_tokens": self.usage.cache_read_tokens,
+                "cache_write_tokens": self.usage.cache_write_tokens,
+            },
+            "problems": list(self.problems),
+        }
+        if self.undo_operations is not None:
+            document["undo_operations"] = list(self.undo_operations)
+        if self.fatal_event is not None:
+            document["fatal_event"] = self.fatal_event
+        return document
+
+
+def collect_result(
+    transcript: Transcript,
+    turn: int,
+    *,
+    reason: TurnEndReason,
+    requests: int,
+    usage: Usage,
+    undone: tuple[FileOutcome, ...] | None,
+) -> RunResult:
+    """Return the result of `turn`."""
+    entries = [entry for entry in transcript.entries if getattr(entry, "turn", None) == turn]
+    texts = [entry.text.strip() for entry in entries if isinstance(entry, TextEntry) and entry.kind == "text"]
+    tools = [entry for entry in entries if isinstance(entry, ToolEntry)]
+    records = [record for record in transcript.changes.values() if record.turn == turn]
+    notices = [entry.notice for entry in transcript.entries if isinstance(entry, NoticeEntry)]
+    return RunResult(
+        session_id=transcript.session_id,
+        stopped_reason=reason,
+        final_response="\n".join(text for text in texts if text).strip(),
+        turns_used=requests,
+        edited_files=tuple(dict.fromkeys(record.change.path for record in records if not record.is_undone)),
+        tools=tuple(tool_event(entry) for entry in tools),
+        turn_summaries=(turn_summary(turn, records, tools),) if records else (),
+        usage=usage,
+        problems=tuple(
+            f"{notice.title} {notice.hint}".strip()
+            for notice in notices
+            if notice.level == "error" and notice.turn in (None, turn)
+        ),
+        undo_operations=None if undone is None else tuple(describe_outcome(outcome) for outcome in undone),
+    )
+
+
+def tool_event(entry: ToolEntry) -> JsonObject:
+    """One tool call as the audit log and `run --json` tell it."""
+    result = entry.result
+    return {
+        "turn": entry.turn,
+        "tool": entry.call.name,
+        "input": entry.call.arguments,
+        "result": result.content if result else "",
+        "is_error": result.is_error if result else True,
+        "skipped": entry.decision is not None and entry.decision.outcome != "allowed",
+        "paths": [change.path for change in entry.changes],
+        "metadata": _metadata(entry),
+    }
+
+
+def turn_summary(turn: int, records: list[ChangeRecord], tools: list[ToolEntry]) -> JsonObject:
+    """Which files a turn changed, and through which tools."""
+    names = {entry.call.id: entry.call.name for entry in tools}
+    lines = [f"Turn {turn} modifications:"]
+    for path in sorted({record.change.path for record in records}):
+        mine = [record for record in records if record.change.path == path]
+        actions = ", ".join(record.change.kind for record in mine)
+        via = ", ".join(dict.fromkeys(names.get(record.call_id, "?") for record in mine))
+        lines.append(f"  {path}: {actions} (via {via})")
+    return {
+        "turn": turn,
+        "summary": "\n".join(lines),
+        "paths": sorted({record.change.path for record in records}),
+        "added": sum(record.change.added for record in records),
+        "removed": sum(record.change.removed for record in records),
+    }
+
+
+def describe_outcome(outcome: FileOutcome) -> str:
+    """One file of an undo or redo in words."""
+    words = {"restored": "restored", "unchanged": "already as wanted:", "conflict": "left alone:", "failed": "failed:"}
+    text = f"{words[outcome.state]} {outcome.path}"
+    return f"{text} ({outcome.reason})" if outcome.reason else text
+
+
+def _metadata(entry: ToolEntry) -> JsonObject:
+    metadata: JsonObject = dict(entry.result.metadata) if entry.result else {}
+    if entry.result is not None and entry.result.error_type is not None:
+        metadata["error_type"] = entry.result.error_type
+    if entry.approval is not None:
+        metadata["approval_required"] = True
+        metadata["approval_granted"] = entry.decision is not None and entry.decision.outcome == "allowed"
+    if entry.duration_s is not None:
+        metadata["duration_s"] = entry.duration_s
+    return metadata

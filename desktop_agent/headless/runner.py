@@ -1,0 +1,166 @@
+"""Runs one prompt to its end without anybody watching.
+
+It is a front like the window: it submits ops and folds events. Nobody is there to approve, so a call that needs an
+approval is answered with "nobody can", and the run ends with that.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import Aborted, ApprovalPolicy, ChangeSelection, FileOutcome, ModelRef, Usage
+from desktop_agent.core.session import Session
+from desktop_agent.core.tools.runtime import CallRules
+from desktop_agent.core.transcript import Transcript, replay
+from desktop_agent.core.turn import TurnLimits
+from desktop_agent.headless.logs import RunLogs
+from desktop_agent.headless.result import RunResult, collect_result
+from desktop_agent.workbench import Workbench
+
+T = TypeVar("T")
+
+NOBODY = "nobody can answer in a headless run. Choose a policy with --approval that needs no answer for this."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What to run, and how."""
+
+    prompt: str
+    workspace: Path
+    resume: SessionId | None = None
+    """Go on with this session instead of starting one; its workspace is used."""
+    model: ModelRef | None = None
+    approval: ApprovalPolicy | None = None
+    rules: CallRules = field(default_factory=CallRules)
+    limits: TurnLimits = field(default_factory=TurnLimits)
+    undo_last_turn: bool = False
+    """Take the run's own changes back at its end: to see what it would do."""
+
+
+class HeadlessRun:
+    """One run. `run` once."""
+
+    def __init__(
+        self,
+        workbench: Workbench,
+        options: RunOptions,
+        logs: RunLogs | None = None,
+        listener: Callable[[ev.Event], None] | None = None,
+    ) -> None:
+        """`listener` hears every event, live ones too, as they happen."""
+        self._bench = workbench
+        self._options = options
+        self._logs = logs or RunLogs()
+        self._listener = listener
+        self._transcript = Transcript()
+        self._turn_before = 0
+        self._session: Session | None = None
+        self._ended: asyncio.Future[ev.TurnEnded] | None = None
+        self._undone: asyncio.Future[tuple[FileOutcome, ...]] | None = None
+
+    def interrupt(self) -> None:
+        """Stop the run; its result will say so."""
+        if self._session is not None:
+            self._session.submit(ops.Interrupt())
+
+    async def run(self) -> RunResult:
+        """Run the prompt to its end. Raises `AgentError` when the session cannot be opened at all."""
+        self._logs.check()
+        loop = asyncio.get_running_loop()
+        self._ended, self._undone = loop.create_future(), loop.create_future()
+        self._session = await self._open()
+        before = self._transcript.usage
+        serving = asyncio.create_task(self._session.run(), name="session")
+        try:
+            self._session.submit(ops.SubmitPrompt(text=self._options.prompt))
+            ended = await self._first(self._ended, serving)
+            undone = await self._undo(ended.turn, serving) if self._options.undo_last_turn else None
+        finally:
+            self._session.submit(ops.Shutdown())
+            await serving
+        return collect_result(
+            self._transcript,
+            ended.turn,
+            reason=ended.reason,
+            requests=ended.requests,
+            usage=_spent(before, self._transcript.usage),
+            undone=undone,
+        )
+
+    async def _open(self) -> Session:
+        options = self._options
+        if options.resume is None:
+            return await self._bench.create_session(
+                options.workspace,
+                sink=self._on_event,
+                model=options.model,
+                approval=options.approval,
+                rules=options.rules,
+                limits=options.limits,
+            )
+        opened = await self._bench.open_session(
+            options.resume, sink=self._on_event, rules=options.rules, limits=options.limits
+        )
+        self._transcript = replay(opened.events)
+        self._turn_before = self._transcript.turn
+        if options.model is not None or options.approval is not None:
+            opened.session.submit(ops.SetMode(model=options.model, approval=options.approval))
+        return opened.session
+
+    async def _undo(self, turn: int, serving: asyncio.Task[None]) -> tuple[FileOutcome, ...]:
+        assert self._session is not None
+        assert self._undone is not None
+        if not self._transcript.active_changes(turn):
+            return ()
+        self._session.submit(ops.UndoChanges(selection=ChangeSelection(turn=turn)))
+        return await self._first(self._undone, serving)
+
+    async def _first(self, wanted: "asyncio.Future[T]", serving: asyncio.Task[None]) -> T:
+        """Wait for `wanted`; a session that ends before is a defect and raises as such."""
+        await asyncio.wait([wanted, serving], return_when=asyncio.FIRST_COMPLETED)
+        if not wanted.done():
+            await serving
+        return await wanted
+
+    def _on_event(self, event: ev.Event) -> None:
+        self._transcript.apply(event)
+        self._logs.note(event, self._transcript)
+        if self._listener is not None:
+            self._listener(event)
+        match event:
+            case ev.ApprovalRequested(request=request):
+                assert self._session is not None
+                answer = Aborted(reason=NOBODY)
+                self._session.submit(ops.AnswerApproval(call_id=request.call_id, decision=answer))
+            case ev.TurnEnded(turn=turn) if turn > self._turn_before:
+                _set(self._ended, event)
+            case ev.ChangesUndone(outcomes=outcomes):
+                _set(self._undone, outcomes)
+            case ev.Notice(code="storage"):
+                # The end itself cannot be recorded then, so it may never be told.
+                turn = self._turn_before + 1
+                _set(self._ended, ev.TurnEnded(turn=turn, reason="storage_error", requests=0, duration_s=0.0))
+                _set(self._undone, ())
+            case _:
+                pass
+
+
+def _set(future: "asyncio.Future[T] | None", value: T) -> None:
+    if future is not None and not future.done():
+        future.set_result(value)
+
+
+def _spent(before: Usage, after: Usage) -> Usage:
+    """What the run itself used, of a session that may have been used before."""
+    return Usage(
+        input_tokens=after.input_tokens - before.input_tokens,
+        output_tokens=after.output_tokens - before.output_tokens,
+        cache_read_tokens=after.cache_read_tokens - before.cache_read_tokens,
+        cache_write_tokens=after.cache_write_tokens - before.cache_write_tokens,
+    )

@@ -1,0 +1,76 @@
+"""What the window can do: every action once, with its name and shortcut, shared by menus, buttons and tests."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Actions", text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Declaration:
+    """One action: its stable name, its words and its shortcut (portable text, may be empty)."""
+
+    name: str
+    text: str
+    shortcut: str
+
+
+_DECLARATIONS = (
+    _Declaration("new_session", "New session", "Ctrl+N"),
+    _Declaration("open_folder", "Open folder…", "Ctrl+O"),
+    _Declaration("focus_composer", "Write a message", "Ctrl+L"),
+    _Declaration("stop", "Stop the agent", "Ctrl+."),
+    _Declaration("find", "Find in the conversation", "Ctrl+F"),
+    _Declaration("filter_files", "Go to file…", "Ctrl+P"),
+    _Declaration("undo_turn", "Undo the agent's turn", "Ctrl+Shift+Z"),
+    _Declaration("redo_turn", "Redo the agent's turn", "Ctrl+Shift+Y"),
+    _Declaration("toggle_side", "Sessions and files", "Ctrl+B"),
+    _Declaration("toggle_review", "Review", "Ctrl+Shift+R"),
+    _Declaration("settings", "Settings…", "Ctrl+,"),
+    _Declaration("demo", "Try the demo", ""),
+    _Declaration("quit", "Quit", "Ctrl+Q"),
+)
+
+
+class Actions:
+    """All actions, as attributes by name. They work wherever the focus is in the window."""
+
+    new_session: QAction
+    open_folder: QAction
+    focus_composer: QAction
+    stop: QAction
+    find: QAction
+    filter_files: QAction
+    undo_turn: QAction
+    redo_turn: QAction
+    toggle_side: QAction
+    toggle_review: QAction
+    settings: QAction
+    demo: QAction
+    quit: QAction
+
+    def __init__(self, window: QWidget) -> None:
+        self.all: list[QAction] = []
+        for declaration in _DECLARATIONS:
+            action = QAction(_tr(declaration.text), window)
+            action.setObjectName(declaration.name)
+            if declaration.shortcut:
+                action.setShortcut(QKeySequence(declaration.shortcut))
+            setattr(self, declaration.name, action)
+            window.addAction(action)
+            self.all.append(action)
+
+    def connect(self, action: QAction, slot: Callable[[], object]) -> None:
+        """Call `slot` when `action` is triggered, however that happened."""
+        action.triggered.connect(slot)
+
+
+def shortcut_text(action: QAction) -> str:
+    """The action's shortcut as the platform writes it; empty when it has none."""
+    return action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)

@@ -1,0 +1,1 @@
+"""Approvals: the dialog that asks before something runs or changes."""

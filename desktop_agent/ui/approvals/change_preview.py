@@ -1,0 +1,127 @@
+"""The files that a call would change, as they would be before and after."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.events import UNSTAMPED
+from desktop_agent.core.model import ApprovalRequest, FileDiff
+from desktop_agent.core.transcript import ChangeRecord
+from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.review.diff_view import DiffView
+from desktop_agent.ui.review.file_bar import FileBar
+from desktop_agent.ui.review.file_list import FileList
+from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.review.source import DiffSource, Spawn
+
+LOADING_DELAY_MS = 150
+_MAX_LIST_ROWS = 4
+
+
+class ChangePreview(QWidget):
+    """Fetches what a call would change and shows it file by file.
+
+    Signals:
+        loaded: everything that would change can be seen now.
+    """
+
+    loaded = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        request: ApprovalRequest,
+        source: "DiffSource",
+        spawn: "Spawn",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._request = request
+        self._source = source
+        self._diffs: list[FileDiff] = []
+        self.is_loaded = False
+        self._list = FileList(theme, "kind")
+        self._list.setObjectName("approvalFileList")
+        self._list.setAccessibleName(self.tr("Files that would change"))
+        self._list.set_max_rows(_MAX_LIST_ROWS)
+        self._list.set_files([_listed(request, index) for index in range(len(request.changes))])
+        self._list.setVisible(len(request.changes) > 1)
+        self._list.current_changed.connect(self._show_current)
+        self._bar = FileBar(theme)
+        self._bar.mode_toggled.connect(self._on_mode_toggled)
+        self._view = DiffView(theme)
+        self._view.setObjectName("approvalDiffView")
+        self._view.mode_changed.connect(self._show_mode)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        margins = QHBoxLayout()
+        margins.setContentsMargins(Space.M, 0, Space.M, 0)
+        margins.addWidget(self._list)
+        layout.addLayout(margins)
+        layout.addWidget(self._bar)
+        layout.addWidget(self._view, 1)
+        self._show_current()
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.timeout.connect(self._on_taking_long)
+        self._patience.start(LOADING_DELAY_MS)
+        spawn(self._fetch())
+
+    @property
+    def view(self) -> DiffView:
+        """The diff."""
+        return self._view
+
+    async def _fetch(self) -> None:
+        try:
+            diffs = await self._source.preview(self._request)
+        except AgentError as error:
+            self._fail(error.title, error.hint)
+            return
+        except Exception:
+            self._fail(self.tr("The change could not be shown"), self.tr("So it cannot be allowed here."))
+            raise
+        if isValid(self):
+            self._patience.stop()
+            self._diffs = diffs
+            self.is_loaded = True
+            self._show_current()
+            self.loaded.emit()
+
+    def _fail(self, title: str, hint: str) -> None:
+        if isValid(self):
+            self._patience.stop()
+            self._view.show_message(title, hint)
+
+    def _on_taking_long(self) -> None:
+        self._view.show_message(self.tr("Loading…"))
+
+    def _show_current(self) -> None:
+        file = self._list.current_file
+        if file is None:
+            return
+        self._bar.set_file(file.path, "")
+        diff = next((diff for diff in self._diffs if diff.path == file.path), None)
+        if diff is not None:
+            self._view.show_diff(diff)
+            self._bar.set_change_count(len(self._view.rows.changes))
+        self._show_mode()
+
+    def _on_mode_toggled(self) -> None:
+        self._view.set_mode("unified" if self._view.wanted_mode == "side_by_side" else "side_by_side")
+        self._show_mode()
+
+    def _show_mode(self) -> None:
+        self._bar.set_mode(self._view.mode, obstacle=self._view.mode_obstacle())
+
+
+def _listed(request: ApprovalRequest, index: int) -> ChangedFile:
+    """A file of the request, as the list of the review shows files."""
+    change = request.changes[index]
+    return ChangedFile(change.path, (ChangeRecord(change, turn=0, call_id=request.call_id, at=UNSTAMPED),))

@@ -1,0 +1,111 @@
+"""The command that asks to run, to read and to change."""
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QTextOption
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_agent.ui.theme import Space, Theme, TypeSize
+
+_MAX_LINES = 10
+_FRAME = 14
+
+
+class CommandEdit(QWidget):
+    """Shows a command and lets the person edit it, saying so as long as it is not the agent's.
+
+    Signals:
+        changed: the command is another one now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, command: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._edit = _CommandField(theme)
+        self._edit.setPlainText(command)
+        self._original = self._edit.toPlainText()
+        self._mark = QLabel(self.tr("Modified by you. The agent will be told."))
+        self._mark.setObjectName("commandModifiedMark")
+        self._mark.setProperty("role", "warning")
+        self._restore = QPushButton(self.tr("Restore"))
+        self._restore.setObjectName("restoreCommandButton")
+        self._restore.setProperty("size", "small")
+        self._restore.setAutoDefault(False)
+        self._restore.setToolTip(self.tr("Go back to the agent's command"))
+        self._restore.clicked.connect(self.restore)
+        row = QHBoxLayout()
+        row.addWidget(self._mark)
+        row.addStretch()
+        row.addWidget(self._restore)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(Space.XS)
+        layout.addWidget(self._edit)
+        layout.addLayout(row)
+        self._edit.textChanged.connect(self._on_text_changed)
+        self._show_mark()
+
+    @property
+    def text(self) -> str:
+        """The command as it is in the field."""
+        return self._edit.toPlainText()
+
+    @property
+    def field(self) -> QPlainTextEdit:
+        """The field itself."""
+        return self._edit
+
+    @property
+    def edited_command(self) -> str | None:
+        """The person's command; `None` while it is the agent's."""
+        return None if self.text == self._original else self.text
+
+    def restore(self) -> None:
+        """Go back to the agent's command. Can be undone like typing."""
+        self._edit.selectAll()
+        self._edit.insertPlainText(self._original)
+
+    def _on_text_changed(self) -> None:
+        self._show_mark()
+        self.changed.emit()
+
+    def _show_mark(self) -> None:
+        is_edited = self.edited_command is not None
+        self._mark.setVisible(is_edited)
+        self._restore.setVisible(is_edited)
+
+
+class _CommandField(QPlainTextEdit):
+    """As high as its text, up to a limit. Tab leaves it; the text runs from left to right whatever is in it."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("approvalCommandEdit")
+        self.setAccessibleName(self.tr("Command"))
+        self.setFont(theme.code_font(TypeSize.CODE))
+        self.setTabChangesFocus(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        option = self.document().defaultTextOption()
+        option.setTextDirection(Qt.LayoutDirection.LeftToRight)
+        self.document().setDefaultTextOption(option)
+        self.document().setDocumentMargin(0)
+        self.document().documentLayout().documentSizeChanged.connect(self.updateGeometry)
+
+    def sizeHint(self) -> QSize:
+        # A plain text document measures its height in lines, wrapped ones included.
+        lines = max(1, min(_MAX_LINES, int(self.document().size().height())))
+        return QSize(400, lines * QFontMetrics(self.font()).lineSpacing() + _FRAME)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(120, self.sizeHint().height())

@@ -1,0 +1,319 @@
+"""The dialog that asks before a call acts: what would happen, why it asks, and what each answer means."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_agent.core.changes.text import split_lines, without_ending
+from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
+from desktop_agent.ui.approvals.change_preview import ChangePreview
+from desktop_agent.ui.approvals.command_edit import CommandEdit
+from desktop_agent.ui.approvals.risk_note import RiskNote
+from desktop_agent.ui.approvals.shortcut_button import ShortcutButton
+from desktop_agent.ui.picker import Picker
+from desktop_agent.ui.review.visible_text import hidden_characters, visible_line
+from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.review.source import DiffSource, Spawn
+
+ARMING_DELAY_MS = 300
+"""How long the dialog must have been visible before it can be allowed: a key meant for something else must not."""
+_WIDTH = 800
+_MAX_HEIGHT = 700
+
+
+class ApprovalDialog(QDialog):
+    """Asks about one call. Show it with `open()`; closing it decides nothing, and it never answers by itself.
+
+    Signals:
+        decided: the person answered; carries the call's id and a `Decision`. Emitted at most once.
+    """
+
+    decided = Signal(str, object)
+
+    def __init__(
+        self,
+        theme: Theme,
+        request: ApprovalRequest,
+        diff_source: "DiffSource",
+        spawn: "Spawn",
+        parent: QWidget | None = None,
+        *,
+        arming_delay_ms: int = ARMING_DELAY_MS,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("approvalDialog")
+        self.setWindowTitle(self.tr("Approval"))
+        self._theme = theme
+        self._request = request
+        self._is_armed = False
+        self._is_done = False
+        self._arming = QTimer(self)
+        self._arming.setSingleShot(True)
+        self._arming.setInterval(arming_delay_ms)
+        self._arming.timeout.connect(self._arm)
+        self._heading = QLabel(request.title)
+        self._risks = RiskNote(theme)
+        self._command = CommandEdit(theme, request.command) if request.command is not None else None
+        self._preview = ChangePreview(theme, request, diff_source, spawn) if request.changes else None
+        self._scope = Picker()
+        self._message = QLineEdit()
+        self._allow_button = ShortcutButton(theme, self.tr("Allow"), "Ctrl+↵", colour_role="on_accent")
+        self._deny_button = ShortcutButton(theme, self.tr("Deny"), "Ctrl+⌫", colour_role="muted")
+        self._scopes: list[ApprovalScope] = []
+        self._lay_out()
+        self._connect()
+        self._update_answers()
+        self.resize(self._fitting_size())
+        self._first_focus().setFocus()
+
+    @property
+    def call_id(self) -> str:
+        """The call it asks about."""
+        return self._request.call_id
+
+    @property
+    def can_allow(self) -> bool:
+        """Whether it can be allowed now: it has been visible for a moment, and everything it would do can be seen."""
+        return self._is_armed and not self._obstacle()
+
+    def close_if(self, call_id: str) -> None:
+        """Close without an answer when it asks about this call: somebody else answered."""
+        if call_id == self._request.call_id:
+            self.reject()
+
+    # -- answering --
+
+    def allow(self) -> None:
+        """Answer yes, if it can be allowed now."""
+        if self.can_allow:
+            edited = self._command.edited_command if self._command else None
+            self._decide(Allowed(scope=self._chosen_scope(), edited_command=edited))
+
+    def deny(self) -> None:
+        """Answer no, with the word to the agent that was typed."""
+        self._decide(Denied(message=self._message.text().strip()))
+
+    def _deny_with_message(self) -> None:
+        if self._message.text().strip():
+            self.deny()
+
+    def _decide(self, decision: Decision) -> None:
+        if self._is_done:
+            return
+        self._is_done = True
+        self.decided.emit(self._request.call_id, decision)
+        self.accept()
+
+    def _chosen_scope(self) -> ApprovalScope:
+        return self._scopes[self._scope.currentIndex()] if self._scopes else "once"
+
+    def _obstacle(self) -> str:
+        """Why it cannot be allowed, in words; empty when it can."""
+        if self._preview and not self._preview.is_loaded:
+            return self.tr("Only what can be seen can be allowed")
+        if self._command and not self._command.text.strip():
+            return self.tr("There is no command to run")
+        return ""
+
+    def _update_answers(self) -> None:
+        obstacle = self._obstacle()
+        self._allow_button.setEnabled(not obstacle)
+        self._allow_button.setToolTip(obstacle)
+        self._risks.set_risks([*self._request.risks, *self._hidden_text_risk()])
+        is_edited = bool(self._command and self._command.edited_command is not None)
+        if is_edited:
+            self._scope.setCurrentIndex(0)
+        self._scope.setEnabled(not is_edited)
+        self._scope.setToolTip(self.tr("A command that you modified is allowed once") if is_edited else "")
+
+    def _hidden_text_risk(self) -> list[str]:
+        """What the command field cannot show: invisible characters, and those that reorder what is around them."""
+        lines = split_lines(self._command.text) if self._command else ()
+        hidden = [visible_line(without_ending(line)).text for line in lines if hidden_characters(line)]
+        text = self.tr("The command has characters that cannot be seen. It really is: {0}")
+        return [text.format(" ⏎ ".join(hidden))] if hidden else []
+
+    def _arm(self) -> None:
+        self._is_armed = True
+
+    # -- events --
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._is_armed and not self._arming.isActive():
+            self._arming.start()  # counts from when it can be seen, however long it took to get there
+
+    def done(self, arg__1: int) -> None:
+        self._arming.stop()
+        super().done(arg__1)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        # Where words are typed, this key deletes one; Qt's fields leave it to shortcuts.
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.DeleteStartOfWord):
+            event.accept()
+            return True
+        return super().eventFilter(watched, event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            # A dialog presses its default button on Enter, wherever the focus is. This one has none.
+            focused = self.focusWidget()
+            if isinstance(focused, QPushButton):
+                focused.click()
+            return
+        super().keyPressEvent(event)
+
+    # -- how it is built --
+
+    def _lay_out(self) -> None:
+        for name, widget, words in (
+            ("approvalScopePicker", self._scope, self.tr("What to allow")),
+            ("denyMessageEdit", self._message, self.tr("A word to the agent if you deny")),
+            ("approveButton", self._allow_button, self.tr("Allow")),
+            ("denyButton", self._deny_button, self.tr("Deny")),
+        ):
+            widget.setObjectName(name)
+            widget.setAccessibleName(words)
+        self._allow_button.setProperty("variant", "primary")
+        self._deny_button.setProperty("variant", "destructive")
+        self._message.setPlaceholderText(self.tr("If you deny: what should the agent know, or do instead?"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self._head())
+        if self._preview:
+            column.addWidget(_hairline())
+            column.addWidget(self._preview, 1)
+            column.addWidget(_hairline())
+        column.addLayout(self._answer_fields())
+        if not self._preview:
+            column.addStretch()
+        column.addWidget(_hairline())
+        column.addWidget(self._foot())
+
+    def _head(self) -> QVBoxLayout:
+        self._heading.setProperty("role", "title")
+        self._heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._heading.setAccessibleName(self._request.title)
+        summary = QLabel(self._summary())
+        summary.setObjectName("approvalSummary")
+        summary.setProperty("role", "secondary")
+        reason = QLabel(self._request.reason)
+        reason.setObjectName("approvalReason")
+        reason.setVisible(bool(self._request.reason))
+        box = QVBoxLayout()
+        box.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.M)
+        box.setSpacing(Space.XS)
+        for label in (self._heading, summary, reason):
+            label.setTextFormat(Qt.TextFormat.PlainText)  # the model wrote some of it
+            label.setWordWrap(True)
+            box.addWidget(label)
+        if self._command:
+            box.addSpacing(Space.S)
+            box.addWidget(self._command)
+        box.addSpacing(Space.XS)
+        box.addWidget(self._risks)
+        return box
+
+    def _answer_fields(self) -> QVBoxLayout:
+        row = QHBoxLayout()
+        label = QLabel(self.tr("If you allow:"))
+        label.setProperty("role", "secondary")
+        label.setBuddy(self._scope)
+        row.addWidget(label)
+        row.addWidget(self._scope)
+        row.addStretch()
+        once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
+        self._scopes.append("once")
+        self._scope.addItem(once or self.tr("Only this once"))
+        for offer in self._request.scopes:
+            if offer.scope != "once":
+                self._scopes.append(offer.scope)
+                self._scope.addItem(offer.label)
+        for widget in (label, self._scope):
+            widget.setVisible(len(self._scopes) > 1)
+        longest = max(len(self._scope.itemText(index)) for index in range(self._scope.count()))
+        self._scope.setMinimumContentsLength(min(longest, 60))
+        box = QVBoxLayout()
+        box.setContentsMargins(Space.XL, Space.M, Space.XL, Space.L)
+        box.setSpacing(Space.S)
+        box.addLayout(row)
+        box.addWidget(self._message)
+        return box
+
+    def _foot(self) -> QWidget:
+        foot = QWidget()
+        foot.setAutoFillBackground(True)
+        quiet = QLabel(self.tr("Closing this decides nothing: the question stays in the conversation."))
+        quiet.setObjectName("approvalQuietLine")
+        quiet.setProperty("role", "secondary")
+        quiet.setWordWrap(True)
+        row = QHBoxLayout(foot)
+        row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
+        row.setSpacing(Space.M)
+        row.addWidget(self._allow_button)
+        row.addWidget(quiet, 1)
+        row.addWidget(self._deny_button)
+        return foot
+
+    def _connect(self) -> None:
+        self._allow_button.clicked.connect(self.allow)
+        self._deny_button.clicked.connect(self.deny)
+        self._message.returnPressed.connect(self._deny_with_message)
+        self._message.installEventFilter(self)
+        if self._command:
+            self._command.changed.connect(self._update_answers)
+            self._command.field.installEventFilter(self)
+        if self._preview:
+            self._preview.loaded.connect(self._update_answers)
+        for keys, slot in (
+            ("Ctrl+Return", self.allow),
+            ("Ctrl+Enter", self.allow),
+            ("Ctrl+Backspace", self.deny),
+        ):
+            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+
+    def _summary(self) -> str:
+        request = self._request
+        parts = [request.tool]
+        if request.changes:
+            is_outside = any(
+                change.path.startswith(("/", "../")) or ":" in change.path[:3] for change in request.changes
+            )
+            parts.append(self.tr("outside the workspace") if is_outside else self.tr("inside the workspace"))
+            added = sum(change.added for change in request.changes)
+            removed = sum(change.removed for change in request.changes)
+            count = len(request.changes)
+            files = self.tr("1 file") if count == 1 else self.tr("{0} files").format(count)
+            parts += [files, f"+{added} −{removed}"]
+        if request.command is not None or not request.changes:
+            parts.append(self.tr("in {0}").format(request.cwd) if request.cwd else self.tr("in the workspace"))
+        return " · ".join(parts)
+
+    def _first_focus(self) -> QWidget:
+        """Something that no key can do harm to."""
+        return self._preview.view if self._preview else self._heading
+
+    def _fitting_size(self) -> QSize:
+        return QSize(_WIDTH, min(_MAX_HEIGHT, max(self.sizeHint().height(), self.heightForWidth(_WIDTH))))
+
+
+def _hairline() -> QFrame:
+    line = QFrame()
+    line.setProperty("role", "hairline")
+    line.setFixedHeight(1)
+    return line

@@ -1,0 +1,44 @@
+"""A button that says which keys press it."""
+
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
+
+from desktop_agent.ui.theme import Theme
+
+_GAP = 8
+_KEY_SIZE = 10.5
+
+
+class ShortcutButton(QPushButton):
+    """Shows its shortcut beside its label, quieter. Only shows it: whoever owns the button acts on the keys."""
+
+    def __init__(self, theme: Theme, label: str, keys: str, *, colour_role: str, parent: QWidget | None = None) -> None:
+        super().__init__(label, parent)
+        self._theme = theme
+        self._keys = keys
+        self._colour_role = colour_role
+        self.setAutoDefault(False)
+        self.setAccessibleDescription(keys)
+
+    def sizeHint(self) -> QSize:
+        whole = super().sizeHint()
+        return QSize(whole.width() + _GAP + self._keys_width(), whole.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        painter = QPainter(self)
+        self.style().drawControl(QStyle.ControlElement.CE_PushButtonBevel, option, painter, self)
+        taken = _GAP + self._keys_width()
+        option.rect = option.rect.adjusted(0, 0, -taken, 0)
+        self.style().drawControl(QStyle.ControlElement.CE_PushButtonLabel, option, painter, self)
+        label_width = QFontMetrics(self.font()).horizontalAdvance(self.text())
+        left = option.rect.center().x() + label_width // 2 + _GAP
+        painter.setFont(self._theme.code_font(_KEY_SIZE))
+        painter.setPen(self._theme.colour(self._colour_role if self.isEnabled() else "faint"))
+        painter.setOpacity(0.75)
+        painter.drawText(QRect(left, 0, taken, self.height()), Qt.AlignmentFlag.AlignVCenter, self._keys)
+
+    def _keys_width(self) -> int:
+        return QFontMetrics(self._theme.code_font(_KEY_SIZE)).horizontalAdvance(self._keys)

@@ -1,0 +1,195 @@
+"""The main window: where the panels stand, in a wide window and in a narrow one. Nothing in here knows a session."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QResizeEvent
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QSplitter, QVBoxLayout, QWidget
+
+from desktop_agent.ui.actions import Actions
+from desktop_agent.ui.drawer import Drawer
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.top_bar import TopBar
+
+NARROW_BELOW = 1180
+"""Below this width the panels at the sides become drawers: beside them the transcript would be too narrow to read."""
+
+_DEFAULT_SIZE = QSize(1440, 900)
+_MINIMUM_SIZE = QSize(720, 480)
+_SIDE_WIDTH = 236
+_REVIEW_WIDTH = 540
+_LAYOUT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """What the window arranges."""
+
+    sessions: QWidget
+    files: QWidget
+    transcript: QWidget
+    composer: QWidget
+    review: QWidget
+
+
+class MainWindow(QMainWindow):
+    """Docks and drawers around the conversation.
+
+    Signals:
+        close_requested: the person wants to close the window; it stays until `let_close` was called.
+    """
+
+    close_requested = Signal()
+
+    def __init__(self, theme: Theme, panels: Panels, layout_store: QSettings) -> None:
+        super().__init__()
+        self.setObjectName("mainWindow")
+        self.setAccessibleName(self.tr("Desktop Agent"))
+        self.setWindowTitle(self.tr("Desktop Agent"))
+        self.setMinimumSize(_MINIMUM_SIZE)
+        self._panels = panels
+        self._store = layout_store
+        self._may_close = False
+        self._is_narrow = False
+        self.actions_ = Actions(self)
+        self.top_bar = TopBar(theme, self.actions_)
+        self.setMenuWidget(self.top_bar)
+        conversation = self._build_conversation()
+        self.setCentralWidget(conversation)
+        self._side = self._build_side()
+        self.side_dock = self._build_dock("sideDock", self.tr("Sessions and files"), self._side)
+        self.review_dock = self._build_dock("reviewDock", self.tr("Review"), panels.review)
+        self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self.side_dock)
+        self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.review_dock)
+        self.side_drawer = Drawer(conversation, "left", _SIDE_WIDTH + 44)
+        self.review_drawer = Drawer(conversation, "right", _REVIEW_WIDTH + 80)
+        self._connect()
+        self._restore_layout()
+
+    def let_close(self) -> None:
+        """Close for good: whatever had to be finished is finished."""
+        self._may_close = True
+        self.close()
+
+    def show_review(self) -> None:
+        """Bring the review panel into sight."""
+        if self._is_narrow:
+            self.side_drawer.close_drawer()
+            self.review_drawer.open_with(self._panels.review)
+        else:
+            self.review_dock.show()
+            self.review_dock.raise_()
+
+    def show_side(self) -> None:
+        """Bring sessions and files into sight."""
+        if self._is_narrow:
+            self.review_drawer.close_drawer()
+            self.side_drawer.open_with(self._side)
+        else:
+            self.side_dock.show()
+
+    # -- building --
+
+    def _build_conversation(self) -> QWidget:
+        area = QWidget(self)
+        area.setProperty("role", "surface")
+        layout = QVBoxLayout(area)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._panels.transcript, 1)
+        layout.addWidget(self._panels.composer)
+        return area
+
+    def _build_side(self) -> QSplitter:
+        side = QSplitter(Qt.Orientation.Vertical)
+        side.setObjectName("sideSplitter")
+        side.setChildrenCollapsible(False)
+        side.addWidget(self._panels.sessions)
+        side.addWidget(self._panels.files)
+        side.setStretchFactor(0, 0)
+        side.setStretchFactor(1, 1)
+        side.setSizes([160, 500])
+        return side
+
+    def _build_dock(self, name: str, title: str, panel: QWidget) -> QDockWidget:
+        dock = QDockWidget(title, self)
+        dock.setObjectName(name)
+        dock.setWidget(panel)
+        # The panels have headings of their own; a second title above each would only be noise.
+        dock.setTitleBarWidget(QWidget(dock))
+        return dock
+
+    def _connect(self) -> None:
+        actions = self.actions_
+        actions.connect(actions.toggle_side, self._toggle_side)
+        actions.connect(actions.toggle_review, self._toggle_review)
+        self.side_drawer.closed.connect(self._take_side_back)
+        self.review_drawer.closed.connect(self._take_review_back)
+        self.review_dock.visibilityChanged.connect(self._update_review_button)
+
+    # -- wide and narrow --
+
+    def _toggle_side(self) -> None:
+        if self._is_narrow:
+            is_open = self.side_drawer.isVisible()
+            self.side_drawer.close_drawer() if is_open else self.show_side()
+        else:
+            self.side_dock.setVisible(not self.side_dock.isVisible())
+
+    def _toggle_review(self) -> None:
+        if self._is_narrow:
+            is_open = self.review_drawer.isVisible()
+            self.review_drawer.close_drawer() if is_open else self.show_review()
+        else:
+            self.review_dock.setVisible(not self.review_dock.isVisible())
+
+    def _take_side_back(self) -> None:
+        self.side_dock.setWidget(self._side)
+
+    def _take_review_back(self) -> None:
+        self.review_dock.setWidget(self._panels.review)
+
+    def _set_narrow(self, is_narrow: bool) -> None:
+        self._is_narrow = is_narrow
+        self.side_drawer.close_drawer()
+        self.review_drawer.close_drawer()
+        self.side_dock.setVisible(not is_narrow)
+        self.review_dock.setVisible(not is_narrow)
+        self.top_bar.set_narrow(is_narrow=is_narrow)
+        self._update_review_button()
+
+    def _update_review_button(self) -> None:
+        self.top_bar.set_review_hidden(is_hidden=self._is_narrow or not self.review_dock.isVisible())
+
+    # -- layout that comes back --
+
+    def _restore_layout(self) -> None:
+        geometry, state = self._store.value("geometry"), self._store.value("state")
+        if not (isinstance(geometry, QByteArray) and self.restoreGeometry(geometry)):
+            self.resize(_DEFAULT_SIZE)
+        if not (isinstance(state, QByteArray) and self.restoreState(state, _LAYOUT_VERSION)):
+            docks = [self.side_dock, self.review_dock]
+            self.resizeDocks(docks, [_SIDE_WIDTH, _REVIEW_WIDTH], Qt.Orientation.Horizontal)
+        self._set_narrow(self.width() < NARROW_BELOW)
+
+    def save_layout(self) -> None:
+        """Remember sizes and places for the next start."""
+        self._store.setValue("geometry", self.saveGeometry())
+        if not self._is_narrow:
+            self._store.setValue("state", self.saveState(_LAYOUT_VERSION))
+        self._store.sync()
+
+    # -- Qt --
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        is_narrow = event.size().width() < NARROW_BELOW
+        if is_narrow != self._is_narrow:
+            self._set_narrow(is_narrow)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if self._may_close:
+            super().closeEvent(event)
+            return
+        event.ignore()
+        self.close_requested.emit()

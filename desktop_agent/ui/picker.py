@@ -1,0 +1,26 @@
+"""A combo box that looks like the other controls."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
+
+from desktop_agent.ui.theme import Height, Space
+
+
+class Picker(QComboBox):
+    """Picks one of a few things. As wide as what it says, within limits, and 28 pixels high."""
+
+    def __init__(self, parent: QWidget | None = None, *, min_chars: int = 8) -> None:
+        super().__init__(parent)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(min_chars)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(Height.BUTTON)
+
+    def paintEvent(self, e: QPaintEvent) -> None:
+        super().paintEvent(e)
+        # The style sheet takes the native arrow away with the native frame.
+        painter = QPainter(self)
+        painter.setPen(self.palette().text().color())
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(self.rect().adjusted(0, 0, -Space.S, 0), right, "▾")

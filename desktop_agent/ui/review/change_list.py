@@ -1,0 +1,55 @@
+"""The list of changed files in the review, with what can be done to one of them."""
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtWidgets import QMenu, QWidget
+
+from desktop_agent.ui.review.file_list import FileList
+from desktop_agent.ui.theme import Theme
+
+
+class ChangeList(FileList):
+    """Lists the changed files; the current one is what the panel shows.
+
+    Signals:
+        open_requested, call_requested, undo_requested, redo_requested: the person wants this for the current file.
+    """
+
+    open_requested = Signal()
+    call_requested = Signal()
+    undo_requested = Signal()
+    redo_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent=parent)
+        self.setObjectName("changeList")
+        self.setAccessibleName(self.tr("Changed files"))
+        self._can_revert = True
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._open_menu)
+        self.activated.connect(self._on_activated)
+
+    def set_can_revert(self, can_revert: bool) -> None:
+        """Whether undo and redo can be asked for now."""
+        self._can_revert = can_revert
+
+    def _on_activated(self, _index: QModelIndex) -> None:
+        self.open_requested.emit()
+
+    def _open_menu(self, at: QPoint) -> None:
+        file = self.current_file
+        if file is None:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        open_file = menu.addAction(self.tr("Open file"))
+        open_file.setEnabled(file.kind != "deleted")
+        open_file.triggered.connect(self.open_requested)
+        menu.addAction(self.tr("Show the call")).triggered.connect(self.call_requested)
+        menu.addSeparator()
+        undo = menu.addAction(self.tr("Undo this file"))
+        undo.setEnabled(self._can_revert and file.state != "undone")
+        undo.triggered.connect(self.undo_requested)
+        redo = menu.addAction(self.tr("Redo this file"))
+        redo.setEnabled(self._can_revert and file.state != "stands")
+        redo.triggered.connect(self.redo_requested)
+        menu.popup(self.viewport().mapToGlobal(at))

@@ -1,0 +1,82 @@
+"""The list of changed files, for Qt's views."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from desktop_agent.ui.review.changed_files import ChangedFile
+
+Tags = Literal["author", "kind"]
+"""What is said beside a path: who changed the file, or what becomes of it."""
+
+_Index = QModelIndex | QPersistentModelIndex
+_NO_PARENT = QModelIndex()
+
+
+class ChangeModel(QAbstractListModel):
+    """One row for every changed file. Rows that stay keep their place, so that a selection survives an update."""
+
+    def __init__(self, tags: Tags = "author", parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tags: Tags = tags
+        self._files: list[ChangedFile] = []
+
+    @property
+    def files(self) -> Sequence[ChangedFile]:
+        """The files, in the order of the rows."""
+        return self._files
+
+    def set_files(self, files: Sequence[ChangedFile]) -> None:
+        """Show these files. Appends when the first ones are those that are there, as while a turn runs."""
+        old, new = [file.path for file in self._files], [file.path for file in files]
+        if new[: len(old)] != old:
+            self.beginResetModel()
+            self._files = list(files)
+            self.endResetModel()
+            return
+        if len(new) > len(old):
+            self.beginInsertRows(_NO_PARENT, len(old), len(new) - 1)
+            self._files.extend(files[len(old) :])
+            self.endInsertRows()
+        self._files = list(files)
+        if files:
+            self.dataChanged.emit(self.index(0), self.index(len(files) - 1))
+
+    def row_of(self, path: str) -> int | None:
+        """Return the row of this file."""
+        return next((row for row, file in enumerate(self._files) if file.path == path), None)
+
+    def rowCount(self, parent: _Index = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._files)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= len(self._files):
+            return None
+        file = self._files[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.ToolTipRole:
+                return file.path
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return self._in_words(file)
+            case _:
+                return None
+
+    def tag_words(self, file: ChangedFile) -> str:
+        """Return what to say beside the path; nothing for what is usual."""
+        return self._author_words(file) if self._tags == "author" else self._kind_words(file)
+
+    def _author_words(self, file: ChangedFile) -> str:
+        names = {"agent": self.tr("agent"), "shell": self.tr("shell"), "mcp": self.tr("MCP"), "person": self.tr("you")}
+        return ", ".join(names[author] for author in file.authors)
+
+    def _kind_words(self, file: ChangedFile) -> str:
+        return {"created": self.tr("new"), "deleted": self.tr("deleted")}.get(file.kind, "")
+
+    def _in_words(self, file: ChangedFile) -> str:
+        states = {"stands": "", "partly_undone": self.tr("partly undone"), "undone": self.tr("undone")}
+        added, removed = file.counts
+        counts = self.tr("binary") if file.is_binary else self.tr("{0} added, {1} removed").format(added, removed)
+        author = self._author_words(file) if self._tags == "author" else ""
+        parts = (file.path, self._kind_words(file), counts, author, states[file.state])
+        return ", ".join(filter(None, parts))

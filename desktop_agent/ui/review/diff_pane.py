@@ -1,0 +1,125 @@
+"""One changed file's diff, fetched from where it is computed and shown when it is there."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from desktop_agent.core.errors import AgentError
+from desktop_agent.ui.review.file_bar import FileBar
+from desktop_agent.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.core.changes.rows import RowMode
+    from desktop_agent.ui.review.changed_files import ChangedFile
+    from desktop_agent.ui.review.diff_view import DiffView
+    from desktop_agent.ui.review.source import DiffSource, Spawn
+
+LOADING_DELAY_MS = 150
+"""A diff that takes no longer than this comes without a word about it."""
+
+
+class DiffPane(QWidget):
+    """Shows the diff of a changed file. Results that come too late, for a file shown before, are dropped.
+
+    Signals:
+        mode_chosen: the person wants diffs shown in the other mode from now on; ask `wanted_mode`.
+        call_clicked: the person wants to see the call behind the change.
+    """
+
+    mode_chosen = Signal()
+    call_clicked = Signal()
+
+    def __init__(self, theme: Theme, source: "DiffSource", spawn: "Spawn", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._source = source
+        self._spawn = spawn
+        self._wanted_mode: RowMode = "side_by_side"
+        self._key: tuple[str, ...] = ()
+        self._request = 0
+        self._view: DiffView | None = None
+        self._bar = FileBar(theme)
+        self._bar.mode_toggled.connect(self._on_mode_toggled)
+        self._bar.call_clicked.connect(self.call_clicked)
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(LOADING_DELAY_MS)
+        self._patience.timeout.connect(self._on_taking_long)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self._column.addWidget(self._bar)
+        self._column.addStretch(0)
+
+    @property
+    def wanted_mode(self) -> "RowMode":
+        """How the person wants diffs to be shown, where there is room."""
+        return self._wanted_mode
+
+    @property
+    def view(self) -> "DiffView":
+        """The diff itself. Made when first needed: the empty window does without it."""
+        if self._view is None:
+            from desktop_agent.ui.review.diff_view import DiffView
+
+            self._view = DiffView(self._theme, self)
+            self._view.setObjectName("diffView")
+            self._view.set_mode(self._wanted_mode)
+            self._view.mode_changed.connect(self._show_mode)
+            self._column.addWidget(self._view, 1)
+        return self._view
+
+    def set_mode(self, mode: "RowMode") -> None:
+        """Show diffs in this mode from now on."""
+        self._wanted_mode = mode
+        self.view.set_mode(mode)
+        self._show_mode()
+
+    def show_file(self, file: "ChangedFile", call: str) -> None:
+        """Show this file's diff. `call` is what to say of the call behind it. Does nothing when it is shown already."""
+        self._bar.set_file(file.path, call)
+        if file.key == self._key:
+            return
+        self._key = file.key
+        self._request += 1
+        self._patience.start()
+        self._spawn(self._fetch(file, self._request))
+
+    async def _fetch(self, file: "ChangedFile", request: int) -> None:
+        try:
+            diff = await self._source.diff(file.standing)
+        except AgentError as error:
+            self._fail(request, error.title, error.hint)
+            return
+        except Exception:
+            self._fail(request, self.tr("The change could not be shown"), self.tr("The log has the details."))
+            raise
+        if self._is_current(request):
+            self._patience.stop()
+            is_same_file = self.view.diff is not None and self.view.diff.path == diff.path
+            self.view.show_diff(diff, keep_place=is_same_file)
+            self._bar.set_change_count(len(self.view.rows.changes))
+            self._show_mode()
+
+    def _fail(self, request: int, title: str, hint: str) -> None:
+        if self._is_current(request):
+            self._patience.stop()
+            self._key = ()
+            self._bar.set_change_count(0)
+            self.view.show_message(title, hint)
+
+    def _is_current(self, request: int) -> bool:
+        return isValid(self) and request == self._request
+
+    def _on_taking_long(self) -> None:
+        self._bar.set_change_count(0)
+        self.view.show_message(self.tr("Loading…"))
+
+    def _on_mode_toggled(self) -> None:
+        self.set_mode("unified" if self._wanted_mode == "side_by_side" else "side_by_side")
+        self.mode_chosen.emit()
+
+    def _show_mode(self) -> None:
+        self._bar.set_mode(self.view.mode, obstacle=self.view.mode_obstacle())

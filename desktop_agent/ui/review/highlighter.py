@@ -1,0 +1,154 @@
+"""Colours for the lines on screen, a few milliseconds at a time, after they have been painted without."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal
+
+from desktop_agent.core.changes.rows import LineSide
+from desktop_agent.ui.review.syntax import LineSpans, find_lexer, spans_by_line
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+
+CHUNK_LINES = 64
+BACK_SYNC_LINES = 160
+"""How far before a chunk lexing starts, to get into the right state."""
+SLICE_S = 0.004
+"""How long to work before the event loop has its turn."""
+_LEXER_POLL_MS = 10
+
+_Chunk = tuple[LineSide, int]
+
+
+class Highlighter(QObject):
+    """Finds the colours of the lines that were asked for last, and forgets them with the next file.
+
+    Signals:
+        changed: more lines have colours now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._lines: dict[LineSide, Sequence[str]] = {}
+        self._spans: dict[_Chunk, dict[int, LineSpans]] = {}
+        self._wanted: list[_Chunk] = []
+        self._steps: Iterator[dict[int, LineSpans]] | None = None
+        self._search: _LexerSearch | None = None
+        self._lexer: Lexer | None = None
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._work)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether lines still wait for their colours."""
+        return bool(self._wanted)
+
+    def set_text(self, path: str, old_lines: Sequence[str], new_lines: Sequence[str]) -> None:
+        """Forget everything and start with this file."""
+        self._lines = {"old": old_lines, "new": new_lines}
+        self._spans.clear()
+        self._lexer = None
+        self._search = _LexerSearch(path)
+        self.stop()
+
+    def request(self, side: LineSide, lines: range) -> None:
+        """Find the colours of these lines soon. Call `forget_requests` first when others are no longer seen."""
+        if self._search is None or not lines:
+            return
+        for number in range(lines.start // CHUNK_LINES, (lines.stop - 1) // CHUNK_LINES + 1):
+            chunk = (side, number)
+            if chunk not in self._spans and chunk not in self._wanted:
+                self._wanted.append(chunk)
+        if self._wanted and not self._timer.isActive():
+            self._search.start()
+            self._timer.start(0)
+
+    def forget_requests(self) -> None:
+        """Drop what was asked for and has not been begun."""
+        del self._wanted[1 if self._steps else 0 :]
+
+    def stop(self) -> None:
+        """Drop everything that was asked for; what is known stays known."""
+        self._timer.stop()
+        self._wanted.clear()
+        self._steps = None
+
+    def spans(self, side: LineSide, line: int) -> LineSpans:
+        """Return the colours of a line, as far as they are known."""
+        chunk = self._spans.get((side, line // CHUNK_LINES))
+        return chunk.get(line, ()) if chunk else ()
+
+    def _work(self) -> None:
+        if not self._has_lexer():
+            return
+        deadline = time.monotonic() + SLICE_S
+        has_news = False
+        while self._wanted and time.monotonic() < deadline:
+            has_news |= self._work_on(self._wanted[0], deadline)
+        if not self._wanted:
+            self._timer.stop()
+        if has_news:
+            self.changed.emit()
+
+    def _work_on(self, chunk: _Chunk, deadline: float) -> bool:
+        """Go on with one chunk; whether it is done."""
+        assert self._lexer is not None
+        side, number = chunk
+        start = number * CHUNK_LINES
+        first = max(0, start - BACK_SYNC_LINES)
+        if self._steps is None:
+            lines = self._lines[side][first : start + CHUNK_LINES]
+            self._steps = spans_by_line(self._lexer, lines, skip=start - first)
+        for found in self._steps:
+            if found:
+                self._spans[chunk] = {first + index: spans for index, spans in found.items()}
+                break
+            if time.monotonic() > deadline:
+                return False
+        self._steps = None
+        self._wanted.pop(0)
+        return chunk in self._spans
+
+    def _has_lexer(self) -> bool:
+        """Whether there is a lexer by now. Gives up when there will be none."""
+        if self._lexer is not None:
+            return True
+        if self._search is None or not self._search.is_done:
+            self._timer.setInterval(_LEXER_POLL_MS)
+            return False
+        self._timer.setInterval(0)
+        self._lexer = self._search.found
+        if self._lexer is None:
+            self._wanted.clear()
+            self._search = None
+            self._timer.stop()
+        return self._lexer is not None
+
+
+class _LexerSearch:
+    """Looks for a lexer in a thread, because the first of a language takes up to 100 ms to import.
+
+    Answered by being asked, not by a signal: whoever waits may be gone before the thread is done.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.found: Lexer | None = None
+        self.is_done = False
+        self._path = path
+        self._is_started = False
+
+    def start(self) -> None:
+        """Begin, unless it has begun."""
+        if not self._is_started:
+            self._is_started = True
+            QThreadPool.globalInstance().start(QRunnable.create(self._run))
+
+    def _run(self) -> None:
+        try:
+            self.found = find_lexer(self._path)
+        finally:
+            self.is_done = True

@@ -1,0 +1,86 @@
+# Shared by run.sh and test.sh (sourced): makes .venv from a lock and installs the system libraries that Qt needs.
+# Safe to run again and again: nothing is done when nothing has changed.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=$root/.venv
+
+say() { printf '%s\n' "$*" >&2; }
+
+as_root() { # COMMAND... : runs it as root, asking for sudo when we are not
+  if [ "$(id -u)" = 0 ]; then "$@"; else
+    command -v sudo >/dev/null || { say "This needs root: $*"; exit 2; }
+    sudo "$@"
+  fi
+}
+
+apt_install() { # PACKAGE... : the missing ones only
+  local missing=()
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "Installing with apt: ${missing[*]}"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+find_python() { # prints a Python >= 3.11 that can make a venv
+  local candidate
+  for candidate in python3 python3.13 python3.12 python3.11 python3.14; do
+    if command -v "$candidate" >/dev/null \
+      && "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null; then
+      command -v "$candidate"
+      return
+    fi
+  done
+  say "Desktop Agent needs Python 3.11 or later, and none was found."
+  exit 2
+}
+
+make_venv() { # LOCK : installs exactly what the lock says, and the project itself; skipped when both are as before
+  local lock=$1 python stamp
+  python=$(find_python)
+  stamp=$("$python" -c 'import hashlib, pathlib, sys
+parts = [pathlib.Path(name).read_bytes() for name in sys.argv[1:]]
+print(hashlib.sha256(repr((sys.version, sys.prefix)).encode() + b"".join(parts)).hexdigest())' "$lock" "$root/pyproject.toml")
+  [ "$(cat "$venv/.stamp-$(basename "$lock")" 2>/dev/null)" = "$stamp" ] && return
+  if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -c '' 2>/dev/null; then
+    say "Creating $venv with $("$python" --version)"
+    if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+      command -v apt-get >/dev/null || { say "Python's venv module is missing; install it and run this again."; exit 2; }
+      apt_install python3-venv
+    fi
+    "$python" -m venv --clear "$venv"
+  fi
+  say "Installing the locked dependencies (once; they are reused until the lock changes)"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
+    --requirement "$lock"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable "$root"
+  rm -f "$venv"/.stamp-*
+  printf '%s\n' "$stamp" >"$venv/.stamp-$(basename "$lock")"
+}
+
+qt_misses_libraries() { # whether a shared library that Qt's windows need is absent
+  [ "$(uname)" = Linux ] || return 1
+  local plugin
+  plugin=$(echo "$venv"/lib/python3*/site-packages/PySide6/Qt/plugins/platforms/libqxcb.so)
+  ldd "$plugin" "${plugin%/plugins/*}"/lib/libQt6{Gui,Widgets,DBus}.so.6 2>/dev/null | grep -q 'not found'
+}
+
+install_qt_libraries() {
+  qt_misses_libraries || return 0
+  say "Qt needs system libraries that are missing here."
+  if command -v apt-get >/dev/null; then
+    apt_install libglib2.0-0 libgl1 libegl1 libfontconfig1 libxkbcommon0 libdbus-1-3 libxcb-cursor0 libxcb-icccm4 \
+      libxcb-keysyms1 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
+  elif command -v dnf >/dev/null; then
+    as_root dnf install -y -q glib2 libglvnd-glx libglvnd-egl fontconfig libxkbcommon dbus-libs xcb-util-cursor \
+      xcb-util-wm xcb-util-keysyms libxkbcommon-x11
+  elif command -v pacman >/dev/null; then
+    as_root pacman -S --needed --noconfirm glib2 libglvnd fontconfig libxkbcommon dbus xcb-util-cursor xcb-util-wm \
+      xcb-util-keysyms libxkbcommon-x11
+  else
+    say "Install them with your package manager: libxcb-cursor, libxkbcommon-x11, libEGL, libGL, fontconfig, dbus."
+    exit 2
+  fi
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Sets up the test environment and runs every check: format, lint, types, import contracts, tests. Arguments go to
+# pytest: `bash packaging/test.sh --profile nightly`, `bash packaging/test.sh tests/core -k journal`.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+make_venv "$root/packaging/requirements-test.txt"
+install_qt_libraries
+if command -v apt-get >/dev/null; then apt_install xvfb xauth fonts-inter fonts-jetbrains-mono; fi
+command -v xvfb-run >/dev/null || { say "The tests of the real window need xvfb-run (package xvfb)."; exit 2; }
+
+cd "$root"
+bin=$venv/bin
+step() { say ""; say "== $*"; }
+
+step "format"; "$bin/ruff" format --check --quiet .
+step "lint"; "$bin/ruff" check --quiet .
+step "types"; "$bin/basedpyright" --pythonpath "$bin/python"
+step "import contracts"; "$bin/lint-imports" --no-cache
+step "tests, offscreen"
+env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -m "not realwindow" "$@"
+step "tests of the real window, on Xvfb"
+status=0
+env -u WAYLAND_DISPLAY QT_QPA_PLATFORM=xcb xvfb-run --auto-servernum --server-args="-screen 0 1440x900x24 -nolisten tcp" \
+  "$bin/python" -m pytest -m realwindow "$@" || status=$?
+[ $status -eq 5 ] && status=0 # nothing selected: the arguments named other tests
+exit $status

@@ -1,0 +1,164 @@
+"""What holds for every test: an isolated home, no network but loopback, no leaks, no unexpected warning or log."""
+
+import asyncio
+import gc
+import logging
+import os
+import socket
+import threading
+from collections.abc import Generator
+from pathlib import Path
+from typing import cast
+
+import psutil
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Before anything imports Qt: tests never open a window on somebody's screen unless the real-window run says so.
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["QT_API"] = "pyside6"
+
+settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("nightly", parent=settings.get_profile("default"), max_examples=2000)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--profile", choices=("default", "nightly"), default="default", help="how long to try")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile(str(config.getoption("--profile")))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long runs to the nightly profile; they are deselected, not skipped."""
+    if config.getoption("--profile") == "nightly":
+        return
+    long = [item for item in items if item.get_closest_marker("nightly")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+
+
+@pytest.fixture(scope="session")
+def is_nightly(request: pytest.FixtureRequest) -> bool:
+    """Whether the long profile was asked for."""
+    return request.config.getoption("--profile") == "nightly"
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the test a home of its own and none of the person's keys, settings or keyring."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("ANTHROPIC_", "OPENAI_", "OPENROUTER_", "XAI_", "DESKTOP_AGENT_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(home / "desktop-agent"))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return home
+
+
+@pytest.fixture(autouse=True)
+def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse connections that would leave this machine."""
+    connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
+
+    def check(address: object) -> None:
+        host = cast("tuple[object, ...]", address)[0] if isinstance(address, tuple) else None
+        if isinstance(host, str) and host not in ("127.0.0.1", "::1", "localhost"):
+            raise AssertionError(f"a test tried to reach {host}")
+
+    def guarded_connect(self: socket.socket, address: object) -> None:
+        check(address)
+        connect(self, address)  # pyright: ignore[reportArgumentType] - passed on as it came
+
+    def guarded_connect_ex(self: socket.socket, address: object) -> int:
+        check(address)
+        return connect_ex(self, address)  # pyright: ignore[reportArgumentType] - passed on as it came
+
+    monkeypatch.setattr(socket.socket, "connect", guarded_connect)
+    monkeypatch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
+
+
+class _Unexpected(logging.Handler):
+    """Collects what our own code logs as a warning or worse."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+@pytest.fixture
+def expected_logs() -> list[str]:
+    """Texts that this test expects in warnings or errors; a test that expects some adds them."""
+    return []
+
+
+@pytest.fixture(autouse=True)
+def no_unexpected_logs(expected_logs: list[str]) -> Generator[None]:
+    """Fail a test in which our code logs a warning or error that nobody expected."""
+    handler = _Unexpected()
+    root = logging.getLogger("desktop_agent")
+    root.addHandler(handler)
+    yield
+    root.removeHandler(handler)
+    messages = [record.getMessage() for record in handler.records]
+    surprising = [text for text in messages if not any(expected in text for expected in expected_logs)]
+    assert not surprising, f"unexpected logs: {surprising}"
+
+
+@pytest.fixture(autouse=True)
+def no_leaks(request: pytest.FixtureRequest) -> Generator[None]:
+    """Fail a test that leaves a thread, a child process or a running Qt timer behind, and say which."""
+    threads = set(threading.enumerate())
+    children = set(psutil.Process().children(recursive=True))
+    yield
+    leaks = [f"thread {thread.name}" for thread in set(threading.enumerate()) - threads if _is_ours(thread)]
+    leaks += [f"process {_describe(child)}" for child in set(psutil.Process().children(recursive=True)) - children]
+    leaks += _running_qt_timers() if "qtbot" in request.fixturenames else []
+    assert not leaks, f"left behind: {', '.join(leaks)}"
+
+
+@pytest.fixture(autouse=True)
+def no_lost_tasks() -> Generator[None]:
+    """Fail a test that loses an exception in a task or future nobody awaited."""
+    lost: list[str] = []
+    previous = asyncio.BaseEventLoop.call_exception_handler
+
+    def collect(self: asyncio.BaseEventLoop, context: dict[str, object]) -> None:
+        lost.append(f"{context.get('message')}: {context.get('exception')!r}")
+
+    asyncio.BaseEventLoop.call_exception_handler = collect  # pyright: ignore[reportAttributeAccessIssue] - a probe
+    yield
+    gc.collect()
+    asyncio.BaseEventLoop.call_exception_handler = previous
+    assert not lost, f"lost exceptions: {lost}"
+
+
+def _is_ours(thread: threading.Thread) -> bool:
+    """Whether a thread is one that a test must end. Executors keep theirs until the loop that owns them closes."""
+    if thread.name.startswith("waitpid-"):
+        thread.join(timeout=5)  # asyncio's child watcher on Python 3.11: it ends with the child, a moment later
+    return thread.is_alive() and not thread.name.startswith(("asyncio_", "ThreadPoolExecutor"))
+
+
+def _describe(process: psutil.Process) -> str:
+    try:
+        return f"{process.pid} {' '.join(process.cmdline())[:80]}"
+    except psutil.Error:
+        return str(process.pid)
+
+
+def _running_qt_timers() -> list[str]:
+    from PySide6.QtCore import QTimer
+    from PySide6.QtWidgets import QApplication
+
+    widgets = QApplication.allWidgets()
+    timers = [timer for widget in widgets for timer in widget.findChildren(QTimer) if timer.isActive()]
+    return [f"timer {timer.objectName() or timer.parent()}" for timer in set(timers)]

@@ -1,0 +1,199 @@
+"""A diff says exactly what a change did to the bytes, and says so in words where lines cannot."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.changes.diff import MAX_COMPARED_BYTES, count_lines, is_only_endings
+from desktop_agent.core.changes.text import encode_lines
+from desktop_agent.core.model import FileDiff
+
+if TYPE_CHECKING:
+    from tests.core.changes.conftest import MakeDiff
+
+line = st.sampled_from([b"a", b"b", b"  a", b"", b"\x0c", b"caf\xc3\xa9", b"\xfe!", b"x\ry", "\u2028".encode()])
+ending = st.sampled_from([b"\n", b"\n", b"\n", b"\r\n"])
+
+
+def joined(parts: tuple[list[tuple[bytes, bytes]], bytes]) -> bytes:
+    lines, tail = parts
+    return b"".join(text + end for text, end in lines) + tail
+
+
+content = st.tuples(st.lists(st.tuples(line, ending)), line).map(joined)
+
+
+def applied(diff: FileDiff) -> tuple[str, ...]:
+    """The old lines with the edits made: nothing but the new text's changed lines is taken from the new text."""
+    result: list[str] = []
+    at = 0
+    for edit in diff.edits:
+        result += diff.old_lines[at : edit.old_start]
+        result += diff.new_lines[edit.new_start : edit.new_end]
+        at = edit.old_end
+    return (*result, *diff.old_lines[at:])
+
+
+@given(before=content, after=content)
+def test_the_edits_turn_the_old_bytes_into_the_new_ones(make_diff: "MakeDiff", before: bytes, after: bytes) -> None:
+    diff = make_diff(before, after)
+    assert encode_lines(diff.old_lines, diff.old_encoding) == before
+    assert encode_lines(applied(diff), diff.new_encoding) == after
+    assert encode_lines(diff.new_lines, diff.new_encoding) == after
+
+
+@given(before=content, after=content)
+def test_edits_are_in_order_change_something_and_keep_the_lines_between_them(
+    make_diff: "MakeDiff", before: bytes, after: bytes
+) -> None:
+    diff = make_diff(before, after)
+    old_at = new_at = 0
+    for edit in diff.edits:
+        assert edit.old_start - old_at == edit.new_start - new_at >= 0
+        assert diff.old_lines[edit.old_start : edit.old_end] != diff.new_lines[edit.new_start : edit.new_end]
+        old_at, new_at = edit.old_end, edit.new_end
+    assert len(diff.old_lines) - old_at == len(diff.new_lines) - new_at
+
+
+@given(before=st.none() | content, after=st.none() | content)
+def test_the_counts_of_the_ledger_are_the_counts_of_the_diff(
+    make_diff: "MakeDiff", before: bytes | None, after: bytes | None
+) -> None:
+    diff = make_diff(before, after)
+    assert count_lines(before, after) == (diff.added, diff.removed)
+
+
+def test_one_edited_line_in_a_crlf_file_is_one_changed_line(make_diff: "MakeDiff") -> None:
+    before = b"".join(b"line %d\r\n" % number for number in range(100))
+    diff = make_diff(before, before.replace(b"line 50\r\n", b"line fifty\r\n"))
+    assert (diff.added, diff.removed, diff.notes) == (1, 1, ())
+
+
+def test_lines_end_at_newlines_and_nowhere_else(make_diff: "MakeDiff") -> None:
+    text = "a\x0bb\x0cc\x85d\u2028e\rf\n".encode()
+    assert len(make_diff(None, text).new_lines) == 1
+
+
+def test_a_created_file_is_all_added_and_a_deleted_one_all_removed(make_diff: "MakeDiff") -> None:
+    created, deleted = make_diff(None, b"a\nb\n"), make_diff(b"a\nb\n", None)
+    assert (created.added, created.removed) == (2, 0)
+    assert (deleted.added, deleted.removed) == (0, 2)
+
+
+def test_an_empty_created_file_has_no_lines_and_no_edits(make_diff: "MakeDiff") -> None:
+    diff = make_diff(None, b"")
+    assert (diff.edits, diff.new_lines, diff.notes, diff.is_binary) == ((), (), (), False)
+
+
+def test_unchanged_lines_are_kept_once_in_memory(make_diff: "MakeDiff") -> None:
+    diff = make_diff("é1\né2\né3\n".encode(), "é1\nnew\né3\n".encode())
+    assert diff.old_lines[0] is diff.new_lines[0]
+    assert diff.old_lines[2] is diff.new_lines[2]
+
+
+# --- line endings -------------------------------------------------------------------------------------------------
+
+
+def test_a_mere_conversion_of_line_endings_is_named(make_diff: "MakeDiff") -> None:
+    diff = make_diff(b"a\r\nb\r\n", b"a\nb\n")
+    assert diff.notes == ("only line endings changed (CRLF → LF)",)
+    assert [is_only_endings(diff, edit) for edit in diff.edits] == [True]
+
+
+def test_the_one_real_edit_stands_out_of_a_conversion_of_line_endings(make_diff: "MakeDiff") -> None:
+    lines = [b"line %d" % number for number in range(9)]
+    before = b"".join(line + b"\r\n" for line in lines)
+    lines[4] = b"changed"
+    diff = make_diff(before, b"".join(line + b"\n" for line in lines))
+    real = [edit for edit in diff.edits if not is_only_endings(diff, edit)]
+    assert [(edit.old_start, edit.old_end) for edit in real] == [(4, 5)]
+    assert (diff.added, diff.removed) == (9, 9)
+    assert diff.notes == ("line endings changed (CRLF → LF)",)
+
+
+def test_one_stray_line_ending_is_one_changed_line(make_diff: "MakeDiff") -> None:
+    diff = make_diff(b"a\nb\nc\n", b"a\nb\r\nc\n")
+    assert (diff.added, diff.removed) == (1, 1)
+    assert diff.notes == ("only line endings changed (LF → mixed)",)
+
+
+# --- notes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        (b"a\n", b"a", "no newline at the end of the file"),
+        (None, b"a", "no newline at the end of the file"),
+        (b"a", b"a\n", "newline added at the end of the file"),
+        (b"a\n", b"\xef\xbb\xbfa\n", "byte order mark added"),
+        (b"\xef\xbb\xbfa\n", b"a\n", "byte order mark removed"),
+        (b"a\n", b"a\xff\n", "not all of it is UTF-8: other bytes are shown by their number"),
+        ("\ufeffa\n".encode("utf-16-le"), b"a\n", "encoding UTF-16-LE → UTF-8"),
+        (None, "\ufeffa\n".encode("utf-16-be"), "encoding UTF-16-BE"),
+    ],
+)
+def test_what_lines_do_not_show_is_said_in_words(
+    make_diff: "MakeDiff", before: bytes | None, after: bytes, note: str
+) -> None:
+    assert make_diff(before, after).notes == (note,)
+
+
+def test_a_missing_newline_that_was_missing_before_is_no_news(make_diff: "MakeDiff") -> None:
+    assert make_diff(b"a\nb", b"A\nb").notes == ()
+
+
+def test_a_changed_mode_is_said_in_words(make_diff: "MakeDiff") -> None:
+    diff = make_diff(b"a\n", b"a\n", modes=(0o644, 0o755))
+    assert (diff.edits, diff.notes) == ((), ("mode 644 → 755",))
+    assert (diff.old_mode, diff.new_mode) == (0o100644, 0o100755)
+
+
+def test_a_new_program_is_said_to_be_executable(make_diff: "MakeDiff") -> None:
+    assert make_diff(None, b"#!/bin/sh\n", modes=(0, 0o755)).notes == ("executable (mode 755)",)
+
+
+def test_a_symlink_is_its_target_and_lacks_no_newline(make_diff: "MakeDiff") -> None:
+    diff = make_diff(None, b"../other", kinds=("file", "symlink"))
+    assert (diff.new_lines, diff.notes, diff.new_mode) == (("../other",), ("symbolic link",), 0o120644)
+
+
+def test_a_file_that_became_a_symlink_is_said_so(make_diff: "MakeDiff") -> None:
+    assert make_diff(b"text\n", b"target", kinds=("file", "symlink")).notes == ("file → symbolic link",)
+
+
+# --- what is no text ----------------------------------------------------------------------------------------------
+
+
+def test_a_binary_file_has_sizes_instead_of_lines(make_diff: "MakeDiff") -> None:
+    diff = make_diff(b"text\n", b"\x89PNG\0\0")
+    assert diff.is_binary
+    assert (diff.old_size, diff.new_size, diff.old_lines, diff.edits) == (5, 6, (), ())
+    assert count_lines(b"text\n", b"\x89PNG\0\0") == (0, 0)
+
+
+def test_a_nul_byte_far_into_a_text_does_not_hide_it(make_diff: "MakeDiff") -> None:
+    assert not make_diff(None, b"a" * 9_000 + b"\0\n").is_binary
+
+
+def test_utf_16_is_text_and_comes_back_exactly(make_diff: "MakeDiff") -> None:
+    before, after = "\ufeffone\r\ntwo 🎉\r\n", "\ufeffone\r\nzwei 🎉\r\n"
+    diff = make_diff(before.encode("utf-16-le"), after.encode("utf-16-le"))
+    assert (diff.added, diff.removed, diff.is_binary) == (1, 1, False)
+    assert encode_lines(diff.new_lines, diff.new_encoding) == after.encode("utf-16-le")
+
+
+@pytest.mark.parametrize("broken", [b"\xff\xfea", b"\xff\xfe\x00\xd8a\0", b"\xff\xfe\0\0a\0\0\0"])
+def test_what_only_looks_like_utf_16_is_binary(make_diff: "MakeDiff", broken: bytes) -> None:
+    assert make_diff(None, broken).is_binary
+    assert count_lines(None, broken) == (0, 0)
+
+
+def test_a_file_too_large_to_compare_says_so_and_is_not_called_binary(make_diff: "MakeDiff") -> None:
+    huge = b"0123456789\n" * (MAX_COMPARED_BYTES // 11 + 1)
+    diff = make_diff(b"", huge)
+    assert diff.notes == ("too large to compare line by line (52 MB)",)
+    assert (diff.is_binary, diff.edits, diff.new_lines, diff.new_size) == (False, (), (), len(huge))
+    assert count_lines(b"", huge) == (0, 0)

@@ -1,0 +1,61 @@
+"""Words that changed are marked, and only when marking them says something."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.changes.intraline import MAX_LINE_CHARS, NOTHING, changed_words
+
+
+def marked(old: str, new: str) -> tuple[list[str], list[str]]:
+    words = changed_words(old, new)
+    return [old[start:end] for start, end in words.old], [new[start:end] for start, end in words.new]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "in_old", "in_new"),
+    [
+        ("pages = total // size", "pages = -(-total // size)", "", "-(-|)"),
+        ("last = page_count(n, s) + 1", "last = page_count(n, s)", " + 1", ""),
+        ("    x = 1", "  x = 1", "    ", "  "),
+        ("name = 'ü 🎉'", "name = 'ö 🎉'", "ü", "ö"),
+    ],
+)
+def test_the_changed_words_are_marked(old: str, new: str, in_old: str, in_new: str) -> None:
+    assert tuple(map("|".join, marked(old, new))) == (in_old, in_new)
+
+
+def test_marks_with_only_a_sign_between_them_are_one() -> None:
+    assert marked("call(alpha, 1) # keep this", "call(beta, 2) # keep this") == (["alpha, 1"], ["beta, 2"])
+
+
+@pytest.mark.parametrize(("old", "new"), [("", "x"), ("same", "same"), ("import os", "class Window:")])
+def test_lines_with_nothing_in_common_are_not_marked_word_by_word(old: str, new: str) -> None:
+    assert changed_words(old, new) == NOTHING
+
+
+def test_a_very_long_line_is_marked_from_its_first_to_its_last_difference() -> None:
+    filler = "x " * MAX_LINE_CHARS
+    assert marked(f"{filler}1 and 2{filler}", f"{filler}3 and 4{filler}") == (["1 and 2"], ["3 and 4"])
+
+
+@given(old=st.text(), new=st.text())
+def test_without_the_marked_parts_both_lines_are_the_same(old: str, new: str) -> None:
+    words = changed_words(old, new)
+    if words == NOTHING:
+        return
+    for spans, line in ((words.old, old), (words.new, new)):
+        assert all(0 <= start < end <= len(line) for start, end in spans)
+        assert all(left[1] < right[0] for left, right in pairwise(spans))
+    # Joined marks can swallow equal signs on one side only, so compare what is certainly kept: the words.
+    kept_old = _without(old, words.old)
+    kept_new = _without(new, words.new)
+    assert [char for char in kept_old if char.isalnum()] == [char for char in kept_new if char.isalnum()]
+
+
+def _without(line: str, spans: tuple[tuple[int, int], ...]) -> str:
+    for start, end in reversed(spans):
+        line = line[:start] + line[end:]
+    return line

@@ -1,0 +1,207 @@
+"""Changes are durable before they happen, applied whole, and taken back without touching anybody else's work."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.revert import plan_revert
+from desktop_agent.core.errors import StorageError, ToolError
+from desktop_agent.core.files import FileState, FileTransition, read_state
+from desktop_agent.core.model import FileChange, FileOutcome
+from desktop_agent.core.store.blobs import Blobs
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "ws").mkdir()
+    return tmp_path / "ws"
+
+
+@pytest.fixture
+def ledger(root: Path, tmp_path: Path) -> Ledger:
+    return Ledger(root, Blobs(tmp_path / "blobs"))
+
+
+def state(content: bytes, mode: int = 0o644) -> FileState:
+    return FileState(content=content, mode=mode)
+
+
+def record(ledger: Ledger, root: Path, path: str, after: FileState | None, identifier: str = "1.1") -> FileChange:
+    transition = FileTransition(path, read_state(root / path), after)
+    return ledger.record(transition, author="agent", change_id=identifier)
+
+
+def undo(ledger: Ledger, *changes: FileChange) -> tuple[FileOutcome, ...]:
+    return ledger.revert(plan_revert("undo", changes, changes))
+
+
+def redo(ledger: Ledger, *changes: FileChange) -> tuple[FileOutcome, ...]:
+    return ledger.revert(plan_revert("redo", changes, changes))
+
+
+def test_recording_stores_both_images_and_leaves_the_file_alone(ledger: Ledger, root: Path) -> None:
+    (root / "a").write_bytes(b"one\ntwo\n")
+    change = record(ledger, root, "a", state(b"one\n2\n"))
+    assert (root / "a").read_bytes() == b"one\ntwo\n"
+    assert ledger.content(change.before) == b"one\ntwo\n"
+    assert ledger.content(change.after) == b"one\n2\n"
+    assert (change.kind, change.added, change.removed) == ("modified", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a\r\nb\r\n", b"a\r\nB\r\n"),
+        (b"\xef\xbb\xbfbom\n", b"\xef\xbb\xbfBOM\n"),
+        (b"mixed\r\nends\nno last", b"mixed\r\nends\nno LAST"),
+        (b"\x00\xff\xfe binary", b"\x00\x01 other"),
+        (None, b"new"),
+        (b"old", None),
+        (b"", b"was empty"),
+    ],
+)
+def test_undo_and_redo_bring_back_the_exact_bytes(
+    ledger: Ledger, root: Path, before: bytes | None, after: bytes | None
+) -> None:
+    path = root / "deep" / "er" / "file"
+    if before is not None:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(before)
+    change = record(ledger, root, "deep/er/file", None if after is None else state(after))
+    ledger.apply([change])
+    assert (path.read_bytes() if path.exists() else None) == after
+    assert [outcome.state for outcome in undo(ledger, change)] == ["restored"]
+    assert (path.read_bytes() if path.exists() else None) == before
+    assert [outcome.state for outcome in redo(ledger, change)] == ["restored"]
+    assert (path.read_bytes() if path.exists() else None) == after
+
+
+def test_undoing_a_creation_removes_the_folders_made_for_it_but_none_in_use(ledger: Ledger, root: Path) -> None:
+    first = record(ledger, root, "new/deep/a", state(b"a"), "1.1")
+    ledger.apply([first])
+    (root / "new" / "mine").write_bytes(b"the person's")
+    undo(ledger, first)
+    assert sorted(path.relative_to(root).as_posix() for path in root.rglob("*")) == ["new", "new/mine"]
+
+
+def test_mode_and_content_are_taken_back_together(ledger: Ledger, root: Path) -> None:
+    (root / "run").write_bytes(b"old")
+    (root / "run").chmod(0o644)
+    change = record(ledger, root, "run", state(b"new", 0o755))
+    ledger.apply([change])
+    undo(ledger, change)
+    assert read_state(root / "run") == state(b"old", 0o644)
+
+
+def test_permissions_that_the_person_set_since_are_kept(ledger: Ledger, root: Path) -> None:
+    (root / "a").write_bytes(b"old")
+    change = record(ledger, root, "a", state(b"new", 0o644))
+    ledger.apply([change])
+    (root / "a").chmod(0o600)
+    assert [outcome.state for outcome in undo(ledger, change)] == ["restored"]
+    assert read_state(root / "a") == state(b"old", 0o600)
+
+
+def test_permissions_that_both_changed_are_left_alone_and_reported(ledger: Ledger, root: Path) -> None:
+    (root / "a").write_bytes(b"x")
+    (root / "a").chmod(0o644)
+    change = record(ledger, root, "a", state(b"x", 0o755))
+    assert change.kind == "mode_changed"
+    ledger.apply([change])
+    (root / "a").chmod(0o700)
+    assert [outcome.state for outcome in undo(ledger, change)] == ["conflict"]
+    assert read_state(root / "a") == state(b"x", 0o700)
+
+
+@pytest.mark.parametrize("since", [b"the person's words", None])
+def test_a_file_the_person_changed_since_is_not_overwritten_but_reported(
+    ledger: Ledger, root: Path, since: bytes | None
+) -> None:
+    (root / "a").write_bytes(b"old")
+    change = record(ledger, root, "a", state(b"new"))
+    ledger.apply([change])
+    if since is None:
+        (root / "a").unlink()
+    else:
+        (root / "a").write_bytes(since)
+    [outcome] = undo(ledger, change)
+    assert (outcome.state, outcome.is_done) == ("conflict", False)
+    assert outcome.reason
+    assert ((root / "a").read_bytes() if since is not None else None) == since
+
+
+def test_a_file_the_person_already_put_back_counts_as_undone(ledger: Ledger, root: Path) -> None:
+    (root / "a").write_bytes(b"old")
+    change = record(ledger, root, "a", state(b"new", 0o644))
+    ledger.apply([change])
+    (root / "a").write_bytes(b"old")
+    assert [outcome.state for outcome in undo(ledger, change)] == ["unchanged"]
+
+
+def test_a_folder_where_the_file_was_is_a_failure_not_a_loss(ledger: Ledger, root: Path) -> None:
+    change = record(ledger, root, "a", state(b"new"))
+    ledger.apply([change])
+    (root / "a").unlink()
+    (root / "a").mkdir()
+    (root / "a" / "mine").write_bytes(b"x")
+    assert [outcome.state for outcome in undo(ledger, change)] == ["failed"]
+    assert (root / "a" / "mine").read_bytes() == b"x"
+
+
+def test_a_plan_made_for_another_version_of_a_file_writes_nothing_at_all(ledger: Ledger, root: Path) -> None:
+    (root / "a").write_bytes(b"old a")
+    (root / "b").write_bytes(b"old b")
+    changes = [record(ledger, root, "a", state(b"new a"), "1.1"), record(ledger, root, "b", state(b"new b"), "1.2")]
+    (root / "b").write_bytes(b"the person was here")
+    with pytest.raises(ToolError, match="b changed on disk"):
+        ledger.apply(changes)
+    assert (root / "a").read_bytes() == b"old a"
+    assert (root / "b").read_bytes() == b"the person was here"
+
+
+def test_a_write_that_fails_half_way_takes_the_others_back(
+    ledger: Ledger, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a").write_bytes(b"old a")
+    changes = [record(ledger, root, "a", state(b"new a"), "1.1"), record(ledger, root, "x/b", state(b"b"), "1.2")]
+    mkdir = Path.mkdir
+
+    def full(self: Path, *args: object, **kwargs: object) -> None:
+        if self.name == "x":
+            raise OSError(28, "No space left on device")
+        mkdir(self, *args, **kwargs)  # pyright: ignore[reportArgumentType] - passed on as it came
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(ToolError, match="x/b could not be written"):
+        ledger.apply(changes)
+    monkeypatch.undo()
+    assert (root / "a").read_bytes() == b"old a"
+    assert not (root / "x").exists()
+
+
+def test_a_lost_blob_is_named_and_the_file_stays(ledger: Ledger, root: Path, tmp_path: Path) -> None:
+    (root / "a").write_bytes(b"old")
+    change = record(ledger, root, "a", state(b"new"))
+    ledger.apply([change])
+    assert change.before is not None
+    next((tmp_path / "blobs").rglob(change.before.digest)).unlink()
+    [outcome] = undo(ledger, change)
+    assert outcome.state == "failed"
+    assert (root / "a").read_bytes() == b"new"
+
+
+def test_nothing_is_recorded_when_the_image_cannot_be_saved(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_bytes(b"a file is in the way")
+    ledger = Ledger(root, Blobs(tmp_path / "blobs"))
+    with pytest.raises(StorageError):
+        record(ledger, root, "a", state(b"new"))
+
+
+def test_a_preview_says_what_would_happen_and_does_nothing(ledger: Ledger, root: Path) -> None:
+    (root / "a").write_bytes(b"old")
+    change = record(ledger, root, "a", state(b"new"))
+    ledger.apply([change])
+    [outcome] = ledger.preview_revert(plan_revert("undo", [change], [change]))
+    assert outcome.state == "restored"
+    assert (root / "a").read_bytes() == b"new"

@@ -1,0 +1,171 @@
+"""Rows show every line once, fold what did not change, and put what belongs together side by side."""
+
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.changes.rows import CONTEXT_LINES, MIN_FOLDED_LINES, RowMode, Rows
+from desktop_agent.core.model import FileDiff
+
+if TYPE_CHECKING:
+    from tests.core.changes.conftest import MakeDiff
+
+MODES: tuple[RowMode, ...] = ("side_by_side", "unified")
+numbered = [b"line %d\n" % number for number in range(60)]
+content = st.lists(st.integers(0, 59), max_size=80).map(lambda picks: b"".join(numbered[pick] for pick in picks))
+
+
+@st.composite
+def edited(draw: st.DrawFn) -> tuple[bytes, bytes]:
+    """A file and the same file with a few places rewritten, some of them only in their line endings."""
+    old = [b"row %d\n" % number for number in range(draw(st.integers(0, 60)))]
+    new = list(old)
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, len(new)))
+        new[at : at + draw(st.integers(0, 6))] = [b"new %d\n" % number for number in range(draw(st.integers(0, 6)))]
+    ending = draw(st.sampled_from([b"\n", b"\n", b"\r\n"]))
+    return b"".join(old), b"".join(line[:-1] + ending for line in new)
+
+
+def shown_lines(diff: FileDiff, rows: Rows) -> tuple[list[int], list[int]]:
+    """All lines in the order of their rows, those in gaps included."""
+    old: list[int] = []
+    new: list[int] = []
+    for index in range(len(rows)):
+        row = rows[index]
+        if gap := rows.gap(index):
+            old += range(gap.old_start, gap.old_start + gap.size)
+            new += range(gap.new_start, gap.new_start + gap.size)
+        old += [] if row.old is None else [row.old]
+        new += [] if row.new is None else [row.new]
+    return old, new
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(texts=edited() | st.tuples(content, content), data=st.data())
+def test_every_line_is_in_exactly_one_row(
+    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject
+) -> None:
+    diff = make_diff(*texts)
+    rows = Rows(diff, mode)
+    names = [gap.old_start for index in rows.bars if (gap := rows.gap(index))]
+    opened = frozenset(data.draw(st.sets(st.sampled_from(names)))) if names else frozenset[int]()
+    rows = Rows(diff, mode, opened=opened)
+    assert shown_lines(diff, rows) == (list(range(len(diff.old_lines))), list(range(len(diff.new_lines))))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(texts=edited() | st.tuples(content, content))
+def test_a_row_says_what_its_lines_are(make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes]) -> None:
+    diff = make_diff(*texts)
+    removed = {line for edit in diff.edits for line in range(edit.old_start, edit.old_end)}
+    added = {line for edit in diff.edits for line in range(edit.new_start, edit.new_end)}
+    rows = Rows(diff, mode)
+    for row in (rows[index] for index in range(len(rows))):
+        match row.kind:
+            case "context":
+                assert row.old is not None
+                assert row.new is not None
+                assert diff.old_lines[row.old].rstrip("\r\n") == diff.new_lines[row.new].rstrip("\r\n")
+            case "changed" | "removed" | "added":
+                assert row.old is None or row.old in removed
+                assert row.new is None or row.new in added
+            case "hunk" | "gap":
+                assert (row.old, row.new) == (None, None)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(texts=edited() | st.tuples(content, content))
+def test_a_line_is_found_in_the_row_that_shows_or_hides_it(
+    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes]
+) -> None:
+    diff = make_diff(*texts)
+    rows = Rows(diff, mode)
+    sides: tuple[tuple[Literal["old", "new"], int], ...] = ("old", len(diff.old_lines)), ("new", len(diff.new_lines))
+    for side, count in sides:
+        for line in range(count):
+            index = rows.find(side, line)
+            if gap := rows.gap(index):
+                start = gap.old_start if side == "old" else gap.new_start
+                assert start <= line < start + gap.size
+            else:
+                assert (rows[index].old if side == "old" else rows[index].new) == line
+
+
+def test_unchanged_lines_far_from_a_change_are_folded(make_diff: "MakeDiff") -> None:
+    before = b"".join(numbered)
+    rows = Rows(make_diff(before, before.replace(b"line 30\n", b"changed\n")), "side_by_side")
+    kinds = [rows[index].kind for index in range(len(rows))]
+    context = ["context"] * CONTEXT_LINES
+    assert kinds == ["gap", "hunk", *context, "changed", *context, "gap"]
+    first, last = rows.gap(0), rows.gap(len(rows) - 1)
+    assert first
+    assert last
+    assert (first.size, last.size) == (30 - CONTEXT_LINES, 60 - 31 - CONTEXT_LINES)
+
+
+def test_a_gap_opens_alone(make_diff: "MakeDiff") -> None:
+    before = b"".join(numbered)
+    diff = make_diff(before, before.replace(b"line 30\n", b"changed\n"))
+    rows = Rows(diff, "side_by_side", opened=frozenset({0}))
+    assert [rows[index].kind for index in range(28)] == ["context"] * 27 + ["hunk"]
+    assert rows[len(rows) - 1].kind == "gap"
+
+
+@pytest.mark.parametrize(("distance", "is_folded"), [(2 * CONTEXT_LINES + 3, False), (2 * CONTEXT_LINES + 4, True)])
+def test_a_gap_hides_at_least_four_lines(make_diff: "MakeDiff", distance: int, is_folded: bool) -> None:
+    assert MIN_FOLDED_LINES == 4
+    before = b"".join(numbered)
+    after = before.replace(b"line 10\n", b"x\n").replace(b"line %d\n" % (11 + distance), b"y\n")
+    rows = Rows(make_diff(before, after), "side_by_side")
+    assert len(rows.changes) == (2 if is_folded else 1)
+
+
+def test_the_line_that_became_the_other_stands_beside_it(make_diff: "MakeDiff") -> None:
+    diff = make_diff(b"def total(items):\n    return 0\n", b"# sums up\ndef total(items, tax):\n    return tax\n")
+    rows = Rows(diff, "side_by_side")
+    assert [(rows[index].kind, rows[index].old, rows[index].new) for index in range(1, len(rows))] == [
+        ("added", None, 0),
+        ("changed", 0, 1),
+        ("changed", 1, 2),
+    ]
+
+
+def test_unified_rows_know_the_line_to_compare_with(make_diff: "MakeDiff") -> None:
+    diff = make_diff(b"def total(items):\n    return 0\n", b"# sums up\ndef total(items, tax):\n    return tax\n")
+    rows = Rows(diff, "unified")
+    assert [(rows[index].kind, rows[index].peer) for index in range(1, len(rows))] == [
+        ("removed", 1),
+        ("removed", 2),
+        ("added", None),
+        ("added", 0),
+        ("added", 1),
+    ]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_converted_line_endings_are_folded_like_unchanged_lines_and_counted(
+    make_diff: "MakeDiff", mode: RowMode
+) -> None:
+    before = b"".join(line.replace(b"\n", b"\r\n") for line in numbered)
+    rows = Rows(make_diff(before, b"".join(numbered)), mode)
+    gap = rows.gap(0)
+    assert len(rows) == 1
+    assert gap
+    assert (gap.size, gap.converted) == (60, 60)
+
+
+def test_a_change_of_mode_alone_is_one_gap(make_diff: "MakeDiff") -> None:
+    rows = Rows(make_diff(b"".join(numbered), b"".join(numbered), modes=(0o644, 0o755)), "unified")
+    assert [rows[index].kind for index in range(len(rows))] == ["gap"]
+    assert rows.changes == []
+
+
+def test_nothing_is_made_per_line(make_diff: "MakeDiff") -> None:
+    before = b"x\n" * 200_000
+    rows = Rows(make_diff(before, before + b"y\n"), "side_by_side", opened=frozenset({0}))
+    assert len(rows) == 200_002
+    assert rows[200_001].kind == "added"
+    assert len(vars(rows)["_segments"]) < 5

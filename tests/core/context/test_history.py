@@ -1,0 +1,160 @@
+"""Whatever a journal holds, the conversation made of it is one that a provider accepts."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.context.history import STOPPED, UNANSWERED, History
+from desktop_agent.core.model import (
+    AssistantBlock,
+    AssistantMessage,
+    ChangeSelection,
+    FileOutcome,
+    Message,
+    ModelRef,
+    OpaqueBlock,
+    StopReason,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+
+MODEL = ModelRef(provider="demo", model="demo")
+
+
+def prompt(text: str) -> ev.PromptSubmitted:
+    return ev.PromptSubmitted(turn=1, prompt_id="p", text=text)
+
+
+def said(*blocks: AssistantBlock, stop_reason: StopReason = "end_turn") -> ev.MessageDone:
+    return ev.MessageDone(turn=1, message_id="m", model=MODEL, content=blocks, stop_reason=stop_reason)
+
+
+def call(identifier: str) -> ToolUseBlock:
+    return ToolUseBlock(id=identifier, name="read_file", arguments={"path": "a"})
+
+
+def finished(identifier: str, content: str = "ok") -> ev.ToolCallFinished:
+    return ev.ToolCallFinished(
+        turn=1, call_id=identifier, state="completed", result=ToolResult(content=content), duration_s=0
+    )
+
+
+def fold(*events: ev.Event) -> tuple[Message, ...]:
+    history = History()
+    for event in events:
+        history.apply(event)
+    return history.messages()
+
+
+def check_valid(messages: tuple[Message, ...]) -> None:
+    """The rules every provider enforces."""
+    assert not messages or isinstance(messages[0], UserMessage)
+    for before, after in pairwise(messages):
+        assert before.role != after.role, "roles alternate"
+    for message in messages:
+        assert message.content, "no message is empty"
+    for index, message in enumerate(messages):
+        if isinstance(message, AssistantMessage):
+            calls = [block.id for block in message.content if isinstance(block, ToolUseBlock)]
+            following = messages[index + 1].content if index + 1 < len(messages) else ()
+            answers = [block.call_id for block in following if isinstance(block, ToolResultBlock)]
+            assert answers == calls, "every call is answered once, in order, in the very next message"
+            assert list(following[: len(answers)]) == [b for b in following if isinstance(b, ToolResultBlock)]
+
+
+def test_results_come_back_in_the_order_of_the_calls_in_one_message() -> None:
+    messages = fold(prompt("go"), said(call("a"), call("b")), finished("b", "B"), finished("a", "A"))
+    assert messages[-1] == UserMessage(
+        content=(ToolResultBlock(call_id="a", content="A"), ToolResultBlock(call_id="b", content="B"))
+    )
+
+
+def test_a_call_without_a_result_is_answered_with_the_truth() -> None:
+    messages = fold(prompt("go"), said(call("a")), prompt("go on"))
+    assert messages[-1] == UserMessage(
+        content=(ToolResultBlock(call_id="a", content=UNANSWERED, is_error=True), TextBlock(text="go on"))
+    )
+
+
+def test_a_second_result_for_a_call_is_ignored() -> None:
+    messages = fold(prompt("go"), said(call("a")), finished("a", "first"), finished("a", "second"))
+    assert messages[-1] == UserMessage(content=(ToolResultBlock(call_id="a", content="first"),))
+
+
+def test_a_paused_answer_and_its_continuation_are_one_message() -> None:
+    paused = OpaqueBlock(payload={"type": "server_tool_use"})
+    messages = fold(prompt("go"), said(paused, stop_reason="pause_turn"), said(TextBlock(text="done")))
+    assert messages[1:] == (AssistantMessage(content=(paused, TextBlock(text="done"))),)
+
+
+def test_a_refused_answer_is_not_sent_back() -> None:
+    messages = fold(prompt("one"), said(TextBlock(text="I can't"), stop_reason="refusal"), prompt("two"))
+    assert messages == (UserMessage(content=(TextBlock(text="one"), TextBlock(text="two"))),)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [TextBlock(text="  \n"), ThinkingBlock(thinking="cut", signature=""), ThinkingBlock(thinking="", signature="s")],
+)
+def test_a_message_with_nothing_to_send_is_left_out(block: AssistantBlock) -> None:
+    check_valid(messages := fold(prompt("one"), said(block), prompt("two")))
+    assert len(messages) == 1
+
+
+def test_the_model_is_told_what_the_person_undid_and_that_they_stopped_it() -> None:
+    undone = ev.ChangesUndone(
+        selection=ChangeSelection(turn=1),
+        change_ids=("1.1",),
+        outcomes=(
+            FileOutcome(path="a.py", state="restored", change_ids=("1.1",)),
+            FileOutcome(path="b.py", state="conflict", change_ids=("1.2",)),
+        ),
+    )
+    ended = ev.TurnEnded(turn=1, reason="interrupted", requests=1, duration_s=1)
+    messages = fold(prompt("one"), said(TextBlock(text="ok")), ended, undone, prompt("two"))
+    texts = [block.text for block in messages[-1].content if isinstance(block, TextBlock)]
+    assert texts[0] == STOPPED
+    assert "a.py" in texts[1]
+    assert "b.py" not in texts[1]
+    assert texts[2] == "two"
+
+
+_IDS = st.sampled_from(["a", "b", "c", "d"])
+_BLOCKS: st.SearchStrategy[AssistantBlock] = st.one_of(
+    st.builds(TextBlock, text=st.sampled_from(["", " ", "text"])),
+    st.builds(ThinkingBlock, thinking=st.just("t"), signature=st.sampled_from(["", "sig"])),
+    st.builds(OpaqueBlock, payload=st.just({"type": "x"})),
+)
+
+
+@st.composite
+def _journals(draw: st.DrawFn) -> list[ev.Event]:
+    """Journals cut and mixed in every way, but with the unique call ids that a turn makes sure of."""
+    unused = ["a", "b", "c", "d", "e", "f"]
+    events: list[ev.Event] = []
+    for _ in range(draw(st.integers(0, 8))):
+        match draw(st.sampled_from(["prompt", "said", "finished", "ended"])):
+            case "prompt":
+                events.append(prompt(draw(st.sampled_from(["x", "y"]))))
+            case "said":
+                blocks = draw(st.lists(_BLOCKS, max_size=3))
+                calls = [call(unused.pop()) for _ in range(draw(st.integers(0, min(2, len(unused)))))]
+                reason: StopReason = draw(st.sampled_from(["end_turn", "refusal", "pause_turn"]))
+                events.append(said(*blocks, *calls, stop_reason=reason))
+            case "finished":
+                events.append(finished(draw(_IDS)))
+            case _:
+                events.append(ev.TurnEnded(turn=1, reason="interrupted", requests=0, duration_s=0))
+    return events
+
+
+@given(_journals())
+def test_any_journal_makes_a_valid_conversation(events: list[ev.Event]) -> None:
+    check_valid(fold(*events))

@@ -1,0 +1,308 @@
+"""Every failure on the way becomes words that a person can act on, and never shows the key."""
+
+import asyncio
+import logging
+import ssl
+import traceback
+from datetime import UTC, datetime
+
+import pytest
+
+from desktop_agent.core.errors import ProviderError, ProviderFault
+from desktop_agent.core.model import ModelRequest
+from desktop_agent.core.providers.anthropic import AnthropicProvider
+from desktop_agent.core.providers.base import Completion, StreamPiece
+from tests.core.providers.anthropic.conftest import KEY
+from tests.servers import fault
+from tests.servers.anthropic_server import AnthropicServer
+from tests.servers.script import Answer, Event, Fault, reply, text, tool_use
+
+
+class StoppedClock:
+    """It is always noon."""
+
+    def now(self) -> datetime:
+        return datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        raise AssertionError("a provider never waits")
+
+
+async def failure(provider: AnthropicProvider, request: ModelRequest) -> ProviderError:
+    """Return what the request fails with; nothing of a message may have come before."""
+    pieces: list[StreamPiece] = []
+
+    async def consume() -> None:
+        async for piece in provider.stream(request):
+            pieces.append(piece)  # noqa: PERF401 - what came before the failure matters
+
+    with pytest.raises(ProviderError) as caught:
+        await consume()
+    assert not any(isinstance(piece, Completion) for piece in pieces)
+    assert KEY not in everything_shown(caught.value)
+    return caught.value
+
+
+def everything_shown(error: ProviderError) -> str:
+    """Return all that a dialog, a log or a crash report could show of an error."""
+    return "\n".join([repr(error), str(error), error.hint, error.detail, *traceback.format_exception(error)])
+
+
+# --- the API refuses ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "title"),
+    [
+        (fault.unauthorized(), "authentication", "The key was refused."),
+        (fault.status(403, "permission_error", "no"), "permission", "This key may not use claude-test-large."),
+        (fault.not_found(), "not_found", "There is no model named “claude-test-large”."),
+        (fault.status(400, "invalid_request_error", "no"), "invalid_request", "The request was refused as invalid."),
+        (fault.status(413, "request_too_large", "no"), "too_large", "The conversation has become too large"),
+        (fault.status(413, "invalid_request_error", "no"), "too_large", "The conversation has become too large"),
+        (fault.rate_limited(), "rate_limited", "The account's rate limit is reached."),
+        (fault.status(402, "billing_error", "no"), "billing", "The account has no credit"),
+        (fault.rate_limited(code="enforced_spend_limit_reached"), "billing", "The account has no credit"),
+        (fault.status(400, "invalid_request_error", "no", code="organization_on_hold"), "billing", "The account has"),
+        (fault.server_error(), "server", "The model's service had an internal error."),
+        (fault.status(409, "conflict_error", "no"), "server", "The model's service had an internal error."),
+        (fault.status(503, "api_error", "no"), "overloaded", "The model's service is overloaded."),
+        (fault.status(504, "timeout_error", "no"), "overloaded", "The model's service is overloaded."),
+        (fault.overloaded(), "overloaded", "The model's service is overloaded."),
+        (fault.status(418, "brand_new_error", "no"), "invalid_request", "The request was refused as invalid."),
+        (fault.page("Bad gateway", 502), "server", "The model's service had an internal error."),
+        (fault.page("Not here", 404), "not_found", "http://127.0.0.1:"),
+    ],
+)
+async def test_every_refusal_is_told_apart_and_explained(
+    server: AnthropicServer,
+    provider: AnthropicProvider,
+    model_request: ModelRequest,
+    answer: Answer,
+    expected: ProviderFault,
+    title: str,
+) -> None:
+    server.will(answer)
+    error = await failure(provider, model_request)
+    assert error.fault == expected
+    assert error.title.startswith(title)
+    assert error.hint
+    assert "req_0001" in error.detail
+
+
+async def test_the_details_hold_what_support_asks_for(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    server.will(fault.overloaded())
+    error = await failure(provider, model_request)
+    assert error.detail == "HTTP 529 · overloaded_error · request req_0001\nOverloaded"
+
+
+async def test_a_key_that_the_server_repeats_is_hidden(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    server.will(fault.unauthorized(f"unknown key {KEY}"), fault.page(f"<p>Bearer {KEY}</p>", 401))
+    for _ in range(2):
+        error = await failure(provider, model_request)
+        assert "***" in error.detail
+
+
+async def test_nothing_is_logged_that_holds_the_key(
+    server: AnthropicServer,
+    provider: AnthropicProvider,
+    model_request: ModelRequest,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.will(fault.unauthorized(), reply(text("Hi.")))
+    await failure(provider, model_request)
+    async for _ in provider.stream(model_request):
+        pass
+    assert caplog.records
+    assert KEY not in caplog.text
+    assert KEY not in repr(provider)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry_after": "2"}, 2.0),
+        ({"retry_after_ms": "1500"}, 1.5),
+        ({"retry_after": "Sat, 21 Nov 2026 12:00:07 GMT"}, 7.0),
+    ],
+)
+async def test_the_wait_that_the_server_asks_for_is_passed_on(
+    server: AnthropicServer, model_request: ModelRequest, headers: dict[str, str], seconds: float | None
+) -> None:
+    provider = AnthropicProvider(api_key=KEY, base_url=server.url, clock=StoppedClock())
+    server.will(fault.rate_limited(**headers))
+    error = await failure(provider, model_request)
+    assert error.retry_after_s == seconds
+    assert error.is_transient
+    await provider.aclose()
+
+
+async def test_a_refusal_is_not_retried_behind_the_turns_back(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    server.will(fault.overloaded(), reply(text("Hi.")))
+    await failure(provider, model_request)
+    assert len(server.messages) == 1
+
+
+# --- the stream breaks --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("break_", "expected"),
+    [
+        (fault.drop_after(events=0), "stream"),
+        (fault.drop_after(events=4), "stream"),
+        (fault.drop_after(size=300), "stream"),
+        (fault.close_after(events=4), "stream"),
+        (fault.close_after(size=555), "stream"),
+        (fault.end_after(events=0), "stream"),
+        (fault.end_after(events=4), "stream"),
+        (fault.end_after(size=700), "stream"),
+        (fault.error_after(events=4), "overloaded"),
+        (fault.error_after(events=1, type="rate_limit_error"), "rate_limited"),
+        (fault.error_after(events=4, type="api_error"), "server"),
+        (fault.error_after(events=4, type="invalid_request_error"), "invalid_request"),
+        (fault.error_after(events=4, type="brand_new_error"), "server"),
+        (fault.garbage_after(events=3), "stream"),
+        (fault.garbage_after(events=3, data=b"[]"), "stream"),
+        (fault.garbage_after(events=3, data=b'{"type": "content_block_delta", "index": 9, "delta": {}}'), "stream"),
+        (fault.garbage_after(events=3, data=b'{"type": "text in latin-1: \xe9"}'), "stream"),
+        (Fault("insert", events=2, event=Event("error", b"not json"), is_last=True), "stream"),
+    ],
+)
+async def test_a_stream_that_breaks_is_told_apart(
+    server: AnthropicServer,
+    provider: AnthropicProvider,
+    model_request: ModelRequest,
+    break_: Fault,
+    expected: ProviderFault,
+) -> None:
+    server.will(reply(text("This is a long enough answer."), tool_use("edit_file", path="a.py"), break_))
+    error = await failure(provider, model_request)
+    assert error.fault == expected
+    assert error.title
+    assert error.hint
+
+
+async def test_an_answer_that_stalls_is_a_network_fault(server: AnthropicServer, model_request: ModelRequest) -> None:
+    provider = AnthropicProvider(api_key=KEY, base_url=server.url, silence_s=0.05)
+    server.will(reply(text("And then"), fault.stall_after(events=3)))
+    error = await failure(provider, model_request)
+    assert error.fault == "network"
+    assert error.title == "The model stopped answering."
+    exchange = await server.request(1)
+    await exchange.is_over.wait()
+    assert exchange.outcome == "abandoned"
+    await provider.aclose()
+
+
+async def test_a_page_where_the_api_should_be_is_named_as_that(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    server.will(fault.page())
+    error = await failure(provider, model_request)
+    assert error.fault == "not_found"
+    assert error.title == f"{server.url} answers, but not as this model's API does."
+
+
+# --- nothing answers ----------------------------------------------------------------------------------------------
+
+
+async def test_an_address_where_nothing_listens(model_request: ModelRequest) -> None:
+    listener = await asyncio.start_server(lambda _r, _w: None, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    listener.close()
+    await listener.wait_closed()
+    provider = AnthropicProvider(api_key=KEY, base_url=f"http://127.0.0.1:{port}")
+    error = await failure(provider, model_request)
+    assert (error.fault, error.title) == ("network", "The model's address could not be reached.")
+    assert error.hint == f"Nothing listens at http://127.0.0.1:{port}. Start the server, or check the address."
+    await provider.aclose()
+
+
+async def test_a_name_that_nobody_knows(model_request: ModelRequest) -> None:
+    provider = AnthropicProvider(api_key=KEY, base_url="http://no-such-host.invalid")
+    error = await failure(provider, model_request)
+    assert error.fault == "network"
+    assert "The name in http://no-such-host.invalid is unknown." in error.hint
+    await provider.aclose()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_server_that_hangs_up_without_a_word(model_request: ModelRequest, scheme: str) -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.close()
+
+    listener = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    provider = AnthropicProvider(api_key=KEY, base_url=f"{scheme}://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
+    error = await failure(provider, model_request)
+    assert (error.fault, error.title) == ("network", "The model's address could not be reached.")
+    await provider.aclose()
+    listener.close()
+    await listener.wait_closed()
+
+
+def test_a_certificate_that_cannot_be_trusted_is_named() -> None:
+    import httpx2
+
+    from desktop_agent.core.providers.http_faults import network_error
+
+    error = httpx2.ConnectError("x")
+    error.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")
+    explained = network_error(error, "https://example.com")
+    assert explained.fault == "network"
+    assert "https://example.com offers no connection that can be trusted." in explained.hint
+
+
+def test_one_of_several_causes_is_enough_to_explain() -> None:
+    from desktop_agent.core.providers.http_faults import network_error
+
+    error = OSError("All connection attempts failed")
+    error.__cause__ = ExceptionGroup("multiple", [OSError(101, "unreachable"), ConnectionRefusedError(111, "refused")])
+    assert "Nothing listens" in network_error(error, "http://localhost:1").hint
+
+
+# --- the configuration cannot work --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("base_url", ["api.example.com", "ftp://example.com", "http://[::", "http://127.0.0.1:99999"])
+async def test_an_address_that_is_none(model_request: ModelRequest, base_url: str) -> None:
+    error = await failure(AnthropicProvider(api_key=KEY, base_url=base_url), model_request)
+    assert (error.fault, error.title) == ("invalid_request", "The model's address is not a web address.")
+
+
+@pytest.mark.parametrize("key", ["", " ", f"{KEY}\nX-Evil: 1", f"{KEY} {KEY}", f"“{KEY}”"])
+async def test_a_key_that_is_none_is_never_sent(server: AnthropicServer, model_request: ModelRequest, key: str) -> None:
+    error = await failure(AnthropicProvider(api_key=key, base_url=server.url), model_request)
+    assert error.fault == "authentication"
+    assert server.exchanges == []
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "nonsense://127.0.0.1:1"])
+async def test_a_proxy_that_cannot_be_used(
+    monkeypatch: pytest.MonkeyPatch, model_request: ModelRequest, proxy: str
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    error = await failure(AnthropicProvider(api_key=KEY, base_url="http://example.invalid"), model_request)
+    assert (error.fault, error.title) == ("invalid_request", "The proxy settings cannot be used.")
+
+
+async def test_a_malformed_custom_header(
+    monkeypatch: pytest.MonkeyPatch, server: AnthropicServer, model_request: ModelRequest
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X Y: 1")
+    provider = AnthropicProvider(api_key=KEY, base_url=server.url)
+    error = await failure(provider, model_request)
+    assert (error.fault, error.title) == ("invalid_request", "The request could not be sent.")
+    await provider.aclose()

@@ -1,0 +1,253 @@
+"""The provider on real sockets: what it sends, what it yields, and what it lets go."""
+
+import asyncio
+import gc
+from contextlib import aclosing
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.model import AssistantMessage, ModelRequest, ToolResultBlock, ToolUseBlock, UserMessage
+from desktop_agent.core.providers.anthropic import AnthropicProvider
+from desktop_agent.core.providers.base import Completion, ModelInfo, StreamPiece, TextChunk
+from tests.core.providers.anthropic.conftest import KEY
+from tests.servers import fault, threaded
+from tests.servers.anthropic_server import MODELS, AnthropicServer
+from tests.servers.script import ping, reply, text, thinking, tool_use
+
+
+async def pieces_of(provider: AnthropicProvider, request: ModelRequest) -> list[StreamPiece]:
+    return [piece async for piece in provider.stream(request)]
+
+
+def last_of(pieces: list[StreamPiece]) -> Completion:
+    assert isinstance(pieces[-1], Completion)
+    return pieces[-1]
+
+
+async def test_the_request_carries_key_version_and_body(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    server.will(reply(text("Hi.")))
+    await pieces_of(provider, model_request)
+    (exchange,) = server.exchanges
+    assert (exchange.method, exchange.path) == ("POST", "/v1/messages")
+    assert exchange.headers["authorization"] == f"Bearer {KEY}"
+    assert exchange.headers["content-type"] == "application/json"
+    assert exchange.headers["anthropic-version"]
+    assert exchange.fields["stream"] is True
+    assert exchange.violations == []
+
+
+async def test_a_turn_of_two_requests_is_valid_on_the_wire(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    server.will(
+        reply(thinking("Hm.", signature="sig"), text("Looking."), tool_use("read_file", path="ü.py")),
+        reply(text("Done.")),
+    )
+    first = last_of(await pieces_of(provider, model_request))
+    (call,) = (block for block in first.content if isinstance(block, ToolUseBlock))
+    second_request = ModelRequest(
+        model=model_request.model,
+        system=model_request.system,
+        messages=(
+            *model_request.messages,
+            AssistantMessage(content=first.content),
+            UserMessage(content=(ToolResultBlock(call_id=call.id, content="print('ü')"),)),
+        ),
+        tools=model_request.tools,
+        max_tokens=model_request.max_tokens,
+        stable_messages=1,
+    )
+    assert last_of(await pieces_of(provider, second_request)).stop_reason == "end_turn"
+    assert server.violations == []
+
+
+async def test_a_key_from_the_environment_is_never_used_instead(
+    monkeypatch: pytest.MonkeyPatch, server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-somebody-elses")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "somebody-elses-token")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+    server.will(reply(text("Hi.")))
+    await pieces_of(provider, model_request)
+    assert server.messages[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+async def test_a_connection_is_used_again(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    server.will(*[reply(text("Hi.")) for _ in range(3)])
+    for _ in range(3):
+        await pieces_of(provider, model_request)
+    assert server.connections_made == 1
+
+
+async def test_a_message_is_whole_even_if_its_response_never_ends(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    whole = len(reply(text("Hi.")).stages(1, "m")[0].chunks)
+    server.will(reply(text("Hi."), fault.stall_after(events=whole)))
+    assert last_of(await pieces_of(provider, model_request)).stop_reason == "end_turn"
+
+
+async def test_two_answers_at_once_do_not_mix(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    server.will(reply(text("a" * 50)), reply(text("b" * 50)))
+    both = await asyncio.gather(pieces_of(provider, model_request), pieces_of(provider, model_request))
+    for pieces in both:
+        assert len({letter for piece in pieces if isinstance(piece, TextChunk) for letter in piece.text}) == 1
+
+
+async def test_cancelling_while_the_model_thinks_closes_the_connection(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    server.will(reply(text("never"), fault.stall_after(events=0)))
+    task = asyncio.create_task(pieces_of(provider, model_request))
+    exchange = await server.request(1)
+    await exchange.has_stalled.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await exchange.is_over.wait()
+    assert exchange.outcome == "abandoned"
+
+
+async def test_closing_the_provider_breaks_an_open_stream(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    server.will(reply(text("And then"), fault.stall_after(events=3)))
+    stream = provider.stream(model_request)
+    async with aclosing(stream):
+        await anext(stream)
+        await provider.aclose()
+        with pytest.raises(ProviderError) as caught:
+            await anext(stream)
+    assert caught.value.fault == "stream"
+    await server.messages[0].is_over.wait()
+
+
+async def test_a_closed_provider_refuses_to_be_used(provider: AnthropicProvider, model_request: ModelRequest) -> None:
+    await provider.aclose()
+    with pytest.raises(RuntimeError, match="closed"):
+        await pieces_of(provider, model_request)
+
+
+async def test_a_provider_closed_while_it_gets_ready_stays_closed(
+    server: AnthropicServer, provider: AnthropicProvider
+) -> None:
+    getting_ready = asyncio.create_task(provider.check_key())
+    await asyncio.sleep(0)
+    await provider.aclose()
+    with pytest.raises(RuntimeError, match="closed"):
+        await getting_ready
+    assert server.exchanges == []
+
+
+async def test_nothing_is_left_for_the_garbage_collector_to_complain_about(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    server.will(reply(text("One.")), reply(text("Two."), fault.drop_after(events=3)))
+    await pieces_of(provider, model_request)
+    with pytest.raises(ProviderError):
+        await pieces_of(provider, model_request)
+    gc.collect()  # a warning from here fails the test
+    assert {task for task in asyncio.all_tasks() if "httpx" in repr(task)} == set()
+
+
+# --- keys and models ----------------------------------------------------------------------------------------------
+
+
+async def test_a_good_key_is_accepted_without_asking_for_an_answer(
+    server: AnthropicServer, provider: AnthropicProvider
+) -> None:
+    await provider.check_key()
+    assert [(exchange.method, exchange.path) for exchange in server.exchanges] == [("GET", "/v1/models")]
+
+
+async def test_a_wrong_key_is_found_out(server: AnthropicServer) -> None:
+    provider = AnthropicProvider(api_key="sk-ant-wrong-0123456789", base_url=server.url)
+    with pytest.raises(ProviderError) as caught:
+        await provider.check_key()
+    assert caught.value.fault == "authentication"
+    assert "sk-ant-wrong" not in f"{caught.value} {caught.value.detail}"
+    await provider.aclose()
+
+
+async def test_the_models_that_can_be_used_are_listed(provider: AnthropicProvider) -> None:
+    assert await provider.list_models() == (
+        ModelInfo(id="claude-test-large", name="Claude Test Large", context_tokens=200_000, max_output_tokens=64_000),
+    )
+    assert any(model["lifecycle"] == "retired" for model in MODELS)
+
+
+async def test_a_sparse_list_of_a_gateway_is_read_as_far_as_it_goes() -> None:
+    sparse: list[dict[str, object]] = [{"id": "local"}, {"name": "no id"}, {"id": "b", "max_tokens": True}]
+    async with AnthropicServer(models=sparse) as server:
+        provider = AnthropicProvider(api_key=KEY, base_url=server.url)
+        assert await provider.list_models() == (ModelInfo(id="local", name="local"), ModelInfo(id="b", name="b"))
+        await provider.aclose()
+
+
+@pytest.mark.parametrize("path", ["/elsewhere", "/v1"])
+async def test_an_address_with_a_wrong_path_is_no_api(server: AnthropicServer, path: str) -> None:
+    provider = AnthropicProvider(api_key=KEY, base_url=server.url + path)
+    with pytest.raises(ProviderError, match="not as this model's API does") as caught:
+        await provider.list_models()
+    assert caught.value.fault == "not_found"
+    await provider.aclose()
+
+
+@pytest.mark.parametrize("body", ["<html></html>", "[]", '{"data": 3}', "null"])
+async def test_a_list_of_models_that_is_none(body: str) -> None:
+    from desktop_agent.core.providers.anthropic.faults import Call
+    from desktop_agent.core.providers.anthropic.models import read_models
+
+    with pytest.raises(ProviderError) as caught:
+        read_models(body.encode(), Call(address="http://example.com"))
+    assert caught.value.fault == "not_found"
+
+
+# --- the same bytes, cut anywhere ---------------------------------------------------------------------------------
+
+LONG = reply(
+    thinking("Ünïcödé 思考 🧠.", signature="sig", piece=3),
+    ping(),
+    text("Größe — 寸法 😀 ends here.", piece=5),
+    tool_use("edit_file", path="ä.py", text="línea\n" * 3).with_id("toolu_long"),
+)
+
+
+def test_the_same_pieces_come_however_the_bytes_are_cut(model_request: ModelRequest) -> None:
+    with threaded.serve() as server, asyncio.Runner() as runner:
+        provider = AnthropicProvider(api_key=KEY, base_url=server.url)
+
+        def ask() -> list[StreamPiece]:
+            async def one() -> list[StreamPiece]:
+                return await pieces_of(provider, model_request)
+
+            return [_anonymous(piece) for piece in runner.run(one())]
+
+        server.will(LONG)
+        expected = ask()
+
+        @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        @given(st.lists(st.integers(min_value=1, max_value=400), min_size=1, max_size=8))
+        def check(sizes: list[int]) -> None:
+            server.will(LONG.in_chunks(*sizes))
+            assert ask() == expected
+
+        check()
+        server.will(LONG.in_chunks(1))
+        assert ask() == expected
+        runner.run(provider.aclose())
+
+
+def _anonymous(piece: StreamPiece) -> StreamPiece:
+    """Return the piece without the id that the server makes up anew for every message."""
+    return replace(piece, message_id="") if isinstance(piece, Completion) else piece

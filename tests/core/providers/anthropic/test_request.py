@@ -1,0 +1,254 @@
+"""Whatever the conversation went through, the request is one that the API takes."""
+
+import json
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.model import (
+    AssistantBlock,
+    AssistantMessage,
+    JsonObject,
+    Message,
+    ModelRequest,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.anthropic.request import encode_request
+from tests.servers.wire import check_request
+
+CACHED = {"type": "ephemeral"}
+READ_FILE = ToolDefinition(name="read_file", description="Read a file.", input_schema={"type": "object"})
+EDIT_FILE = ToolDefinition(name="edit_file", description="Edit a file.", input_schema={"type": "object"})
+
+
+def said(*blocks: TextBlock | ToolResultBlock | str) -> UserMessage:
+    return UserMessage(content=tuple(TextBlock(text=block) if isinstance(block, str) else block for block in blocks))
+
+
+def answered(*blocks: AssistantBlock | str) -> AssistantMessage:
+    return AssistantMessage(
+        content=tuple(TextBlock(text=block) if isinstance(block, str) else block for block in blocks)
+    )
+
+
+def call(call_id: str = "toolu_1", name: str = "read_file", **arguments: object) -> ToolUseBlock:
+    return ToolUseBlock(id=call_id, name=name, arguments=arguments)
+
+
+def result(call_id: str = "toolu_1", content: str = "ok", *, is_error: bool = False) -> ToolResultBlock:
+    return ToolResultBlock(call_id=call_id, content=content, is_error=is_error)
+
+
+def body_of(
+    *messages: Message, system: str = "Be careful.", tools: tuple[ToolDefinition, ...] = (READ_FILE,), stable: int = 0
+) -> JsonObject:
+    """Return the body as it goes over the wire, after the checks that the API would make."""
+    request = ModelRequest(
+        model="m", system=system, messages=messages, tools=tools, max_tokens=100, stable_messages=stable
+    )
+    body = cast("JsonObject", json.loads(encode_request(request)))
+    assert check_request(body) == []
+    return body
+
+
+def contents(body: JsonObject) -> list[list[JsonObject]]:
+    return [cast("list[JsonObject]", message["content"]) for message in cast("list[JsonObject]", body["messages"])]
+
+
+def test_a_first_request_is_exactly_this() -> None:
+    assert body_of(said("Hello."), tools=(READ_FILE, EDIT_FILE)) == {
+        "model": "m",
+        "max_tokens": 100,
+        "stream": True,
+        "system": [{"type": "text", "text": "Be careful.", "cache_control": CACHED}],
+        "tools": [
+            {"name": "read_file", "description": "Read a file.", "input_schema": {"type": "object"}},
+            {
+                "name": "edit_file",
+                "description": "Edit a file.",
+                "input_schema": {"type": "object"},
+                "cache_control": CACHED,
+            },
+        ],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Hello.", "cache_control": CACHED}]},
+        ],
+    }
+
+
+def test_without_system_prompt_and_tools_neither_is_sent() -> None:
+    assert body_of(said("Hello."), system=" ", tools=()).keys() == {"model", "max_tokens", "stream", "messages"}
+
+
+def test_a_whole_turn_goes_back_block_by_block() -> None:
+    body = body_of(
+        said("Fix it."),
+        answered(
+            ThinkingBlock(thinking="Hm.", signature="sig"),
+            RedactedThinkingBlock(data="xyz"),
+            "Looking.",
+            call(path="a.py"),
+            call("toolu_2"),
+        ),
+        said(result(content="text"), result("toolu_2", "No such file.", is_error=True), "Hurry."),
+    )
+    assert contents(body)[1:] == [
+        [
+            {"type": "thinking", "thinking": "Hm.", "signature": "sig"},
+            {"type": "redacted_thinking", "data": "xyz"},
+            {"type": "text", "text": "Looking."},
+            {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "a.py"}},
+            {"type": "tool_use", "id": "toolu_2", "name": "read_file", "input": {}},
+        ],
+        [
+            {"type": "tool_result", "tool_use_id": "toolu_1", "content": "text"},
+            {"type": "tool_result", "tool_use_id": "toolu_2", "content": "No such file.", "is_error": True},
+            {"type": "text", "text": "Hurry.", "cache_control": CACHED},
+        ],
+    ]
+
+
+def test_a_rejected_call_goes_back_as_a_call_without_the_reason() -> None:
+    rejected = ToolUseBlock(id="toolu_1", name="read_file", arguments={}, rejected="The arguments are not valid JSON.")
+    body = body_of(said("Go."), answered(rejected), said(result(content="Not run.", is_error=True)))
+    assert contents(body)[1] == [{"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {}}]
+
+
+def test_an_opaque_block_goes_back_as_it_came() -> None:
+    search: JsonObject = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
+    body = body_of(said("Search."), answered(OpaqueBlock(payload=search)), said("Go on."))
+    assert contents(body)[1] == [search]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\n"])
+def test_blank_text_is_left_out(blank: str) -> None:
+    body = body_of(said("Go.", blank), answered(blank, call()), said(result(), blank))
+    assert [len(blocks) for blocks in contents(body)] == [1, 1, 1]
+
+
+def test_thinking_without_a_signature_is_left_out() -> None:
+    body = body_of(said("Go."), answered(ThinkingBlock(thinking="Hm.", signature=""), "Done."), said("Thanks."))
+    assert contents(body)[1] == [{"type": "text", "text": "Done."}]
+
+
+def test_a_message_that_has_nothing_left_disappears_and_its_neighbours_are_joined() -> None:
+    body = body_of(said("One."), answered("", ThinkingBlock(thinking="Hm.", signature="")), said("Two."))
+    assert contents(body) == [
+        [{"type": "text", "text": "One."}, {"type": "text", "text": "Two.", "cache_control": CACHED}]
+    ]
+
+
+def test_results_stay_first_when_messages_are_joined() -> None:
+    body = body_of(said("Go."), answered(call()), said("Wait."), said(result()))
+    assert [block["type"] for block in contents(body)[2]] == ["tool_result", "text"]
+
+
+def test_an_empty_result_has_no_content_but_an_empty_error_says_something() -> None:
+    body = body_of(
+        said("Go."), answered(call(), call("toolu_2")), said(result(content=""), result("toolu_2", "", is_error=True))
+    )
+    first, second = contents(body)[2]
+    assert "content" not in first
+    assert second["content"]
+
+
+def test_a_breakpoint_stands_behind_what_was_sent_before() -> None:
+    body = body_of(said("One."), answered("Two."), said("Three."), stable=1)
+    marked = [[block.get("cache_control") for block in blocks] for blocks in contents(body)]
+    assert marked == [[CACHED], [None], [CACHED]]
+
+
+def test_a_breakpoint_never_stands_on_thinking() -> None:
+    thought = answered("Text.", ThinkingBlock(thinking="Hm.", signature="sig"))
+    body = body_of(said("One."), thought, said("Two."), stable=2)
+    assert contents(body)[1] == [
+        {"type": "text", "text": "Text.", "cache_control": CACHED},
+        {"type": "thinking", "thinking": "Hm.", "signature": "sig"},
+    ]
+
+
+def test_a_breakpoint_moves_to_the_message_before_when_one_cannot_carry_it() -> None:
+    body = body_of(said("One."), answered(ThinkingBlock(thinking="Hm.", signature="sig")), said("Two."), stable=2)
+    assert contents(body)[0][0]["cache_control"] == CACHED
+
+
+def test_an_answer_that_was_paused_goes_back_last() -> None:
+    body = body_of(said("Go."), answered("I was saying"))
+    assert contents(body)[1] == [{"type": "text", "text": "I was saying", "cache_control": CACHED}]
+
+
+def test_half_a_character_never_gets_into_a_request() -> None:
+    body = body_of(said("a\ud800b"), answered(call(path="\udc80")), said(result(content="\ud83d\ude00")))
+    assert contents(body)[0][0]["text"] == "a\ufffdb"
+    assert contents(body)[1][0]["input"] == {"path": "\ufffd"}
+    assert contents(body)[2][0]["content"] == "😀"
+
+
+def test_another_providers_call_ids_and_names_become_valid_and_stay_paired() -> None:
+    strange = call("functions.read:0", name="fs.read file")
+    body = body_of(said("Go."), answered(strange, call("a b")), said(result("functions.read:0"), result("a b")))
+    calls, results = contents(body)[1:]
+    assert [block["id"] for block in calls] == [block["tool_use_id"] for block in results]
+    assert calls[0]["name"] == "fs_read_file"
+
+
+def test_a_schema_without_a_type_is_one_of_an_object() -> None:
+    tool = ToolDefinition(name="noop", description=" ", input_schema={})
+    assert body_of(said("Go."), tools=(tool,))["tools"] == [
+        {"name": "noop", "input_schema": {"type": "object"}, "cache_control": CACHED}
+    ]
+
+
+@pytest.mark.parametrize("name", ["", "has space", "dot.ted", "ü", "x" * 129])
+def test_a_tool_that_cannot_be_offered_is_named(name: str) -> None:
+    tool = ToolDefinition(name=name, description="", input_schema={})
+    request = ModelRequest(model="m", system="", messages=(said("Go."),), tools=(tool,), max_tokens=1)
+    with pytest.raises(ProviderError, match=f"“{name}”") as caught:
+        encode_request(request)
+    assert caught.value.fault == "invalid_request"
+
+
+# --- any conversation ---------------------------------------------------------------------------------------------
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
+IDS = st.text(min_size=1, max_size=12)
+ARGUMENTS = st.dictionaries(ANY_TEXT, ANY_TEXT | st.integers() | st.lists(ANY_TEXT, max_size=2), max_size=3)
+WRITTEN = st.one_of(
+    ANY_TEXT.map(lambda text: TextBlock(text=text)),
+    st.builds(ThinkingBlock, thinking=st.text(max_size=9), signature=st.sampled_from(["", "sig"])),
+    st.just(RedactedThinkingBlock(data="xyz")),
+)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
+    """Conversations as the turn makes them: roles alternate, and every call is answered."""
+    messages: list[Message] = [said("Begin.")]
+    ids = iter(draw(st.lists(IDS, unique=True, max_size=12)))
+    for _ in range(draw(st.integers(0, 5))):
+        calls = [
+            ToolUseBlock(id=call_id, name=draw(ANY_TEXT), arguments={**draw(ARGUMENTS)}, rejected=draw(ANY_TEXT))
+            for call_id, _ in zip(ids, range(draw(st.integers(0, 3))), strict=False)
+        ]
+        messages.append(answered(*draw(st.lists(WRITTEN, max_size=3)), *calls))
+        results = [result(made.id, draw(ANY_TEXT), is_error=draw(st.booleans())) for made in calls]
+        messages.append(said(*results, draw(ANY_TEXT)))
+    return tuple(messages)
+
+
+@given(conversations(), st.data())
+def test_any_conversation_makes_a_request_that_the_api_takes(
+    messages: tuple[Message, ...], data: st.DataObject
+) -> None:
+    stable = data.draw(st.integers(0, len(messages)))
+    assert body_of(*messages, stable=stable, tools=(READ_FILE, EDIT_FILE))

@@ -1,0 +1,190 @@
+"""Keys come from the environment or the keyring, stay there, and show up nowhere else."""
+
+import keyring
+import pytest
+from keyring.backend import KeyringBackend
+from keyring.backends import fail, null
+from keyring.errors import InitError, KeyringLocked, PasswordDeleteError, PasswordSetError
+
+from desktop_agent.core.errors import CredentialsError
+from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, resolve_key
+
+KEY = "sk-ant-test-0123456789abcdef"
+
+
+class MemoryKeyring(KeyringBackend):
+    """A keyring that works, in memory. Not one that keyring would choose by itself."""
+
+    priority = -1  # pyright: ignore[reportAssignmentType] - keyring documents a plain class attribute here
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.entries.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.entries[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        if self.entries.pop((service, username), None) is None:
+            raise PasswordDeleteError("No such password!")
+
+
+class BrokenKeyring(MemoryKeyring):
+    """A keyring that raises `error` whatever it is asked."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def get_password(self, service: str, username: str) -> str | None:
+        raise self.error
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        raise self.error
+
+
+def test_a_kept_key_is_found_again() -> None:
+    store = SystemKeyStore(MemoryKeyring())
+    store.set("anthropic", KEY)
+    assert store.get("anthropic") == KEY
+    assert store.get("openai") is None
+
+
+def test_every_key_is_an_entry_of_the_application() -> None:
+    backend = MemoryKeyring()
+    SystemKeyStore(backend).set("xai", KEY)
+    assert backend.entries == {("desktop-agent", "xai"): KEY}
+
+
+def test_a_pasted_line_break_is_not_part_of_the_key() -> None:
+    store = SystemKeyStore(MemoryKeyring())
+    store.set("anthropic", f" {KEY}\n")
+    assert store.get("anthropic") == KEY
+
+
+def test_an_empty_key_is_refused() -> None:
+    with pytest.raises(CredentialsError, match="empty"):
+        SystemKeyStore(MemoryKeyring()).set("anthropic", " \n")
+
+
+def test_a_deleted_key_is_gone_and_may_be_deleted_again() -> None:
+    store = SystemKeyStore(MemoryKeyring())
+    store.set("anthropic", KEY)
+    store.delete("anthropic")
+    store.delete("anthropic")
+    assert store.get("anthropic") is None
+
+
+def test_without_a_keyring_a_person_is_told_what_to_install() -> None:
+    store = SystemKeyStore(fail.Keyring())
+    for attempt in (lambda: store.get("anthropic"), lambda: store.set("anthropic", KEY)):
+        with pytest.raises(CredentialsError) as caught:
+            attempt()
+        assert caught.value.title == "This system has no keyring to keep keys in."
+        assert "GNOME Keyring" in caught.value.hint
+        assert "ANTHROPIC_API_KEY" in caught.value.hint
+
+
+def test_a_keyring_that_keeps_nothing_is_found_out() -> None:
+    with pytest.raises(CredentialsError, match="did not keep"):
+        SystemKeyStore(null.Keyring()).set("anthropic", KEY)
+
+
+@pytest.mark.parametrize(
+    ("error", "title"),
+    [
+        (KeyringLocked("Failed to unlock the collection!"), "The keyring is locked."),
+        (InitError("Failed to create the collection: Prompt dismissed.."), "The keyring could not be opened."),
+        (PasswordSetError(f"cannot store {KEY}"), "The keyring could not keep the key."),
+        (OSError(1783, "The stub received bad data"), "The keyring could not keep the key."),
+        (RuntimeError("org.freedesktop.DBus.Error.NoReply"), "The keyring could not keep the key."),
+    ],
+)
+def test_whatever_a_backend_raises_is_explained_without_the_key(error: Exception, title: str) -> None:
+    with pytest.raises(CredentialsError) as caught:
+        SystemKeyStore(BrokenKeyring(error)).set("anthropic", KEY)
+    assert caught.value.title == title
+    assert caught.value.hint
+    assert type(error).__name__ in caught.value.detail
+    assert KEY not in f"{caught.value!r} {caught.value} {caught.value.detail}"
+    assert caught.value.__suppress_context__
+
+
+def test_a_probe_of_a_working_keyring_leaves_nothing_behind() -> None:
+    backend = MemoryKeyring()
+    report = SystemKeyStore(backend).probe()
+    assert report.is_usable
+    assert report.backend == backend.name
+    assert backend.entries == {}
+
+
+@pytest.mark.parametrize(
+    ("backend", "problem"),
+    [
+        (fail.Keyring(), "This system has no keyring to keep keys in."),
+        (null.Keyring(), "The keyring did not keep the key."),
+        (BrokenKeyring(KeyringLocked()), "The keyring is locked."),
+    ],
+)
+def test_a_probe_says_why_a_keyring_is_unusable(backend: KeyringBackend, problem: str) -> None:
+    report = SystemKeyStore(backend).probe()
+    assert not report.is_usable
+    assert report.backend == backend.name
+    assert report.problem == problem
+    assert report.hint
+
+
+def test_the_systems_own_keyring_is_asked_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = MemoryKeyring()
+    monkeypatch.setattr(keyring.core, "_keyring_backend", backend)
+    SystemKeyStore().set("openai", KEY)
+    assert backend.entries == {("desktop-agent", "openai"): KEY}
+
+
+def test_a_backend_that_cannot_be_loaded_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyring.core, "_keyring_backend", None)
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "no_such_package.Keyring")
+    report = SystemKeyStore().probe()
+    assert (report.is_usable, report.backend) == (False, "none")
+
+
+def test_the_environment_comes_before_the_keyring() -> None:
+    store = SystemKeyStore(MemoryKeyring())
+    store.set("anthropic", KEY)
+    assert resolve_key("anthropic", {"ANTHROPIC_API_KEY": " from-env \n"}, store) == ResolvedKey(
+        "from-env", "environment"
+    )
+    assert resolve_key("anthropic", {"ANTHROPIC_API_KEY": ""}, store) == ResolvedKey(KEY, "keyring")
+
+
+@pytest.mark.parametrize(
+    ("provider", "variable"),
+    [
+        ("anthropic", "ANTHROPIC_API_KEY"),
+        ("openai", "OPENAI_API_KEY"),
+        ("openai-chat", "OPENAI_API_KEY"),
+        ("openrouter", "OPENROUTER_API_KEY"),
+        ("xai", "XAI_API_KEY"),
+    ],
+)
+def test_every_provider_has_its_own_variable(provider: str, variable: str) -> None:
+    assert resolve_key(provider, {variable: KEY}, SystemKeyStore(fail.Keyring())).source == "environment"
+
+
+def test_no_key_anywhere_is_no_error() -> None:
+    assert resolve_key("ollama", {"ANTHROPIC_API_KEY": KEY}, SystemKeyStore(MemoryKeyring())) == ResolvedKey(None, None)
+
+
+def test_a_keyring_that_cannot_be_read_is_an_error_only_when_it_is_needed() -> None:
+    store = SystemKeyStore(fail.Keyring())
+    assert resolve_key("xai", {"XAI_API_KEY": KEY}, store).value == KEY
+    with pytest.raises(CredentialsError):
+        resolve_key("xai", {}, store)
+
+
+def test_a_resolved_key_never_shows_its_value() -> None:
+    resolved = ResolvedKey(KEY, "keyring")
+    assert KEY not in f"{resolved} {resolved!r}"

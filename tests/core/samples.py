@@ -1,0 +1,110 @@
+"""One event of every durable kind, filled in: what codec and fold tests run over."""
+
+from datetime import UTC, datetime
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.model import (
+    Allowed,
+    ApprovalRequest,
+    BlobRef,
+    ChangeSelection,
+    FileChange,
+    FileImage,
+    FileOutcome,
+    ModelRef,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    ScopeOffer,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    ToolResult,
+    ToolUseBlock,
+    Uncaptured,
+    Usage,
+)
+
+MODEL = ModelRef(provider="anthropic", model="claude-sonnet-5-5", base_url="http://127.0.0.1:1")
+AT = datetime(2026, 11, 21, 21, 37, 0, 123456, UTC)
+IMAGE = FileImage(digest="a" * 64, size=3, mode=0o644)
+CHANGE = FileChange(
+    id="1.1",
+    path="src/a.py",
+    kind="created",
+    author="agent",
+    before=None,
+    after=IMAGE,
+    added=3,
+    new_folders=("src",),
+)
+CALL = ToolCall(id="toolu_1", name="edit_file", arguments={"path": "a.py", "nested": {"blob": [1, None, 2.5]}})
+
+_BODIES: tuple[ev.KnownEvent, ...] = (
+    ev.SessionOpened(
+        session_id="20261121-213700-k3f9qx", workspace="/w", model=MODEL, approval="on_write", app_version="0.1.0"
+    ),
+    ev.PromptSubmitted(turn=1, prompt_id="p-1", text="Fix it\nplease"),
+    ev.TurnStarted(turn=1, model=MODEL),
+    ev.MessageDone(
+        turn=1,
+        message_id="msg_1",
+        model=MODEL,
+        content=(
+            ThinkingBlock(thinking="hm", signature="sig"),
+            RedactedThinkingBlock(data="xyz"),
+            TextBlock(text="I'll look."),
+            OpaqueBlock(payload={"type": "server_tool_use", "id": "s"}),
+            ToolUseBlock(id="toolu_1", name="edit_file", arguments={"path": "a.py"}),
+        ),
+        stop_reason="tool_use",
+    ),
+    ev.UsageReported(turn=1, usage=Usage(input_tokens=10, output_tokens=2, cache_read_tokens=5)),
+    ev.ToolCallStarted(
+        turn=1, call=CALL, title="a.py", source="workspace", capabilities=("write_fs",), is_read_only=False
+    ),
+    ev.ApprovalRequested(
+        turn=1,
+        request=ApprovalRequest(
+            call_id="toolu_1",
+            tool="edit_file",
+            title="Change a.py?",
+            reason="It writes.",
+            arguments_digest="b" * 64,
+            changes=(CHANGE,),
+            scopes=(ScopeOffer(scope="once", label="Allow once"),),
+        ),
+    ),
+    ev.ApprovalResolved(turn=1, call_id="toolu_1", decision=Allowed(scope="session")),
+    ev.ChangesPrepared(turn=1, call_id="toolu_1", purpose="apply", changes=(CHANGE,)),
+    ev.ChangesRecorded(
+        turn=1, call_id="toolu_1", changes=(CHANGE,), uncaptured=(Uncaptured(path="big.bin", reason="too large"),)
+    ),
+    ev.ToolCallFinished(
+        turn=1,
+        call_id="toolu_1",
+        state="completed",
+        result=ToolResult(
+            content="ok", metadata={"lines": 3}, output=BlobRef(blob="c" * 64, size=9, media_type="text/plain")
+        ),
+        duration_s=0.25,
+    ),
+    ev.Queued(prompt_id="p-2", text="and then"),
+    ev.Unqueued(prompt_id="p-2"),
+    ev.Notice(level="warning", code="retrying", title="Busy.", hint="Trying again.", turn=1),
+    ev.TurnEnded(turn=1, reason="completed", requests=2, duration_s=3.5),
+    ev.ChangesUndone(
+        selection=ChangeSelection(turn=1),
+        change_ids=("1.1",),
+        outcomes=(FileOutcome(path="src/a.py", state="restored", change_ids=("1.1",)),),
+    ),
+    ev.ChangesRedone(
+        selection=ChangeSelection(turn=1),
+        change_ids=("1.1",),
+        outcomes=(FileOutcome(path="src/a.py", state="restored", change_ids=("1.1",)),),
+    ),
+    ev.ModeSet(model=MODEL, approval="always"),
+    ev.SessionRenamed(title="Fix the page count"),
+)
+
+SAMPLE_EVENTS: tuple[ev.KnownEvent, ...] = tuple(body.stamped(seq, AT) for seq, body in enumerate(_BODIES, start=1))
+"""A plausible session in its order."""

@@ -1,0 +1,201 @@
+"""The journal keeps every record, whatever is cut, full or broken."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.model import ModelRef, TextBlock, ToolUseBlock
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import Journal, read_journal
+
+MODEL = ModelRef(provider="anthropic", model="m")
+
+
+def renamed(number: int, title: str = "t") -> ev.SessionRenamed:
+    return ev.SessionRenamed(title=f"{title}{number}").stamped(number, ev.UNSTAMPED)
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    return Blobs(tmp_path / "blobs")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "s" / "journal.jsonl"
+
+
+def write(path: Path, blobs: Blobs, count: int) -> None:
+    journal = Journal.create(path, blobs)
+    for number in range(1, count + 1):
+        journal.append(renamed(number), is_durable=False)
+    journal.close()
+
+
+def test_what_was_appended_is_read_back_in_order(path: Path, blobs: Blobs) -> None:
+    write(path, blobs, 3)
+    events, damages = read_journal(path, blobs)
+    assert events == [renamed(1), renamed(2), renamed(3)]
+    assert damages == []
+
+
+def test_each_record_is_one_line_that_starts_with_its_version_number_time_and_type(path: Path, blobs: Blobs) -> None:
+    write(path, blobs, 1)
+    line = json.loads(path.read_text())
+    assert list(line)[:4] == ["v", "seq", "at", "type"]
+    assert (line["v"], line["seq"], line["type"]) == (1, 1, "session_renamed")
+
+
+def test_a_cut_at_any_byte_of_the_last_records_loses_at_most_the_record_that_was_cut(path: Path, blobs: Blobs) -> None:
+    write(path, blobs, 5)
+    whole = path.read_bytes()
+    first_line_of_the_last_three = len(b"".join(whole.splitlines(keepends=True)[:2]))
+    for cut in range(first_line_of_the_last_three, len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        journal, torn = Journal.open(path, blobs)
+        journal.append(renamed(99), is_durable=False)
+        journal.close()
+        events, damages = read_journal(path, blobs)
+        complete = whole[:cut].count(b"\n")
+        is_whole_line = cut < len(whole) and whole[cut : cut + 1] == b"\n"
+        assert damages == []
+        assert events == [*(renamed(n) for n in range(1, complete + is_whole_line + 1)), renamed(99)]
+        if torn is not None:
+            assert whole[:cut].endswith(torn.read_bytes())
+            torn.unlink()
+
+
+def test_a_line_that_is_not_json_is_reported_with_its_number_and_skipped(path: Path, blobs: Blobs) -> None:
+    write(path, blobs, 3)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"{half\n" + b'["no object"]\n' + lines[2])
+    events, damages = read_journal(path, blobs)
+    assert events == [renamed(1), renamed(3)]
+    assert [damage.line for damage in damages] == [2, 3]
+
+
+def test_records_of_a_later_version_and_unknown_kinds_survive(path: Path, blobs: Blobs) -> None:
+    path.parent.mkdir()
+    later = {"v": 2, "seq": 1, "type": "session_renamed", "name": "new shape"}
+    unknown = {"v": 1, "seq": 2, "type": "dreamed", "of": ["sheep"]}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (later, unknown)))
+    events, damages = read_journal(path, blobs)
+    assert damages == []
+    assert [event.payload for event in events if isinstance(event, ev.UnknownEvent)] == [later, unknown]
+
+
+def test_a_long_text_goes_to_a_blob_and_comes_back(path: Path, blobs: Blobs, tmp_path: Path) -> None:
+    long_text = "größer " * 5000
+    event = ev.MessageDone(
+        turn=1,
+        message_id="m",
+        model=MODEL,
+        content=(TextBlock(text=long_text), ToolUseBlock(id="c", name="t", arguments={"content": long_text})),
+        stop_reason="tool_use",
+    ).stamped(1, ev.UNSTAMPED)
+    journal = Journal.create(path, blobs)
+    journal.append(event, is_durable=True)
+    journal.close()
+    assert path.stat().st_size < 2000
+    assert len(list((tmp_path / "blobs").rglob("*"))) == 2, "one folder, one blob for both"
+    assert read_journal(path, blobs) == ([event], [])
+
+
+def test_a_missing_blob_costs_its_text_and_nothing_else(path: Path, blobs: Blobs, tmp_path: Path) -> None:
+    event = ev.SessionRenamed(title="x" * 20_000).stamped(1, ev.UNSTAMPED)
+    journal = Journal.create(path, blobs)
+    journal.append(event, is_durable=False)
+    journal.append(renamed(2), is_durable=False)
+    journal.close()
+    for blob in (tmp_path / "blobs").rglob("*"):
+        if blob.is_file():
+            blob.unlink()
+    events, damages = read_journal(path, blobs)
+    assert [getattr(event, "title", None) for event in events] == ["[this content is missing on disk]", "t2"]
+    assert [damage.line for damage in damages] == [1]
+
+
+def test_arguments_that_look_like_a_blob_reference_stay_what_they_are(path: Path, blobs: Blobs) -> None:
+    trick = {"blob": "../../etc/passwd", "size": 1, "media_type": "text/plain; charset=utf-8; moved=string"}
+    event = ev.MessageDone(
+        turn=1,
+        message_id="m",
+        model=MODEL,
+        content=(ToolUseBlock(id="c", name="t", arguments={"x": trick}),),
+        stop_reason="tool_use",
+    ).stamped(1, ev.UNSTAMPED)
+    journal = Journal.create(path, blobs)
+    journal.append(event, is_durable=False)
+    journal.close()
+    assert read_journal(path, blobs) == ([event], [])
+
+
+@given(title=st.text(st.characters(codec=None), max_size=200))
+def test_any_text_comes_back_even_lone_surrogates(tmp_path_factory: pytest.TempPathFactory, title: str) -> None:
+    folder = tmp_path_factory.mktemp("text")
+    blobs = Blobs(folder / "blobs")
+    event = ev.SessionRenamed(title=title).stamped(1, ev.UNSTAMPED)
+    journal = Journal.create(folder / "j", blobs)
+    journal.append(event, is_durable=False)
+    journal.close()
+    assert (folder / "j").read_bytes().count(b"\n") == 1
+    assert read_journal(folder / "j", blobs) == ([event], [])
+
+
+def test_a_disk_that_fills_up_in_the_middle_of_a_record_leaves_the_journal_whole(
+    path: Path, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(path, blobs, 2)
+    before = path.read_bytes()
+    journal, _ = Journal.open(path, blobs)
+    real_write = os.write
+
+    def short_then_full(descriptor: int, data: bytes) -> int:
+        monkeypatch.setattr(os, "write", full)
+        return real_write(descriptor, data[:7])
+
+    def full(_descriptor: int, _data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", short_then_full)
+    with pytest.raises(StorageError, match="could not be written"):
+        journal.append(renamed(3), is_durable=False)
+    monkeypatch.setattr(os, "write", real_write)
+    assert path.read_bytes() == before
+    journal.append(renamed(3), is_durable=False)
+    journal.close()
+    assert [event.seq for event in read_journal(path, blobs)[0]] == [1, 2, 3]
+
+
+def test_reading_never_changes_the_file(path: Path, blobs: Blobs) -> None:
+    write(path, blobs, 2)
+    path.write_bytes(path.read_bytes()[:-5])
+    before = (path.read_bytes(), path.stat().st_mtime_ns)
+    read_journal(path, blobs)
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+
+
+def test_a_hostile_journal_is_read_without_crashing_or_leaving_the_folder(path: Path, blobs: Blobs) -> None:
+    path.parent.mkdir()
+    reference = {"blob": "../../../../etc/passwd", "size": 1, "media_type": "text/plain; charset=utf-8; moved=string"}
+    lines = [
+        b'{"v":1,"seq":1,"type":"session_renamed","title":"' + b"x" * 3_000_000 + b'"}',
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"v":1,"seq":2,"type":"session_renamed","title":"\xff\xfe"}',
+        b'{"v":1,"seq":3,"type":"session_renamed","title":' + json.dumps(reference).encode() + b"}",
+        b'{"v":1,"seq":3,"type":"session_renamed","title":["not text"]}',
+        b'{"v":1,"seq":4,"type":17}',
+        b"\x00\x00\x00",
+        b"",
+    ]
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    events, damages = read_journal(path, blobs)
+    assert [event.seq for event in events] == [1, 3]
+    assert "root:" not in repr(events)
+    assert {damage.line for damage in damages} == {2, 3, 4, 5, 6, 7, 8}

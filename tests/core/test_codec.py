@@ -1,0 +1,71 @@
+"""Every event and op survives the trip through JSON."""
+
+import json
+from typing import get_args
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.codec import MalformedLineError, decode_event, decode_op, encode_event, encode_op
+from desktop_agent.core.errors import UsageError
+from desktop_agent.core.model import Allowed, ChangeSelection, Denied, ModelRef
+from tests.core.samples import SAMPLE_EVENTS
+
+
+@pytest.mark.parametrize("event", SAMPLE_EVENTS, ids=lambda event: event.type)
+def test_an_event_comes_back_from_json_as_it_was(event: ev.KnownEvent) -> None:
+    line = json.loads(json.dumps(encode_event(event)))
+    assert line["v"] == 1
+    assert decode_event(line) == event
+
+
+def test_there_is_a_sample_of_every_durable_event() -> None:
+    assert {type(event) for event in SAMPLE_EVENTS} == set(get_args(ev.KnownEvent))
+
+
+def test_a_live_event_has_no_number_and_no_version() -> None:
+    assert encode_event(ev.TextDelta(turn=1, text="a")) == {"type": "text_delta", "turn": 1, "text": "a"}
+
+
+def test_an_unknown_kind_is_kept_whole() -> None:
+    line = {"v": 1, "seq": 9, "at": "2026-01-01T00:00:00Z", "type": "dreamed", "of": {"sheep": 3}}
+    event = decode_event(line)
+    assert isinstance(event, ev.UnknownEvent)
+    assert event.seq == 9
+    assert encode_event(event) == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [{}, {"type": 3}, {"v": 1, "type": "session_renamed"}, {"v": 1, "type": "turn_ended", "turn": "many"}],
+)
+def test_a_line_that_lacks_what_its_type_requires_is_malformed(line: dict[str, object]) -> None:
+    with pytest.raises(MalformedLineError):
+        decode_event(line)
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        ops.SubmitPrompt(text="hello"),
+        ops.Unqueue(prompt_id="p"),
+        ops.AnswerApproval(call_id="c", decision=Allowed(scope="session", edited_command="ls")),
+        ops.AnswerApproval(call_id="c", decision=Denied(message="no")),
+        ops.Interrupt(),
+        ops.UndoChanges(selection=ChangeSelection(turn=3)),
+        ops.RedoChanges(selection=ChangeSelection(change_ids=("3.1",))),
+        ops.SetMode(model=ModelRef(provider="demo", model="demo")),
+        ops.RenameSession(title="t"),
+        ops.Shutdown(),
+    ],
+    ids=lambda op: op.type,
+)
+def test_an_op_comes_back_from_json_as_it_was(op: ops.Op) -> None:
+    assert decode_op(json.loads(json.dumps(encode_op(op)))) == op
+
+
+def test_an_invalid_op_says_which_field_is_wrong() -> None:
+    with pytest.raises(UsageError) as caught:
+        decode_op({"type": "submit_prompt", "text": 3})
+    assert "text" in caught.value.detail

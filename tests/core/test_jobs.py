@@ -1,0 +1,130 @@
+"""Background commands, on real processes."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from desktop_agent.core import jobs as jobs_module
+from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.process import Command, ProcessRunner
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
+
+
+@pytest.fixture
+async def processes() -> AsyncIterator[ProcessRunner]:
+    runner = ProcessRunner(SystemClock(), grace_s=0.3)
+    yield runner
+    await runner.aclose()
+
+
+@pytest.fixture
+async def jobs(processes: ProcessRunner, tmp_path: Path) -> AsyncIterator[Jobs]:
+    jobs = Jobs(processes, SystemClock(), folder=tmp_path / "logs")
+    yield jobs
+    await jobs.aclose()
+
+
+def shell(script: str, folder: Path) -> Command:
+    return Command(argv=("/bin/bash", "-c", script), cwd=folder, environ=os.environ)
+
+
+def is_alive(pid: int) -> bool:
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+async def test_a_job_runs_on_while_its_starter_goes_on(jobs: Jobs, tmp_path: Path) -> None:
+    """Z-47: a job has a state and an exit code."""
+    os.mkfifo(tmp_path / "gate")
+    job = await jobs.start(shell("echo up; read -r line < gate; echo $line >&2; exit 3", tmp_path), shown="serve")
+    assert re.fullmatch(r"job-\d{8}-\d{6}-[0-9a-f]{8}", job.id)
+    assert (job.state, job.exit_code, job.ended_at, job.command) == ("running", None, None, "serve")
+    assert is_alive(job.pid)
+    assert jobs.list() == (job,)
+    await asyncio.to_thread((tmp_path / "gate").write_text, "go\n")
+    ended = await jobs.wait(job.id)
+    assert (ended.state, ended.exit_code) == ("exited", 3)
+    assert ended.ended_at is not None
+    assert ended.ended_at >= job.started_at
+    assert jobs.get(job.id) == ended
+    assert await asyncio.to_thread(ended.log.read_text) == "up\ngo\n"
+
+
+async def test_the_output_so_far_can_be_read(jobs: Jobs, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "gate")
+    script = "printf 'grüße\\nüber\\n'; echo ready > gate; sleep 100"
+    job = await jobs.start(shell(script, tmp_path), shown="x")
+    await asyncio.to_thread((tmp_path / "gate").read_text)
+    text = ""
+    while not text.endswith("über\n"):
+        text = await jobs.tail(job.id)
+    assert text == "grüße\nüber\n"
+    assert await jobs.tail(job.id, max_bytes=5) == "ber\n"
+
+
+async def test_stopping_ends_the_whole_tree(jobs: Jobs, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "gate")
+    script = "setsid sleep 100 & echo $! > gate; trap '' TERM; while :; do sleep 0.01; done"
+    job = await jobs.start(shell(script, tmp_path), shown="x")
+    grandchild = int(await asyncio.to_thread((tmp_path / "gate").read_text))
+    assert is_alive(grandchild)
+    stopped = await jobs.stop(job.id)
+    assert (stopped.state, stopped.exit_code) == ("stopped", 128 + signal.SIGKILL)
+    assert not is_alive(job.pid)
+    assert not is_alive(grandchild)
+    assert await jobs.stop(job.id) == stopped
+
+
+async def test_a_job_with_a_limit_ends_when_it_passes(jobs: Jobs, tmp_path: Path) -> None:
+    """Z-47: a background command's timeout is not ignored."""
+    job = await jobs.start(shell("sleep 100", tmp_path), shown="x", timeout_s=0.1)
+    ended = await jobs.wait(job.id)
+    assert (ended.state, ended.exit_code) == ("timed_out", 128 + signal.SIGTERM)
+
+
+async def test_closing_ends_every_job(processes: ProcessRunner, tmp_path: Path) -> None:
+    jobs = Jobs(processes, SystemClock(), folder=tmp_path)
+    started = [await jobs.start(shell("sleep 100", tmp_path), shown="x") for _ in range(3)]
+    await jobs.aclose()
+    assert [job.state for job in jobs.list()] == ["stopped"] * 3
+    assert not any(is_alive(job.pid) for job in started)
+
+
+async def test_closing_the_process_runner_ends_jobs_too(processes: ProcessRunner, tmp_path: Path) -> None:
+    jobs = Jobs(processes, SystemClock(), folder=tmp_path)
+    job = await jobs.start(shell("sleep 100", tmp_path), shown="x")
+    await processes.aclose()
+    assert not is_alive(job.pid)
+    assert (await jobs.wait(job.id)).exit_code == 128 + signal.SIGTERM
+
+
+async def test_a_job_that_cannot_start_leaves_nothing(jobs: Jobs, tmp_path: Path) -> None:
+    command = Command(argv=("no-such-program-anywhere",), cwd=tmp_path, environ=os.environ)
+    with pytest.raises(FileNotFoundError):
+        await jobs.start(command, shown="x")
+    assert jobs.list() == ()
+    assert await asyncio.to_thread(lambda: list((tmp_path / "logs").iterdir())) == []
+
+
+async def test_an_unknown_job_is_a_key_error(jobs: Jobs) -> None:
+    assert jobs.get("job-x") is None
+    for method in (jobs.wait, jobs.stop, jobs.tail):
+        with pytest.raises(KeyError):
+            await method("job-x")
+
+
+async def test_a_log_that_is_full_starts_over(jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs_module, "LOG_LIMIT_BYTES", 100_000)
+    job = await jobs.wait((await jobs.start(shell("seq 100000", tmp_path), shown="x")).id)
+    sizes = [log.stat().st_size for log in await asyncio.to_thread(lambda: sorted(job.log.parent.iterdir()))]
+    assert len(sizes) == 2
+    assert max(sizes) <= 100_000
+    assert (await jobs.tail(job.id)).endswith("99999\n100000\n")

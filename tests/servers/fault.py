@@ -1,0 +1,83 @@
+"""How a model server fails: `fault.drop_after(events=3)` within a reply, `fault.overloaded()` instead of one."""
+
+from typing import TYPE_CHECKING
+
+from tests.servers.script import Event, Fault, Refusal
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import JsonObject
+
+# --- within a reply -----------------------------------------------------------------------------------------------
+
+
+def drop_after(*, events: int | None = None, size: int | None = None) -> Fault:
+    """The connection is reset after this many events or bytes."""
+    return Fault("reset", events=events, size=size)
+
+
+def close_after(*, events: int | None = None, size: int | None = None) -> Fault:
+    """The connection is closed, without the end of the response, after this many events or bytes."""
+    return Fault("close", events=events, size=size)
+
+
+def end_after(*, events: int | None = None, size: int | None = None) -> Fault:
+    """The response ends in good order after this many events or bytes, as if that were all of it."""
+    return Fault("end", events=events, size=size)
+
+
+def stall_after(*, events: int) -> Fault:
+    """Nothing more comes after this many events, until the test releases the server."""
+    return Fault("stall", events=events)
+
+
+def error_after(*, events: int, type: str = "overloaded_error", message: str = "Overloaded") -> Fault:  # noqa: A002 - the API's own word
+    """An `error` event ends the stream."""
+    error = {"type": type, "message": message}
+    return Fault("insert", events=events, event=Event("error", {"error": error}), is_last=True)
+
+
+def garbage_after(*, events: int, data: bytes = b'{"type": "content_block_delta", "ind') -> Fault:
+    """An event whose data is not what it should be comes in between."""
+    return Fault("insert", events=events, event=Event("content_block_delta", data))
+
+
+# --- instead of a reply -------------------------------------------------------------------------------------------
+
+
+def status(status: int, type: str, message: str, *, code: str = "", **headers: str) -> Refusal:  # noqa: A002 - the API's own word
+    """An error of the API. Underscores in the names of headers become hyphens."""
+    error: JsonObject = {"type": type, "message": message}
+    if code:
+        error["details"] = {"error_code": code}
+    body: JsonObject = {"type": "error", "error": error}
+    return Refusal(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def unauthorized(message: str = "invalid x-api-key") -> Refusal:
+    """The key is not accepted."""
+    return status(401, "authentication_error", message)
+
+
+def not_found(model: str = "model") -> Refusal:
+    """There is no such model."""
+    return status(404, "not_found_error", f"model: {model}")
+
+
+def rate_limited(*, code: str = "", **headers: str) -> Refusal:
+    """Too many requests; `retry_after="2"` says for how long."""
+    return status(429, "rate_limit_error", "This request would exceed your rate limit.", code=code, **headers)
+
+
+def server_error() -> Refusal:
+    """The service failed."""
+    return status(500, "api_error", "Internal server error")
+
+
+def overloaded() -> Refusal:
+    """The service has too much to do."""
+    return status(529, "overloaded_error", "Overloaded")
+
+
+def page(body: str = "<html>Sign in to the network</html>", status: int = 200) -> Refusal:
+    """A web page where an API should be."""
+    return Refusal(status, body, {"content-type": "text/html"})

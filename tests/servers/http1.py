@@ -1,0 +1,77 @@
+"""Just enough HTTP/1.1 for a loopback test server: read a request, write a response, cut a connection."""
+
+import asyncio
+import json
+import socket
+import struct
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import NamedTuple
+
+from desktop_agent.core.model import JsonObject
+
+
+class HttpRequest(NamedTuple):
+    """One request; names of headers are in lower case."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
+    """Return the next request of a connection, or `None` when the client has closed it."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").rstrip().split("\r\n")
+        method, path, _version = first.split(" ")
+        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
+    return HttpRequest(method, path, headers, body)
+
+
+@dataclass(frozen=True)
+class Responder:
+    """Writes responses on one connection. Every method raises `ConnectionError` once the client is gone."""
+
+    writer: asyncio.StreamWriter
+
+    async def whole(self, status: int, body: JsonObject | str, headers: dict[str, str]) -> None:
+        """Send a response with a body of known length."""
+        data = (body if isinstance(body, str) else json.dumps(body)).encode()
+        fields = {"content-type": "application/json", "content-length": str(len(data))} | headers
+        self.writer.write(_head(status, fields) + data)
+        await self.writer.drain()
+
+    async def begin(self, headers: dict[str, str]) -> None:
+        """Begin a response of unknown length."""
+        self.writer.write(_head(200, {"transfer-encoding": "chunked"} | headers))
+        await self.writer.drain()
+
+    async def chunk(self, data: bytes) -> None:
+        """Send the next bytes of it."""
+        self.writer.write(b"%x\r\n%s\r\n" % (len(data), data))
+        await self.writer.drain()
+
+    async def end(self) -> None:
+        """End it in good order."""
+        self.writer.write(b"0\r\n\r\n")
+        await self.writer.drain()
+
+    def reset(self) -> None:
+        """Cut the connection with a TCP reset."""
+        sock: socket.socket = self.writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
+
+
+def _head(status: int, headers: dict[str, str]) -> bytes:
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = "Overloaded"
+    lines = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers.items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -1,0 +1,75 @@
+"""The model server for a test that has no event loop: `with serve(reply(text("Hello."))) as server:`."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from tests.servers.anthropic_server import AnthropicServer, Exchange
+from tests.servers.script import Answer
+
+
+class ThreadedServer:
+    """A server in a loop and thread of its own, with the same verbs; every attribute may be read from any thread."""
+
+    def __init__(self, server: AnthropicServer, loop: asyncio.AbstractEventLoop) -> None:
+        self._server = server
+        self._loop = loop
+
+    @property
+    def url(self) -> str:
+        """The base address to give to a client."""
+        return self._server.url
+
+    @property
+    def messages(self) -> list[Exchange]:
+        """The requests for an answer of the model so far."""
+        return self._server.messages
+
+    @property
+    def violations(self) -> list[str]:
+        """Everything that was wrong with any request so far."""
+        return self._server.violations
+
+    def will(self, *answers: Answer) -> None:
+        """Add answers to the end of the script."""
+        self._loop.call_soon_threadsafe(self._server.will, *answers)
+
+    def release(self) -> None:
+        """Let every stalled answer go on."""
+        self._loop.call_soon_threadsafe(self._server.release)
+
+
+@contextmanager
+def serve(*answers: Answer) -> Generator[ThreadedServer]:
+    """Run a server in its own thread for the length of the block."""
+    started = threading.Event()
+    running: list[ThreadedServer] = []
+    stop: list[Callable[[], object]] = []
+
+    async def main() -> None:
+        loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+        async with AnthropicServer(*answers) as server:
+            running.append(ThreadedServer(server, loop))
+            stop.append(lambda: loop.call_soon_threadsafe(stopped.set))
+            started.set()
+            await stopped.wait()
+
+    def run() -> None:
+        try:
+            with asyncio.Runner() as runner:
+                runner.run(main())
+        finally:
+            started.set()
+
+    thread = threading.Thread(target=run, name="anthropic-test-server")
+    thread.start()
+    started.wait()
+    if not running:
+        thread.join()
+        raise RuntimeError("the server did not start")
+    try:
+        yield running[0]
+    finally:
+        stop[0]()
+        thread.join()

@@ -1,0 +1,139 @@
+"""Would the Messages API take this request? Its shape by the SDK's own types, its sense by the API's rules.
+
+`check_request(body)` returns what is wrong, as `path: problem`, and nothing for a good request. No unknown field passes
+at any depth: what is ours (a result's metadata, why a call was rejected) must never go over the wire.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import cast
+
+from desktop_agent.core.model import JsonObject
+from tests.servers.shape import mismatches
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_MOST_BREAKPOINTS = 4
+
+
+def check_request(body: object) -> list[str]:
+    """Return what is wrong with the body of a streaming request for an answer."""
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+
+    return list(mismatches(body, MessageCreateParamsStreaming, "body")) or list(_nonsense(cast("JsonObject", body)))
+
+
+def check_count_request(body: object) -> list[str]:
+    """Return what is wrong with the body of a request to count tokens."""
+    from anthropic.types.message_count_tokens_params import MessageCountTokensParams
+
+    return list(mismatches(body, MessageCountTokensParams, "body")) or list(_nonsense(cast("JsonObject", body)))
+
+
+def _nonsense(body: JsonObject) -> Iterator[str]:
+    """Yield what is well-formed and still refused."""
+    messages = _objects(body["messages"])
+    yield from _roles(messages)
+    yield from _pairing(messages)
+    for number, message in enumerate(messages):
+        yield from _content(_blocks(message), f"messages.{number}")
+    yield from _tools(_objects(body.get("tools", [])))
+    yield from _content(_objects(body.get("system", [])), "system")
+    breakpoints = _breakpoints(body)
+    if breakpoints > _MOST_BREAKPOINTS:
+        yield f"body: {breakpoints} blocks with cache_control, {_MOST_BREAKPOINTS} at most"
+
+
+def _roles(messages: list[JsonObject]) -> Iterator[str]:
+    if not messages:
+        yield "messages: empty"
+    for number, message in enumerate(messages):
+        expected = "assistant" if number % 2 else "user"
+        if message["role"] != expected:
+            yield f"messages.{number}: a message of {message['role']} where one of {expected} belongs"
+        if not _blocks(message):
+            yield f"messages.{number}.content: empty"
+
+
+def _pairing(messages: list[JsonObject]) -> Iterator[str]:
+    """Every call is answered in the next message, once, before anything else; nothing else is answered."""
+    ids = Counter(block["id"] for message in messages for block in _blocks(message) if block["type"] == "tool_use")
+    yield from (f"tool_use {call_id}: {count} calls have this id" for call_id, count in ids.items() if count > 1)
+    for number, message in enumerate(messages):
+        asked = _calls(messages[number - 1]) if number and message["role"] == "user" else []
+        results = [block for block in _blocks(message) if block["type"] == "tool_result"]
+        answered = [block["tool_use_id"] for block in results]
+        if missing := [call for call in asked if call not in answered]:
+            yield f"messages.{number}: no tool_result for {missing}"
+        if strange := [call for call in answered if call not in asked]:
+            yield f"messages.{number}: tool_result without its tool_use: {strange}"
+        if len(set(map(str, answered))) < len(answered):
+            yield f"messages.{number}: a tool_use is answered twice"
+        if _blocks(message)[: len(results)] != results:
+            yield f"messages.{number}: tool_result blocks must come first"
+    if messages and (unanswered := _calls(messages[-1])):
+        yield f"messages: the conversation ends with unanswered calls: {unanswered}"
+
+
+def _content(blocks: list[JsonObject], path: str) -> Iterator[str]:
+    for number, block in enumerate(blocks):
+        where = f"{path}.content.{number}"
+        match block:
+            case {"type": "text", "text": str(text)} if not text.strip():
+                yield f"{where}: text must not be blank"
+            case {"type": "thinking", "signature": ""}:
+                yield f"{where}: thinking without a signature"
+            case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
+                if not _CALL_ID.fullmatch(call_id):
+                    yield f"{where}.id: {call_id!r} has characters that ids do not have"
+                if not _NAME.fullmatch(name):
+                    yield f"{where}.name: {name!r} is not a tool's name"
+            case {"type": "tool_result", "is_error": True} if not block.get("content"):
+                yield f"{where}: an error must have content"
+            case {"type": "tool_result", "tool_use_id": str(call_id)} if not _CALL_ID.fullmatch(call_id):
+                yield f"{where}.tool_use_id: {call_id!r} has characters that ids do not have"
+            case _:
+                pass
+
+
+def _tools(tools: list[JsonObject]) -> Iterator[str]:
+    names = Counter(str(tool.get("name")) for tool in tools)
+    for name, count in names.items():
+        if not _NAME.fullmatch(name):
+            yield f"tools: {name!r} is not a tool's name"
+        if count > 1:
+            yield f"tools: {count} tools are named {name!r}"
+    for tool in tools:
+        schema = tool.get("input_schema")
+        if isinstance(schema, dict) and cast("JsonObject", schema).get("type") != "object":
+            yield f"tools.{tool.get('name')}: the schema of the arguments is not of type object"
+
+
+def _breakpoints(value: object) -> int:
+    """Count `cache_control` wherever a block may have it, but not in arguments and schemas, where it is just a name."""
+    match value:
+        case dict():
+            fields = cast("JsonObject", value)
+            inner = (item for name, item in fields.items() if name not in ("input", "input_schema"))
+            return (fields.get("cache_control") is not None) + sum(map(_breakpoints, inner))
+        case list():
+            return sum(map(_breakpoints, cast("list[object]", value)))
+        case _:
+            return 0
+
+
+def _calls(message: JsonObject) -> list[object]:
+    if message["role"] != "assistant":
+        return []
+    return [block["id"] for block in _blocks(message) if block["type"] == "tool_use"]
+
+
+def _blocks(message: JsonObject) -> list[JsonObject]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else _objects(content)
+
+
+def _objects(value: object) -> list[JsonObject]:
+    """Return a list whose shape was checked before. A text stands for no blocks."""
+    return cast("list[JsonObject]", value) if isinstance(value, list) else []
