@@ -35,7 +35,7 @@ class NetCounts(QObject):
 
     def known(self, file: "ChangedFile") -> tuple[int, int] | None:
         """Return the net counts of a file, if they are known."""
-        return self._known.get(file.key)
+        return self._known.get(file.key) if len(file.standing) > 1 else None
 
     def request(self, files: "Sequence[ChangedFile]") -> None:
         """Find the counts of these files; what was wanted before and is not among them is dropped."""

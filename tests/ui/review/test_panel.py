@@ -197,8 +197,12 @@ def test_a_file_that_cannot_be_read_says_why_and_can_be_tried_again(reviewed: Re
     source.error = StorageError("The content is gone", hint="Its blob is missing.")
     choose(reviewed, "Turn 1")
     assert diff_view(reviewed).message == "The content is gone Its blob is missing."
-    source.error = None
+    asked = len(source.asked)
     reviewed.refresh()
+    assert len(source.asked) == asked
+    source.error = None
+    changes = child(reviewed, QListView, "changeList")
+    QTest.mouseClick(changes.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(40, 15))
     assert diff_view(reviewed).message == ""
 
 
@@ -219,6 +223,12 @@ def test_an_answer_after_the_panel_is_gone_harms_nothing(
     with qtbot.waitSignal(panel.destroyed):
         panel.deleteLater()
     tasks.let_go()
+
+
+def test_a_refresh_without_news_touches_nothing(reviewed: ReviewPanel) -> None:
+    changed = QSignalSpy(child(reviewed, QListView, "changeList").model().dataChanged)
+    reviewed.refresh()
+    assert changed.count() == 0
 
 
 # --- undo and redo ------------------------------------------------------------------------------------------------
