@@ -66,6 +66,8 @@ class ReviewContent(QWidget):
         self._transcript = transcript
         self._baseline = "last_turn"
         self._shown_state = None
+        self._pane.forget()
+        self._counts.forget()
         self._last_undo = self._newest_undos()[-1] if self._newest_undos() else None
         self.refresh()
 

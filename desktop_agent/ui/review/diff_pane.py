@@ -87,6 +87,15 @@ class DiffPane(QWidget):
             self._key = file.key
             self._load(file)
 
+    def forget(self) -> None:
+        """Forget what is shown: the next file may have the same name and mean another session's."""
+        self._file = None
+        self._key = ()
+        self._request += 1
+        self._patience.stop()
+        if self._view:
+            self._view.show_diff(None)
+
     def try_again(self) -> None:
         """Ask once more for a diff that could not be had."""
         if self._file and self._has_failed:

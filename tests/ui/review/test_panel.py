@@ -158,6 +158,18 @@ def test_showing_a_call_of_another_turn_goes_to_that_turn(reviewed: ReviewPanel)
     assert child(reviewed, QComboBox, "baselinePicker").currentText() == "Turn 1: Fix the page count"
 
 
+def test_another_session_is_shown_even_if_everything_has_the_same_name(reviewed: ReviewPanel, source: Source) -> None:
+    other = Session()
+    other.blobs = source.blobs
+    other.change(1, "call-1", "README.md", "x\n", "y\n")
+    other.change(1, "call-1", "README.md", "y\n", "z\n")
+    other.change(2, "call-3", "src/pages.py", "other\n", "session\n")
+    reviewed.set_transcript(other.transcript)
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert diff.new_lines == ("session\n",)
+
+
 # --- loading ------------------------------------------------------------------------------------------------------
 
 
