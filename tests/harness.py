@@ -29,7 +29,9 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
 from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.tools.builtin import first_tools
 from desktop_agent.core.tools.runtime import CallRules
+from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript, replay
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.workbench import Workbench
@@ -157,6 +159,8 @@ class Ground:
         self.workspace.mkdir(parents=True)
         self.clock: ImpatientClock = ImpatientClock()
         self.settings = Settings()
+        self.extra_tools: tuple[AnyTool, ...] = ()
+        """Tools that sessions have besides the real ones."""
 
     def write(self, path: str, content: str | bytes) -> Path:
         target = self.workspace / path
@@ -168,10 +172,12 @@ class Ground:
         return (self.workspace / path).read_bytes().decode()
 
     def bench(self, provider: Provider, provider_source: ProviderSource | None = None) -> Workbench:
-        async def source(_model: ModelRef) -> Provider:
+        async def only(_model: ModelRef) -> Provider:
             return provider
 
-        return Workbench(self.paths, self.settings, clock=self.clock, provider_source=provider_source or source)
+        tools = (*first_tools(), *self.extra_tools)
+        source = provider_source or only
+        return Workbench(self.paths, self.settings, clock=self.clock, provider_source=source, tools=tools)
 
     @asynccontextmanager
     async def session(

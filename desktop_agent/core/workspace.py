@@ -7,12 +7,14 @@ here is one long call into C: a window waits at most a few milliseconds for its 
 import heapq
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from desktop_agent.core.errors import WorkspaceError
-from desktop_agent.core.gitrepo import FileState, FileStatus
+
+if TYPE_CHECKING:  # the window imports this module before its first paint; gitrepo brings asyncio with it
+    from desktop_agent.core.gitrepo import FileState, FileStatus
 
 FolderMark = Literal["conflicted", "modified", "added"]
 """What a folder is marked with because of what is below it, strongest first."""
@@ -25,19 +27,17 @@ _NEVER_SHOWN: Final = frozenset({".git", ".hg", ".svn", ".DS_Store"})
 _SORTED_AT_ONCE: Final = 2_048
 
 
-class DirEntry(NamedTuple):
-    """One entry of a folder. A tuple, because a folder may have 100,000 of them."""
-
-    name: str
-    is_dir: bool
-    """Whether it can be opened as a folder; true also for a link to one."""
-    is_symlink: bool = False
-
-
 class Listing(NamedTuple):
-    """What a folder holds, folders first, each in natural order; and what went wrong while reading it, if anything."""
+    """What a folder holds, by name and in natural order; and what went wrong while reading it, if anything.
 
-    entries: list[DirEntry]
+    Plain strings, because there may be 100,000 of them: the garbage collector never looks at a string.
+    """
+
+    folders: list[str]
+    """What can be opened as a folder: folders, and links to folders."""
+    files: list[str]
+    links: frozenset[str] = frozenset()
+    """Which of both are symbolic links."""
     problem: str = ""
 
 
@@ -62,13 +62,21 @@ def check_workspace(path: Path) -> None:
 
 def scan_directory(path: Path) -> Listing:
     """Return what is directly in `path`. Never raises: a folder that cannot be read is a listing with a `problem`."""
-    entries: list[DirEntry] = []
+    folders: list[str] = []
+    files: list[str] = []
+    links: set[str] = set()
+    problem = ""
     try:
         with os.scandir(path) as found:
-            entries.extend(_entry(item) for item in found if item.name not in _NEVER_SHOWN)
+            for entry in found:
+                if entry.name not in _NEVER_SHOWN:
+                    is_folder, is_link = _kind(entry)
+                    (folders if is_folder else files).append(natural_key(entry.name))
+                    if is_link:
+                        links.add(entry.name)
     except OSError as error:
-        return Listing(_in_order(entries), error.strerror or str(error))
-    return Listing(_in_order(entries))
+        problem = error.strerror or str(error)
+    return Listing(_names_in_order(folders), _names_in_order(files), frozenset(links), problem)
 
 
 def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bool]:
@@ -79,18 +87,15 @@ def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bo
     found: list[str] = []
     waiting = [""]
     for folder in waiting:
-        for entry in scan_directory(path / folder).entries:
-            inside = f"{folder}{entry.name}"
-            if not entry.is_dir:
-                found.append(inside)
-            elif not entry.is_symlink:
-                waiting.append(f"{inside}/")
-            if len(found) >= limit:
-                return found, False
+        listing = scan_directory(path / folder)
+        found.extend(f"{folder}{name}" for name in listing.files)
+        if len(found) > limit:
+            return found[:limit], False
+        waiting.extend(f"{folder}{name}/" for name in listing.folders if name not in listing.links)
     return found, True
 
 
-def roll_up(files: Mapping[str, FileStatus]) -> dict[str, FolderMark]:
+def roll_up(files: "Mapping[str, FileStatus]") -> dict[str, FolderMark]:
     """Return the mark of every folder that has a changed file below it, the strongest winning."""
     marks: dict[str, FolderMark] = {}
     for path, status in files.items():
@@ -105,7 +110,7 @@ def roll_up(files: Mapping[str, FileStatus]) -> dict[str, FolderMark]:
     return marks
 
 
-_MARK_OF: Final[Mapping[FileState, FolderMark]] = {
+_MARK_OF: "Final[Mapping[FileState, FolderMark]]" = {
     "conflicted": "conflicted",
     "modified": "modified",
     "deleted": "modified",
@@ -123,20 +128,23 @@ def _parents(path: str) -> Iterator[str]:
         end = path.rfind("/", 0, end)
 
 
-def _entry(item: os.DirEntry[str]) -> DirEntry:
+def _kind(entry: os.DirEntry[str]) -> tuple[bool, bool]:
+    """Return whether an entry can be opened as a folder, and whether it is a link."""
     try:
-        return DirEntry(item.name, item.is_dir(), item.is_symlink())
+        return entry.is_dir(), entry.is_symlink()
     except OSError:  # a link in a circle, or one that may not be followed
-        return DirEntry(item.name, False, True)
+        return False, True
 
 
 _DIGITS: Final = re.compile(r"\d+")
 
 
 def natural_key(name: str) -> str:
-    """Return what to sort `name` by, so that `page2` comes before `page10` and case does not matter."""
-    folded = _DIGITS.sub(_longer_is_larger, name.casefold())
-    return f"{folded}\0{name}"  # names that differ only in case or leading zeros still have one order
+    """Return what to sort `name` by, so that `page2` comes before `page10` and case does not matter.
+
+    It ends in a NUL and the name, so names that differ only in case or leading zeros still have one order.
+    """
+    return f"{_DIGITS.sub(_longer_is_larger, name.casefold())}\0{name}"
 
 
 def _longer_is_larger(digits: re.Match[str]) -> str:
@@ -144,10 +152,7 @@ def _longer_is_larger(digits: re.Match[str]) -> str:
     return f"{len(number):03d}{number}"
 
 
-def _in_order(entries: Iterable[DirEntry]) -> list[DirEntry]:
+def _names_in_order(keys: list[str]) -> list[str]:
     # Sorting 100,000 names is one call that holds the interpreter for 100 ms; sorted pieces, merged in Python, let go.
-    keyed = [(f"{not entry.is_dir:d}{natural_key(entry.name)}", entry) for entry in entries]
-    pieces = [keyed[start : start + _SORTED_AT_ONCE] for start in range(0, len(keyed), _SORTED_AT_ONCE)]
-    for piece in pieces:
-        piece.sort()
-    return [entry for _, entry in heapq.merge(*pieces)]
+    pieces = [sorted(keys[start : start + _SORTED_AT_ONCE]) for start in range(0, len(keys), _SORTED_AT_ONCE)]
+    return [key.rpartition("\0")[2] for key in heapq.merge(*pieces)]

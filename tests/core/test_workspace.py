@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from desktop_agent.core.errors import WorkspaceError
 from desktop_agent.core.gitrepo import FileState, FileStatus
 from desktop_agent.core.workspace import (
-    DirEntry,
     Listing,
     check_workspace,
     natural_key,
@@ -36,7 +35,7 @@ def fill(folder: Path, *names: str) -> None:
 
 
 def names(listing: Listing) -> list[str]:
-    return [entry.name for entry in listing.entries]
+    return [*listing.folders, *listing.files]
 
 
 # --- scanning -----------------------------------------------------------------------------------------------------
@@ -60,25 +59,22 @@ def test_links_are_marked_and_a_link_to_a_folder_can_be_opened(tmp_path: Path) -
     (tmp_path / "to file").symlink_to("file")
     (tmp_path / "to nothing").symlink_to("nothing")
     (tmp_path / "to itself").symlink_to("to itself")
-    assert scan_directory(tmp_path).entries == [
-        DirEntry("folder", True),
-        DirEntry("to folder", True, True),
-        DirEntry("file", False),
-        DirEntry("to file", False, True),
-        DirEntry("to itself", False, True),
-        DirEntry("to nothing", False, True),
-    ]
+    assert scan_directory(tmp_path) == Listing(
+        ["folder", "to folder"],
+        ["file", "to file", "to itself", "to nothing"],
+        frozenset({"to file", "to folder", "to itself", "to nothing"}),
+    )
 
 
 def test_a_folder_that_is_gone_is_a_listing_with_a_problem(tmp_path: Path) -> None:
-    assert scan_directory(tmp_path / "gone") == Listing([], "No such file or directory")
+    assert scan_directory(tmp_path / "gone") == Listing([], [], problem="No such file or directory")
 
 
 @needs_permissions
 def test_a_folder_that_may_not_be_read_is_a_listing_with_a_problem(tmp_path: Path) -> None:
     tmp_path.chmod(0o000)
     try:
-        assert scan_directory(tmp_path) == Listing([], "Permission denied")
+        assert scan_directory(tmp_path) == Listing([], [], problem="Permission denied")
     finally:
         tmp_path.chmod(0o700)
 

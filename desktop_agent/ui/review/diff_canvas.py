@@ -164,6 +164,8 @@ class DiffCanvas(QAbstractScrollArea):
         if len(self._rows):
             self._painter.paint(painter, self._scene(), event.rect())
             self._request_colours()
+            if not self._painter.is_complete:
+                QTimer.singleShot(0, self.viewport(), self.viewport().update)
             if self._painter.widest > self._estimated_width:
                 self._estimated_width = self._painter.widest
                 QTimer.singleShot(0, self, self._update_scroll_bars)  # not from inside a paint event

@@ -16,6 +16,7 @@ QFrame[role="hairline"] { background: $border; border: none; }
 QLabel[role="heading"] { color: $muted; font-size: ${head}px; font-weight: 600; }
 QLabel[role="title"] { font-size: ${title}px; font-weight: 600; }
 QLabel[role="secondary"] { color: $muted; font-size: ${secondary}px; }
+QLabel[role="hint"] { color: $faint; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="error"] { color: $removed_text; }
 QLabel[role="warning"] { color: $warning_text; }
@@ -41,8 +42,8 @@ QPushButton[variant="flat"]:focus, QToolButton[variant="flat"]:focus { border: 2
 QPushButton[variant="warning"] {
   background: $warning_bg; color: $warning_text; border-color: $warning_border; font-weight: 600;
 }
-QPushButton[size="small"], QToolButton[size="small"] { min-height: ${small_button}px; padding: 0 8px; }
-QPushButton[size="small"]:focus, QToolButton[size="small"]:focus { padding: 0 7px; }
+QPushButton[compact="true"], QToolButton[compact="true"] { min-height: ${small_button}px; padding: 0 8px; }
+QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 0 7px; }
 QPushButton::menu-indicator, QToolButton::menu-indicator { image: none; width: 0; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
@@ -61,6 +62,10 @@ QTreeView, QListView {
 QTreeView::item, QListView::item { min-height: ${list_row}px; border-radius: ${control}px; }
 QTreeView::item:hover, QListView::item:hover { background: $sunken; }
 QTreeView::item:selected, QListView::item:selected { background: $accent_weak; color: $accent_text; }
+QTableView {
+  background: transparent; border: none; outline: none;
+  selection-background-color: transparent; /* its delegates draw rounded rows */
+}
 
 QMenu { background: $surface; border: 1px solid $border_strong; border-radius: ${control}px; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }

@@ -1,0 +1,64 @@
+"""The files that fit what was typed into the filter, as a flat list."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from desktop_agent.ui.files.marks import Mark, Marks
+from desktop_agent.ui.files.words import describe_mark, displayed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from desktop_agent.ui.files.matching import Match
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+_NOWHERE = QModelIndex()
+
+
+class MatchesModel(QAbstractListModel):
+    """One row per matching file, best first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._matches: Sequence[Match] = ()
+        self._marks = Marks()
+
+    def show(self, matches: "Sequence[Match]", marks: Marks) -> None:
+        """Show these matches instead of the present ones."""
+        self.beginResetModel()
+        self._matches, self._marks = matches, marks
+        self.endResetModel()
+
+    def match_at(self, row: int) -> "Match":
+        """Return what is in this row."""
+        return self._matches[row]
+
+    def mark_at(self, row: int) -> Mark:
+        """Return what git and the agent say about the file in this row."""
+        return self._marks.of(self._matches[row].path, is_dir=False)
+
+    def path_at(self, row: int) -> str:
+        """Return the path in this row, relative to the workspace."""
+        return self._matches[row].path
+
+    def rowCount(self, parent: AnyIndex = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._matches)
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
+            return None
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return displayed(self._matches[index.row()].path)
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return ", ".join([displayed(self.path_at(index.row())), *describe_mark(self.mark_at(index.row()))])
+            case Qt.ItemDataRole.ToolTipRole:
+                return "\n".join([displayed(self.path_at(index.row())), *describe_mark(self.mark_at(index.row()))])
+            case _:
+                return None

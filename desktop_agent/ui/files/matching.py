@@ -1,0 +1,113 @@
+"""Which files a person means by a few letters, best first. Pure, and made for a thread."""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+Span = tuple[int, int]
+"""Characters `start:end` of a path."""
+
+
+class Match(NamedTuple):
+    """A file that fits, and which parts of its path are why."""
+
+    path: str
+    spans: tuple[Span, ...]
+
+
+class Matches(NamedTuple):
+    """The best matches, and how many there are in all."""
+
+    best: list[Match]
+    total: int
+
+
+def find_matches(paths: Sequence[str], query: str, *, limit: int) -> Matches:
+    """Return the files whose path contains every word of `query`, in any case and order.
+
+    If no path does, a path with the letters of `query` in this order is a match too: `pgpy` finds `pages.py`. Matches
+    in the file's own name come before matches in its folders, and short paths before long ones.
+    """
+    words = query.lower().split()
+    if not words:
+        return Matches([], 0)
+    count = _Count()
+    best = heapq.nsmallest(limit, count.of(_ranked_by_words(paths, words)))
+    if best:
+        return Matches([Match(path, _spans_of_words(path, words)) for *_, path in best], count.total)
+    found = heapq.nsmallest(limit, count.of(_ranked_by_letters(paths, "".join(words))))
+    return Matches([Match(path, _spans_of_letters(path, "".join(words))) for *_, path in found], count.total)
+
+
+class _Count:
+    """Counts what passes through, so that 100,000 matches need not be kept to be counted."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def of(self, ranked: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+        for item in ranked:
+            self.total += 1
+            yield item
+
+
+def _ranked_by_words(paths: Iterable[str], words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    for path in paths:
+        rank = _rank_of_words(path.lower(), words)
+        if rank is not None:
+            yield rank, len(path), path
+
+
+def _ranked_by_letters(paths: Iterable[str], letters: str) -> Iterator[tuple[int, int, str]]:
+    for path in paths:
+        spans = _spans_of_letters(path, letters)
+        if spans:
+            yield spans[-1][1] - spans[0][0] + len(spans), len(path), path
+
+
+def _rank_of_words(lower: str, words: Sequence[str]) -> int | None:
+    name_at = lower.rfind("/") + 1
+    worst = 0
+    for word in words:
+        at = lower.rfind(word)
+        if at < 0:
+            return None
+        if at < name_at:
+            worst = 3  # only in the folders
+        elif worst < 2 and not lower.startswith(word, name_at):
+            worst = 2  # inside the name
+        elif worst < 1 and name_at + len(word) < len(lower):
+            worst = 1  # the beginning of the name
+    return worst
+
+
+def _spans_of_words(path: str, words: Sequence[str]) -> tuple[Span, ...]:
+    lower = path.lower()
+    if len(lower) != len(path):
+        return ()  # some letters have a longer lower-case form: positions would be wrong
+    return _joined((at, at + len(word)) for word in words if (at := lower.rfind(word)) >= 0)
+
+
+def _spans_of_letters(path: str, letters: str) -> tuple[Span, ...]:
+    """Return where the letters are, from the last to the first, so that the file's own name is preferred."""
+    lower = path.lower()
+    if len(lower) != len(path):
+        return ()
+    spans: list[Span] = []
+    end = len(lower)
+    for letter in reversed(letters):
+        end = lower.rfind(letter, 0, end)
+        if end < 0:
+            return ()
+        spans.append((end, end + 1))
+    return _joined(spans)
+
+
+def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return tuple(joined)

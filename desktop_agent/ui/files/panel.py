@@ -1,0 +1,345 @@
+"""The files of the workspace: the tree, the filter above it, and what one can do with a file."""
+
+from enum import Enum, auto
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedLayout, QVBoxLayout, QWidget
+
+from desktop_agent.ui.files.drawing import MatchDelegate, TreeDelegate
+from desktop_agent.ui.files.field import FilterField
+from desktop_agent.ui.files.matches_model import MatchesModel
+from desktop_agent.ui.files.model import FileTreeModel
+from desktop_agent.ui.files.reader import Spawn, TreeReader
+from desktop_agent.ui.files.view import FileRows
+from desktop_agent.ui.files.watch import FolderWatch
+from desktop_agent.ui.theme import Space, Theme, TypeSize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from desktop_agent.core.gitrepo import NoStatus, RepoStatus
+    from desktop_agent.ui.files.matching import Matches
+
+
+class _Mode(Enum):
+    TREE = auto()
+    MATCHES = auto()
+
+
+class FileTree(QWidget):
+    """The panel. Give it a workspace; it reads, watches and marks it for as long as it is visible.
+
+    Paths travel as Python objects: Qt's own strings lose what is not UTF-8 in a name.
+
+    Signals:
+        file_activated: open this file (a `str`, an absolute path).
+        show_changes_requested: show what changed in this file (a `str`, relative to the workspace, with `/`).
+        repository_changed: branch and changed files are known anew: a `RepoStatus`, or a `NoStatus` with the reason.
+    """
+
+    file_activated = Signal(object)
+    show_changes_requested = Signal(object)
+    repository_changed = Signal(object)
+
+    def __init__(self, theme: Theme, spawn: Spawn, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._mode = _Mode.TREE
+        self._is_outdated = False
+        """Something may have changed while nobody was watching."""
+        self._model = FileTreeModel(self)
+        self._matches = MatchesModel(self)
+        self._reader = TreeReader(self._model, spawn, self)
+        self._watch = FolderWatch(self)
+        self._build(theme)
+        self._connect()
+        self._update_message()
+
+    # --- what the window asks -------------------------------------------------------------------------------------
+
+    def set_workspace(self, path: Path | None) -> None:
+        """Show this folder, or none."""
+        self._filter.clear()
+        self._note.hide()
+        self._reader.start(path)
+        self._filter.setEnabled(path is not None)
+        self._watch.watch_repository(None)
+        self._update_message()
+
+    def set_touched(self, paths: "Iterable[str]") -> None:
+        """Mark the files (relative to the workspace) that the agent changed in this session."""
+        self._reader.set_touched(paths)
+        self._watch.nudge()
+
+    def refresh(self) -> None:
+        """Read everything that is shown again."""
+        for folder in self._model.open_folders():
+            self._reader.read_folder(folder)
+        self._reader.read_repository()
+
+    def focus_filter(self) -> None:
+        """Let the person type a file's name."""
+        self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._filter.selectAll()
+
+    def set_filter_shortcut(self, text: str) -> None:
+        """Show beside the heading which keys call `focus_filter`."""
+        self._shortcut.setText(text)
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _build(self, theme: Theme) -> None:
+        self.setObjectName("filesPanel")
+        heading = QLabel(self.tr("Files"))
+        heading.setProperty("role", "heading")
+        self._shortcut = QLabel()
+        self._shortcut.setProperty("role", "hint")
+        self._shortcut.setFont(theme.code_font(TypeSize.HEAD))
+        top = QHBoxLayout()
+        top.setContentsMargins(Space.S, 0, Space.S, 0)
+        top.addWidget(heading)
+        top.addStretch()
+        top.addWidget(self._shortcut)
+
+        self._filter = FilterField()
+        self._filter.setObjectName("fileFilter")
+        self._filter.setAccessibleName(self.tr("Filter files"))
+        self._filter.setPlaceholderText(self.tr("Filter files"))
+        self._filter.setEnabled(False)
+
+        self._rows = FileRows()
+        self._rows.setObjectName("fileTree")
+        self._rows.setAccessibleName(self.tr("Files"))
+        self._tree_delegate = TreeDelegate(self._model, theme, self._rows.ring, self)
+        self._match_delegate = MatchDelegate(self._matches, theme, self._rows.ring, self)
+        self._rows.setModel(self._model)
+        self._rows.setItemDelegate(self._tree_delegate)
+        theme.changed.connect(self._rows.viewport().update)
+
+        self._message = QLabel()
+        self._message.setProperty("role", "secondary")
+        self._message.setWordWrap(True)
+        self._message.setContentsMargins(Space.S, Space.S, Space.S, Space.S)
+        self._message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._pages = QStackedLayout()
+        self._pages.addWidget(self._rows)
+        self._pages.addWidget(self._message)
+
+        self._note = QLabel()
+        self._note.setProperty("role", "secondary")
+        self._note.setWordWrap(True)
+        self._note.setContentsMargins(Space.S, Space.XS, Space.S, Space.XS)
+        self._note.hide()
+
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(Space.S, Space.M, Space.S, Space.S)
+        layout.setSpacing(Space.S)
+        layout.addLayout(top)
+        layout.addWidget(self._filter)
+        layout.addLayout(self._pages, 1)
+        layout.addWidget(self._note)
+
+    def _connect(self) -> None:
+        self._filter.textChanged.connect(self._on_filter_changed)
+        self._filter.returnPressed.connect(self._choose)
+        self._rows.clicked.connect(self._on_clicked)
+        self._rows.doubleClicked.connect(self._on_double_clicked)
+        self._rows.chosen.connect(self._choose)
+        self._rows.opened.connect(self._step_in)
+        self._rows.closed.connect(self._step_out)
+        self._rows.copied.connect(self._copy_current)
+        self._rows.typed.connect(self._on_typed)
+        self._rows.customContextMenuRequested.connect(self._show_menu)
+        self._model.folders_changed.connect(self._watch_folders)
+        self._model.was_read.connect(self._update_message)
+        self._reader.repository_read.connect(self._on_repository_read)
+        self._reader.matches_found.connect(self._on_matches_found)
+        self._watch.folder_changed.connect(self._on_folder_changed)
+        self._watch.repository_changed.connect(self._reader.read_repository)
+        self._watch.due.connect(self._reader.read_repository)
+
+    # --- the tree -------------------------------------------------------------------------------------------------
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        if self._mode is _Mode.TREE:
+            self._model.toggle(index.row())
+
+    def _on_double_clicked(self, index: QModelIndex) -> None:
+        if self._mode is _Mode.MATCHES or not self._model.row_at(index.row()).is_dir:
+            self._choose()
+
+    def _choose(self) -> None:
+        row = self._rows.row
+        if row < 0 or self._reader.workspace is None:
+            return
+        if self._mode is _Mode.TREE and self._model.row_at(row).is_dir:
+            self._model.toggle(row)
+        else:
+            self.file_activated.emit(str(self._reader.workspace / self._path_at(row)))
+
+    def _step_in(self) -> None:
+        row = self._rows.row
+        if self._mode is _Mode.TREE and row >= 0:
+            shown = self._model.row_at(row)
+            if shown.is_open and self._model.parent_row(min(row + 1, self._model.rowCount() - 1)) == row:
+                self._rows.select_row(row + 1)
+            elif shown.is_dir:
+                self._model.open(row)
+
+    def _step_out(self) -> None:
+        row = self._rows.row
+        if self._mode is _Mode.TREE and row >= 0:
+            if self._model.row_at(row).is_open:
+                self._model.close(row)
+            elif (parent := self._model.parent_row(row)) >= 0:
+                self._rows.select_row(parent)
+
+    def _path_at(self, row: int) -> str:
+        return self._model.path_at(row) if self._mode is _Mode.TREE else self._matches.path_at(row)
+
+    # --- the filter -----------------------------------------------------------------------------------------------
+
+    def _on_typed(self, text: str) -> None:
+        self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._filter.setText(text)
+
+    def _on_filter_changed(self, text: str) -> None:
+        if not text.strip():
+            self._set_mode(_Mode.TREE)
+            return
+        if self._mode is _Mode.TREE:
+            self._reader.forget_files()
+        self._reader.find(text)
+
+    def _on_matches_found(self, matches: "Matches") -> None:
+        if not self._filter.text().strip():
+            return
+        self._matches.show(matches.best, self._model.marks)
+        self._set_mode(_Mode.MATCHES)
+        if matches.best:
+            self._rows.select_row(0)
+        self._note.setText(
+            self.tr("{0} of {1} files").format(len(matches.best), matches.total)
+            if matches.total > len(matches.best)
+            else ""
+        )
+        self._note.setVisible(bool(self._note.text()))
+
+    def _set_mode(self, mode: _Mode) -> None:
+        if mode is not self._mode:
+            self._mode = mode
+            is_tree = mode is _Mode.TREE
+            self._rows.setModel(self._model if is_tree else self._matches)
+            self._rows.setItemDelegate(self._tree_delegate if is_tree else self._match_delegate)
+            self._note.hide()
+        self._update_message()
+
+    # --- menu and clipboard ---------------------------------------------------------------------------------------
+
+    def _show_menu(self, at: QPoint) -> None:
+        index = self._rows.indexAt(at)
+        if not index.isValid():
+            return
+        self._rows.setCurrentIndex(index)
+        path = self._path_at(index.row())
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        is_dir = self._mode is _Mode.TREE and self._model.row_at(index.row()).is_dir
+        is_open = is_dir and self._model.row_at(index.row()).is_open
+        menu.addAction(self.tr("Close") if is_open else self.tr("Open"), self._choose)
+        if not is_dir and self._model.marks.of(path, is_dir=False).has_changes:
+            menu.addAction(self.tr("Show changes"), self._show_changes)
+        menu.addSeparator()
+        copy = QAction(self.tr("Copy path"), menu)
+        copy.triggered.connect(self._copy_absolute)
+        menu.addAction(copy)
+        menu.addAction(self.tr("Copy relative path"), self._copy_current)
+        menu.popup(self._rows.viewport().mapToGlobal(at))
+
+    def _show_changes(self) -> None:
+        if self._rows.row >= 0:
+            self.show_changes_requested.emit(self._path_at(self._rows.row))
+
+    def _copy_absolute(self) -> None:
+        if self._rows.row >= 0 and self._reader.workspace is not None:
+            QGuiApplication.clipboard().setText(str(self._reader.workspace / self._path_at(self._rows.row)))
+
+    def _copy_current(self) -> None:
+        if self._rows.row >= 0:
+            QGuiApplication.clipboard().setText(self._path_at(self._rows.row))
+
+    # --- what is read and watched ---------------------------------------------------------------------------------
+
+    def _watch_folders(self) -> None:
+        if self._reader.workspace is not None:
+            self._watch.watch_folders(self._reader.workspace / folder for folder in self._model.open_folders())
+
+    def _on_folder_changed(self, folder: str) -> None:
+        if self._reader.workspace is not None:
+            relative = Path(folder).relative_to(self._reader.workspace).as_posix()
+            self._reader.read_folder("" if relative == "." else relative)
+
+    def _on_repository_read(self, answer: "RepoStatus | NoStatus") -> None:
+        from desktop_agent.core.gitrepo import NoStatus
+
+        repository = self._reader.repository
+        self._watch.watch_repository(None if repository is None else repository.git_dir)
+        if self._mode is _Mode.TREE:
+            self._note.setText(self._why_no_marks(answer) if isinstance(answer, NoStatus) else "")
+            self._note.setVisible(bool(self._note.text()))
+        self.repository_changed.emit(answer)
+
+    def _why_no_marks(self, answer: "NoStatus") -> str:
+        match answer.reason:
+            case "not_a_repository":
+                return ""
+            case "git_missing":
+                return self.tr("No marks: git is not installed.")
+            case "too_slow":
+                return self.tr("No marks: git took too long.")
+            case "failed":
+                return self.tr("No marks: git says “{0}”").format(answer.detail)
+
+    def _update_message(self) -> None:
+        if self._mode is _Mode.MATCHES:
+            text = "" if self._matches.rowCount() else self.tr("No file fits.")
+        elif self._reader.workspace is None:
+            text = self.tr("Choose a folder to see its files.")
+        elif self._model.problem:
+            text = self.tr("This folder cannot be read: {0}").format(self._model.problem)
+        elif self._model.is_loaded and not self._model.rowCount():
+            text = self.tr("This folder is empty.")
+        else:
+            text = ""
+        self._message.setText(text)
+        self._pages.setCurrentWidget(self._message if text else self._rows)
+
+    # --- Qt -------------------------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._watch.resume()
+        if self._is_outdated:
+            self._is_outdated = False
+            self.refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._watch.pause()
+        self._is_outdated = True
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self._watch.is_active:
+            self.refresh()  # the person comes back from an editor or a terminal
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self._filter.text():
+            self._filter.clear()
+            self._rows.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        elif event.key() == Qt.Key.Key_Down and self._filter.hasFocus():
+            self._rows.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,206 @@
+"""Reads folders, git and the list of files in the background, and gives the model what came of it."""
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QObject, Signal
+
+from desktop_agent.ui.files.marks import Marks
+from desktop_agent.ui.files.model import FileTreeModel
+from desktop_agent.ui.files.outline import Edit, Folder, edits_between
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from desktop_agent.core.gitrepo import NoStatus, Repository, RepoStatus
+    from desktop_agent.core.workspace import Listing
+    from desktop_agent.ui.files.matching import Matches
+
+Spawn = Callable[[Coroutine[object, object, None]], None]
+"""Runs a coroutine to its end in the background, and reports what it raises."""
+
+
+class TreeReader(QObject):
+    """One reader per tree. Each folder, and git, is read once at a time; asking meanwhile means once more after it.
+
+    What was read for an earlier workspace is dropped.
+
+    Signals:
+        repository_read: the state of the repository is known: a `RepoStatus`, or a `NoStatus` with the reason.
+        matches_found: the answer to the latest `find`: a `Matches`.
+    """
+
+    repository_read = Signal(object)
+    matches_found = Signal(object)
+
+    def __init__(self, model: FileTreeModel, spawn: Spawn, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._spawn = spawn
+        self._workspace: Path | None = None
+        self._generation = 0
+        self._repository: Repository | None = None
+        self._touched: frozenset[str] = frozenset()
+        self._running: dict[str, bool] = {}
+        """What is being read, by folder or by one of the two keys below, and whether to read it again afterwards."""
+        self._files: Sequence[str] | None = None
+        self._query = ""
+        model.wanted.connect(self.read_folder)
+
+    @property
+    def workspace(self) -> Path | None:
+        """The folder being read."""
+        return self._workspace
+
+    @property
+    def repository(self) -> "Repository | None":
+        """The repository it is in, once known."""
+        return self._repository
+
+    def start(self, workspace: Path | None) -> None:
+        """Read this workspace from now on, or none."""
+        self._generation += 1
+        self._workspace = workspace
+        self._repository = None
+        self._touched = frozenset()
+        self._running = {}
+        self._files = None
+        if workspace is None:
+            self._model.clear()
+        else:
+            self._model.reset(workspace)
+            self.read_repository()
+
+    def set_touched(self, paths: "Iterable[str]") -> None:
+        """Mark these files (relative paths) as changed by the agent."""
+        self._touched = frozenset(paths)
+        self._model.set_marks(self._model.marks.with_touched(self._touched))
+
+    def read_folder(self, path: str) -> None:
+        """Read an open folder again; `path` is relative to the workspace."""
+        self._run(path, self._read_folder)
+
+    def read_repository(self) -> None:
+        """Ask git again."""
+        self._run(_REPOSITORY, self._read_repository)
+
+    def forget_files(self) -> None:
+        """List the files anew for the next `find`: some may have come or gone."""
+        self._files = None
+
+    def find(self, query: str) -> None:
+        """Look for files; the answer to the latest query comes by `matches_found`."""
+        self._query = query
+        self._run(_MATCHES, self._find)
+
+    # --- in the background ----------------------------------------------------------------------------------------
+
+    def _run(self, key: str, read: "Callable[[_Job], Coroutine[object, object, None]]") -> None:
+        if self._workspace is None:
+            return
+        if key in self._running:
+            self._running[key] = True
+        else:
+            self._running[key] = False
+            self._spawn(self._repeat(_Job(self._generation, self._workspace, key), read))
+
+    async def _repeat(self, job: "_Job", read: "Callable[[_Job], Coroutine[object, object, None]]") -> None:
+        try:
+            while self._is_current(job):
+                self._running[job.key] = False
+                await read(job)
+                if self._is_current(job) and not self._running[job.key]:
+                    return
+        finally:
+            if self._is_current(job):
+                del self._running[job.key]
+
+    def _is_current(self, job: "_Job") -> bool:
+        return job.generation == self._generation
+
+    async def _read_folder(self, job: "_Job") -> None:
+        import asyncio
+
+        folder = self._model.folder(job.key)
+        if folder is None:
+            return
+        listing, edits = await asyncio.to_thread(_scan, job.workspace / job.key, folder)
+        if not self._is_current(job):
+            return
+        if self._model.folder(job.key) is folder:
+            self._model.put(folder, listing, edits)
+        else:
+            self._running[job.key] = True  # closed and opened again meanwhile: these edits start from other rows
+
+    async def _read_repository(self, job: "_Job") -> None:
+        import asyncio
+
+        from desktop_agent.core import gitrepo
+
+        repository = await asyncio.to_thread(gitrepo.find_repository, job.workspace)
+        answer = await gitrepo.query_status(job.workspace)
+        marks = await asyncio.to_thread(_marks, answer)
+        if self._is_current(job):
+            self._repository = repository
+            self._model.set_marks(marks.with_touched(self._touched))
+            self.repository_read.emit(answer)
+
+    async def _find(self, job: "_Job") -> None:
+        import asyncio
+
+        if self._files is None:
+            files = await _all_files(job.workspace)
+            if not self._is_current(job):
+                return
+            self._files = files
+        matches = await asyncio.to_thread(_match, self._files, self._query, self._model.marks)
+        if self._is_current(job):
+            self.matches_found.emit(matches)
+
+
+class _Job(NamedTuple):
+    """One thing to read, of the workspace of one moment."""
+
+    generation: int
+    workspace: Path
+    key: str
+
+
+_REPOSITORY = "\0repository"
+_MATCHES = "\0matches"
+MAX_MATCHES = 200
+"""Nobody reads further than this; the count says how many there are."""
+
+
+def _scan(path: Path, folder: Folder) -> "tuple[Listing, list[Edit]]":
+    from desktop_agent.core.workspace import scan_directory
+
+    listing = scan_directory(path)
+    return listing, edits_between(folder, listing)
+
+
+def _marks(answer: "RepoStatus | NoStatus") -> Marks:
+    from desktop_agent.core.gitrepo import RepoStatus
+    from desktop_agent.core.workspace import roll_up
+
+    if not isinstance(answer, RepoStatus):
+        return Marks()
+    return Marks(answer.files, roll_up(answer.files))
+
+
+async def _all_files(workspace: Path) -> "Sequence[str]":
+    import asyncio
+
+    from desktop_agent.core.gitrepo import list_files
+    from desktop_agent.core.workspace import walk_files
+
+    listed = await list_files(workspace) or await asyncio.to_thread(walk_files, workspace)
+    return listed[0]
+
+
+def _match(files: "Sequence[str]", query: str, marks: Marks) -> "Matches":
+    from desktop_agent.ui.files.matching import find_matches
+
+    existing = [path for path in files if not marks.is_deleted(path)]
+    return find_matches(existing, query, limit=MAX_MATCHES)

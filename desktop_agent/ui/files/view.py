@@ -1,0 +1,79 @@
+"""The list in which the tree, or the matches of the filter, are shown."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+
+from desktop_agent.ui.rows import FocusRing
+from desktop_agent.ui.theme import Height
+
+
+class FileRows(QTableView):
+    """Rows of one height: scrolling and inserting cost the same however many there are.
+
+    Signals:
+        chosen: Enter on the current row.
+        opened: the right arrow key.
+        closed: the left arrow key.
+        copied: the copy shortcut.
+        typed: text typed while the list has the focus.
+    """
+
+    chosen = Signal()
+    opened = Signal()
+    closed = Signal()
+    copied = Signal()
+    typed = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.ring = FocusRing(self)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setMouseTracking(True)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setStretchLastSection(True)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setMinimumSectionSize(Height.LIST_ROW)
+        rows.setDefaultSectionSize(Height.LIST_ROW)
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+
+    @property
+    def row(self) -> int:
+        """The current row, -1 if there is none."""
+        return self.currentIndex().row()
+
+    def select_row(self, row: int) -> None:
+        """Make a row the current one and bring it into view."""
+        self.setCurrentIndex(self.model().index(row, 0))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter if plain:
+                self.chosen.emit()
+            case Qt.Key.Key_Right if plain:
+                self.opened.emit()
+            case Qt.Key.Key_Left if plain:
+                self.closed.emit()
+            case _ if event.matches(QKeySequence.StandardKey.Copy):
+                self.copied.emit()
+            case _ if event.text().isprintable() and event.text().strip() and not _is_command(event):
+                self.typed.emit(event.text())
+            case _:
+                super().keyPressEvent(event)
+
+
+def _is_command(event: QKeyEvent) -> bool:
+    commands = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+    return bool(event.modifiers() & commands)

@@ -1,0 +1,86 @@
+"""What the file tree says in words and letters: for tooltips, screen readers and the right edge of a row."""
+
+import unicodedata
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QCoreApplication
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from desktop_agent.core.gitrepo import FileState
+    from desktop_agent.core.workspace import FolderMark
+    from desktop_agent.ui.files.marks import Mark
+
+LETTERS: Final["Mapping[FileState, str]"] = {
+    "modified": "M",
+    "added": "A",
+    "deleted": "D",
+    "renamed": "R",
+    "untracked": "U",
+    "conflicted": "C",
+}
+"""What a changed file carries. No letter for ignored ones: they are dimmed."""
+
+COLOUR_OF_STATE: Final["Mapping[FileState | FolderMark, str]"] = {
+    "modified": "syntax_number",  # the brown of the drawn target; amber would say that something waits for the person
+    "added": "added_text",
+    "deleted": "removed_text",
+    "renamed": "syntax_function",
+    "untracked": "added_text",
+    "conflicted": "removed_text",
+}
+"""The palette's role for a letter or a folder's dot."""
+
+
+def describe_mark(mark: "Mark") -> list[str]:
+    """Return what a mark means, one short phrase each; nothing for a file that is as committed."""
+    phrases: list[str] = []
+    match mark.state:
+        case "modified":
+            phrases.append(_tr("modified"))
+        case "added":
+            phrases.append(_tr("added"))
+        case "deleted":
+            phrases.append(_tr("deleted"))
+        case "renamed":
+            phrases.append(_tr("renamed from {0}").format(displayed(mark.renamed_from)))
+        case "untracked":
+            phrases.append(_tr("new, not in git yet"))
+        case "conflicted":
+            phrases.append(_tr("has merge conflicts"))
+        case "ignored":
+            phrases.append(_tr("ignored by git"))
+        case None:
+            phrases.extend(_below(mark))
+    if mark.is_touched:
+        phrases.append(_tr("changed by the agent"))
+    return phrases
+
+
+def displayed(name: str) -> str:
+    """Return a name as it can be shown on one line without misleading: control and direction signs become `�`."""
+    if name.isascii() and name.isprintable():
+        return name
+    return "".join("�" if unicodedata.category(sign) in _NOT_SHOWN and sign not in _JOINERS else sign for sign in name)
+
+
+_NOT_SHOWN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_JOINERS: Final = "\u200c\u200d"
+"""Part of ordinary words in some scripts, and of emoji."""
+
+
+def _below(mark: "Mark") -> list[str]:
+    match mark.below:
+        case "modified":
+            return [_tr("contains changes")]
+        case "added":
+            return [_tr("contains new files")]
+        case "conflicted":
+            return [_tr("contains merge conflicts")]
+        case None:
+            return []
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("FileTree", text)

@@ -1,0 +1,62 @@
+"""What the rows of every list have in common: the ground behind them, and a focus ring for the keyboard only."""
+
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt
+from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPen
+from PySide6.QtWidgets import QAbstractItemView
+
+from desktop_agent.ui.theme import Radius, Theme
+
+_KEYBOARD_REASONS = (
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+)
+
+
+class FocusRing(QObject):
+    """Knows whether the person moves through a list by keyboard, which is when the current row gets a ring."""
+
+    def __init__(self, view: QAbstractItemView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._is_keyboard = False
+        view.installEventFilter(self)
+        view.viewport().installEventFilter(self)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the current row is to be drawn with a ring."""
+        return self._is_keyboard and self._view.hasFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        match event.type():
+            case QEvent.Type.KeyPress:
+                self._set(is_keyboard=True)
+            case QEvent.Type.MouseButtonPress:
+                self._set(is_keyboard=False)
+            case QEvent.Type.FocusIn if isinstance(event, QFocusEvent):
+                self._set(is_keyboard=event.reason() in _KEYBOARD_REASONS)
+            case _:
+                pass
+        return False
+
+    def _set(self, *, is_keyboard: bool) -> None:
+        if is_keyboard != self._is_keyboard:
+            self._is_keyboard = is_keyboard
+            self._view.viewport().update()
+
+
+def draw_ground(
+    painter: QPainter, theme: Theme, rect: QRectF, *, is_selected: bool, is_hovered: bool, has_ring: bool
+) -> QColor:
+    """Draw what is behind a row's text, and return the colour the text has on it."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    if is_selected or is_hovered:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.colour("accent_weak" if is_selected else "sunken"))
+        painter.drawRoundedRect(rect, Radius.CONTROL, Radius.CONTROL)
+    if has_ring:
+        painter.setPen(QPen(theme.colour("accent"), 2))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), Radius.CONTROL - 1, Radius.CONTROL - 1)
+    return theme.colour("accent_text" if is_selected else "text")

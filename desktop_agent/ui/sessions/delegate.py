@@ -1,0 +1,125 @@
+"""Draws a session: a round mark, the title, and at the right what it is doing or when it was used."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from desktop_agent.ui.rows import FocusRing, draw_ground
+from desktop_agent.ui.sessions.model import SessionModel
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import SessionSummary
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+
+_MARK = 7.0
+_TITLE_AT = 23
+"""From the left edge of the row, in device-independent pixels."""
+
+_TWO_LINES = 42
+_HEADING = 32
+_MAX_TITLE = 200
+
+
+class SessionDelegate(QStyledItemDelegate):
+    """One line for a session of the open folder, two for one of another folder."""
+
+    def __init__(self, model: SessionModel, theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._theme = theme
+        self._ring = ring
+        self._take_fonts()
+        theme.changed.connect(self._take_fonts)
+
+    def _take_fonts(self) -> None:
+        self._font = self._theme.text_font(TypeSize.BODY)
+        self._small = self._theme.text_font(TypeSize.HEAD)
+        self._heading = QFont(self._small)
+        self._heading.setWeight(QFont.Weight.DemiBold)
+
+    # --- drawing --------------------------------------------------------------------------------------------------
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        row = self._model.row_at(index.row())
+        if row.session is None:
+            return QSize(0, _HEADING)
+        return QSize(0, _TWO_LINES if row.folder else Height.LIST_ROW)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        row = self._model.row_at(index.row())
+        rect = QRectF(option.rect)
+        painter.save()
+        if row.session is None:
+            at = rect.adjusted(Space.S, 0, -Space.S, -Space.XS)
+            _draw(painter, at, str(index.data()), self._heading, self._theme.colour("muted"), _BOTTOM_LEFT)
+            painter.restore()
+            return
+        colour = draw_ground(
+            painter,
+            self._theme,
+            rect,
+            is_selected=bool(option.state & QStyle.StateFlag.State_Selected),
+            is_hovered=bool(option.state & QStyle.StateFlag.State_MouseOver),
+            has_ring=self._ring.is_shown and bool(option.state & QStyle.StateFlag.State_HasFocus),
+        )
+        line = _first_line(rect)
+        self._draw_mark(painter, QPointF(line.left() + Space.S + _MARK / 2, line.center().y()), row.session)
+        status = self._model.status_of(row.session)
+        line.adjust(_TITLE_AT, 0, -Space.S, 0)
+        _draw(painter, line, status, self._small, self._status_colour(row.session), _CENTRE_RIGHT)
+        line.setRight(line.right() - QFontMetricsF(self._small).horizontalAdvance(status) - Space.S)
+        _draw(painter, line, self._model.title_of(row.session), self._font, colour, _CENTRE_LEFT)
+        if row.folder:
+            below = QRectF(rect.left() + _TITLE_AT, line.bottom() - 4, rect.width() - _TITLE_AT - Space.S, 16)
+            _draw(painter, below, row.folder, self._small, self._theme.colour("muted"), _CENTRE_LEFT)
+        painter.restore()
+
+    def _draw_mark(self, painter: QPainter, centre: QPointF, session: "SessionSummary") -> None:
+        match session.state:
+            case "waiting":
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(self._theme.colour("warning_text"))
+            case "working":
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(self._theme.colour("accent"))
+            case "idle":
+                painter.setPen(QPen(self._theme.colour("faint"), 1.5))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+        radius = _MARK / 2 - (0.75 if session.state == "idle" else 0)
+        painter.drawEllipse(centre, radius, radius)
+
+    def _status_colour(self, session: "SessionSummary") -> QColor:
+        return self._theme.colour("warning_text" if session.state == "waiting" else "muted")
+
+    # --- renaming -------------------------------------------------------------------------------------------------
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: AnyIndex) -> QWidget:
+        editor = QLineEdit(parent)
+        editor.setAccessibleName(self.tr("Title of the session"))
+        editor.setMaxLength(_MAX_TITLE)
+        editor.setPlaceholderText(str(index.data()))
+        return editor
+
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        line = _first_line(QRectF(option.rect)).toRect()
+        editor.setGeometry(QRect(line.left() + _TITLE_AT - 7, line.top(), line.width() - _TITLE_AT + 7, line.height()))
+
+
+_CENTRE_LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+_CENTRE_RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+_BOTTOM_LEFT = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft
+
+
+def _first_line(rect: QRectF) -> QRectF:
+    return QRectF(rect.left(), rect.top(), rect.width(), Height.LIST_ROW)
+
+
+def _draw(painter: QPainter, rect: QRectF, text: str, font: QFont, colour: QColor, alignment: Qt.AlignmentFlag) -> None:
+    painter.setFont(font)
+    painter.setPen(colour)
+    fitting = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5)
+    painter.drawText(rect, alignment | Qt.TextFlag.TextSingleLine, fitting)

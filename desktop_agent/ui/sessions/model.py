@@ -1,0 +1,161 @@
+"""The rows of the session list: those of the open folder first, then a heading and those of other folders."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QAbstractListModel, QLocale, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+
+from desktop_agent.ui.sessions.moments import long_moment, short_moment
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import SessionSummary
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+_NOWHERE = QModelIndex()
+
+
+class Row(NamedTuple):
+    """A session, or the heading above the sessions of other folders."""
+
+    session: "SessionSummary | None"
+    folder: str = ""
+    """The name of the session's folder when it is another one than the open one."""
+
+    @property
+    def key(self) -> str:
+        """What stays the same when the row's content changes."""
+        return "" if self.session is None else self.session.id
+
+
+class SessionModel(QAbstractListModel):
+    """One row per session, the most recently used first. Renaming is passed on, not done.
+
+    Signals:
+        renamed: the person typed another title: session id, title.
+    """
+
+    renamed = Signal(str, str)
+
+    def __init__(self, now: Callable[[], datetime], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._now = now
+        self._rows: list[Row] = []
+
+    # --- content --------------------------------------------------------------------------------------------------
+
+    def show(self, sessions: "Iterable[SessionSummary]", workspace: str | None) -> None:
+        """Show these sessions; rows that stay keep their selection and an editor that is open in them."""
+        wanted = _rows(sessions, workspace)
+        keys = {row.key for row in wanted}
+        for at in reversed(range(len(self._rows))):
+            if self._rows[at].key not in keys:
+                self.beginRemoveRows(_NOWHERE, at, at)
+                del self._rows[at]
+                self.endRemoveRows()
+        for at, row in enumerate(wanted):
+            self._bring(row, at)
+
+    def row_at(self, row: int) -> Row:
+        """Return what is in this row."""
+        return self._rows[row]
+
+    def find(self, session_id: str | None) -> int:
+        """Return the row of a session, -1 if it is not in the list."""
+        return next((at for at, row in enumerate(self._rows) if row.session and row.session.id == session_id), -1)
+
+    def status_of(self, session: "SessionSummary") -> str:
+        """Return what is said at the right edge: what the session is doing, else when it was last used."""
+        match session.state:
+            case "waiting":
+                return self.tr("asks")
+            case "working":
+                return self.tr("runs")
+            case "idle":
+                return short_moment(session.updated_at, self._now(), QLocale())
+
+    def title_of(self, session: "SessionSummary") -> str:
+        """Return the title, or a stand-in while there is none."""
+        return session.title or self.tr("New session")
+
+    def _bring(self, row: Row, at: int) -> None:
+        """Have `row` at `at`; everything before it is in place already."""
+        known = next((i for i in range(at, len(self._rows)) if self._rows[i].key == row.key), None)
+        if known is None:
+            self.beginInsertRows(_NOWHERE, at, at)
+            self._rows.insert(at, row)
+            self.endInsertRows()
+            return
+        if known != at:
+            self.beginMoveRows(_NOWHERE, known, known, _NOWHERE, at)
+            self._rows.insert(at, self._rows.pop(known))
+            self.endMoveRows()
+        if self._rows[at] != row:
+            self._rows[at] = row
+            self.dataChanged.emit(self.index(at), self.index(at))
+
+    # --- Qt -------------------------------------------------------------------------------------------------------
+
+    def rowCount(self, parent: AnyIndex = _NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        if not index.isValid() or self._rows[index.row()].session is None:
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
+            return None
+        row = self._rows[index.row()]
+        if row.session is None:
+            shown = role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
+            return self.tr("Other folders") if shown else None
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return self.title_of(row.session)
+            case Qt.ItemDataRole.EditRole:
+                return row.session.title
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return ", ".join(
+                    filter(None, [self.title_of(row.session), self._spoken_state(row.session), row.folder])
+                )
+            case Qt.ItemDataRole.ToolTipRole:
+                return self._details(row.session)
+            case _:
+                return None
+
+    def setData(self, index: AnyIndex, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        session = self._rows[index.row()].session
+        title = str(value).strip()
+        if role != Qt.ItemDataRole.EditRole or session is None or not title or title == session.title:
+            return False
+        self.renamed.emit(session.id, title)
+        return True
+
+    def _spoken_state(self, session: "SessionSummary") -> str:
+        match session.state:
+            case "waiting":
+                return self.tr("waits for you")
+            case "working":
+                return self.tr("is working")
+            case "idle":
+                return long_moment(session.updated_at, self._now(), QLocale())
+
+    def _details(self, session: "SessionSummary") -> str:
+        facts = [
+            self.tr("%n turn(s)", "", session.turns),
+            QLocale().formattedDataSize(session.size_bytes),
+            long_moment(session.updated_at, self._now(), QLocale()),
+        ]
+        return "\n".join([self.title_of(session), session.workspace, " · ".join(facts)])
+
+
+def _rows(sessions: "Iterable[SessionSummary]", workspace: str | None) -> Sequence[Row]:
+    ordered = sorted(sessions, key=lambda session: session.updated_at, reverse=True)
+    here = [Row(session) for session in ordered if session.workspace == workspace]
+    elsewhere = [
+        Row(session, PurePath(session.workspace).name) for session in ordered if session.workspace != workspace
+    ]
+    return [*here, Row(None), *elsewhere] if elsewhere else here

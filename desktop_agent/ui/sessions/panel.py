@@ -1,0 +1,191 @@
+"""The list of sessions, with what each is doing."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QListView,
+    QMenu,
+    QPushButton,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_agent.ui.rows import FocusRing
+from desktop_agent.ui.sessions.delegate import SessionDelegate
+from desktop_agent.ui.sessions.model import SessionModel
+from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import SessionSummary
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+class SessionList(QWidget):
+    """The panel. It shows what it is given; what the person wants is told by signals.
+
+    Signals:
+        session_chosen: show this session (its id).
+        new_requested: start a new session.
+        rename_requested: give a session another title: id, title.
+    """
+
+    session_chosen = Signal(str)
+    new_requested = Signal()
+    rename_requested = Signal(str, str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, now: Callable[[], datetime] = _now) -> None:
+        super().__init__(parent)
+        self._sessions: tuple[SessionSummary, ...] = ()
+        self._workspace: str | None = None
+        self._current: str | None = None
+        self._model = SessionModel(now, self)
+        self._model.renamed.connect(self.rename_requested)
+        self._build(theme)
+        self._update()
+
+    # --- what the window asks -------------------------------------------------------------------------------------
+
+    def set_sessions(self, sessions: "Iterable[SessionSummary]") -> None:
+        """Show these sessions, in the order of their last use."""
+        self._sessions = tuple(sessions)
+        self._update()
+
+    def set_workspace(self, workspace: str | None) -> None:
+        """Sessions of this folder (an absolute path) come first; all others are listed as of other folders."""
+        self._workspace = workspace
+        self._update()
+
+    def set_current(self, session_id: str | None) -> None:
+        """Mark the session that is shown."""
+        self._current = session_id
+        self._select_current()
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _build(self, theme: Theme) -> None:
+        self.setObjectName("sessionsPanel")
+        heading = QLabel(self.tr("Sessions"))
+        heading.setProperty("role", "heading")
+        new = QPushButton(self.tr("+ New"))
+        new.setObjectName("newSessionButton")
+        new.setAccessibleName(self.tr("New session"))
+        new.setProperty("variant", "flat")
+        new.setProperty("size", "small")
+        new.clicked.connect(self.new_requested)
+        top = QHBoxLayout()
+        top.setContentsMargins(Space.S, 0, 0, 0)
+        top.addWidget(heading)
+        top.addStretch()
+        top.addWidget(new)
+
+        self._list = _Rows()
+        self._list.setModel(self._model)
+        self._list.setItemDelegate(SessionDelegate(self._model, theme, self._list.ring, self._list))
+        self._list.setAccessibleName(self.tr("Sessions"))
+        self._list.clicked.connect(self._on_clicked)
+        self._list.chosen.connect(self._choose)
+        self._list.customContextMenuRequested.connect(self._show_menu)
+        theme.changed.connect(self._list.viewport().update)
+
+        empty = QLabel(self.tr("No sessions yet. What you write to the agent starts one."))
+        empty.setProperty("role", "secondary")
+        empty.setWordWrap(True)
+        empty.setContentsMargins(Space.S, Space.XS, Space.S, 0)
+        empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._pages = QStackedLayout()
+        self._pages.addWidget(self._list)
+        self._pages.addWidget(empty)
+
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(Space.S, Space.M, Space.S, 0)
+        layout.setSpacing(Space.XS)
+        layout.addLayout(top)
+        layout.addLayout(self._pages, 1)
+
+    # --- rows -----------------------------------------------------------------------------------------------------
+
+    def _update(self) -> None:
+        self._model.show(self._sessions, self._workspace)
+        self._pages.setCurrentIndex(0 if self._sessions else 1)
+        self._select_current()
+
+    def _select_current(self) -> None:
+        selection = self._list.selectionModel()
+        row = self._model.find(self._current)
+        if row < 0:
+            selection.clearSelection()
+        elif not selection.isRowSelected(row):
+            index = self._model.index(row)
+            selection.setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+            self._list.scrollTo(index)
+
+    def _on_clicked(self, _index: QModelIndex) -> None:
+        self._choose()
+
+    def _choose(self) -> None:
+        index = self._list.currentIndex()
+        session = self._model.row_at(index.row()).session if index.isValid() else None
+        if session is not None:
+            self.session_chosen.emit(session.id)
+
+    def _show_menu(self, at: QPoint) -> None:
+        index = self._list.indexAt(at)
+        if not index.isValid() or self._model.row_at(index.row()).session is None:
+            return
+        self._list.setCurrentIndex(index)
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(self.tr("Open"), self._choose)
+        menu.addAction(self.tr("Rename"), self._list.rename)
+        menu.popup(self._list.viewport().mapToGlobal(at))
+
+
+class _Rows(QListView):
+    """The list itself. The selected row is the session that is shown; arrow keys only move the current row.
+
+    Signals:
+        chosen: Enter on the current row.
+    """
+
+    chosen = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ring = FocusRing(self)
+        self.setObjectName("sessionList")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setMouseTracking(True)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+
+    def rename(self) -> None:
+        """Let the person type another title in the current row."""
+        self.edit(self.currentIndex())
+
+    def selectionCommand(
+        self, index: QModelIndex | QPersistentModelIndex, event: QEvent | None = None
+    ) -> QItemSelectionModel.SelectionFlag:
+        return QItemSelectionModel.SelectionFlag.NoUpdate
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        is_editing = self.state() == QAbstractItemView.State.EditingState
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not is_editing:
+            self.chosen.emit()
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,110 @@
+"""A file tree on a real folder, with a real loop to read it."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import QAbstractItemModel, Qt
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.eventloop import TaskSpawner, run
+from desktop_agent.ui.files import FileTree
+from desktop_agent.ui.files.view import FileRows
+from desktop_agent.ui.theme import Theme
+
+PATIENCE_S = 20
+
+_W = TypeVar("_W", bound=QWidget)
+
+
+class Desk:
+    """A file tree and the hands that use it. `drive` runs a scenario on the loop that reads for the tree."""
+
+    def __init__(self, app: QApplication, qtbot: QtBot) -> None:
+        self._app = app
+        self._errors: list[BaseException] = []
+        self.spawner = TaskSpawner(self._errors.append)
+        self.tree = FileTree(Theme(app), self.spawner.spawn)
+        qtbot.addWidget(self.tree)
+        self.tree.resize(243, 620)
+        self.opened: list[str] = []
+        self.changes_asked_for: list[str] = []
+        self.repositories: list[object] = []
+        self.tree.file_activated.connect(self.opened.append)
+        self.tree.show_changes_requested.connect(self.changes_asked_for.append)
+        self.tree.repository_changed.connect(self.repositories.append)
+        self.rows = self._child(FileRows, "fileTree")
+        self.field = self._child(QLineEdit, "fileFilter")
+
+    @property
+    def model(self) -> QAbstractItemModel:
+        """What the list shows at the moment."""
+        return self.rows.model()
+
+    def shown(self) -> list[str]:
+        """The text of all rows."""
+        return [str(self.model.index(row, 0).data()) for row in range(self.model.rowCount())]
+
+    def heard(self, name: str) -> str:
+        """What a screen reader says about a row."""
+        return str(self.model.index(self.shown().index(name), 0).data(Qt.ItemDataRole.AccessibleTextRole))
+
+    def visible_texts(self) -> list[str]:
+        """The labels around the list."""
+        return [label.text() for label in self.tree.findChildren(QLabel) if label.isVisible() and label.text()]
+
+    def select(self, name: str) -> None:
+        """Make the row with this text the current one."""
+        self.rows.select_row(self.shown().index(name))
+
+    def drive(self, scenario: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Run `scenario` with the tree visible, and raise what went wrong in the background."""
+
+        async def main() -> int:
+            self.spawner.start()
+            self.tree.show()
+            async with asyncio.timeout(PATIENCE_S):
+                await scenario()
+            self.tree.hide()
+            await self.spawner.aclose()
+            return 0
+
+        run(self._app, main)
+        if self._errors:
+            raise self._errors[0]
+
+    async def open_workspace(self, folder: Path | None) -> None:
+        """Show a folder and wait until it was read."""
+        self.tree.set_workspace(folder)
+        await self.quiet()
+
+    async def quiet(self) -> None:
+        """Wait until nothing is being read."""
+        await self.until(lambda: not len(self.spawner))
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until something is the case."""
+        while not is_so():  # noqa: ASYNC110 - the file system and Qt tell in their own time
+            await asyncio.sleep(0.002)
+
+    def _child(self, kind: type[_W], name: str) -> _W:
+        child = self.tree.findChild(kind, name)
+        assert isinstance(child, kind)
+        return child
+
+
+@pytest.fixture
+def desk(qapp: QApplication, qtbot: QtBot) -> Desk:
+    return Desk(qapp, qtbot)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "pagination"
+    for name in ("src/pagination/pages.py", "src/pagination/cursor.py", "tests/test_pages.py", "README.md"):
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text("x\n", encoding="utf-8")
+    return path

@@ -1,0 +1,50 @@
+"""What git and the agent say about one path."""
+
+from desktop_agent.core.gitrepo import FileStatus
+from desktop_agent.ui.files.marks import Mark, Marks
+
+FILES = {
+    "src/a.py": FileStatus(state="modified"),
+    "new": FileStatus(state="untracked", is_folder=True),
+    "new/junk.pyc": FileStatus(state="ignored"),
+    "build": FileStatus(state="ignored", is_folder=True),
+    "docs/b.md": FileStatus(state="renamed", renamed_from="docs/a.md"),
+    "gone.py": FileStatus(state="deleted"),
+}
+MARKS = Marks(FILES, {"src": "modified", "new": "added", "docs": "modified"}, ["src/a.py", "lib/deep/c.py"])
+
+
+def test_a_file_has_its_own_state() -> None:
+    assert MARKS.of("docs/b.md", is_dir=False) == Mark("renamed", None, False, "docs/a.md")
+    assert MARKS.of("src/clean.py", is_dir=False) == Mark()
+
+
+def test_files_in_an_untracked_or_ignored_folder_share_its_state() -> None:
+    assert MARKS.of("new/deep/file", is_dir=False).state == "untracked"
+    assert MARKS.of("new/junk.pyc", is_dir=False).is_ignored
+    assert MARKS.of("build/lib/out.o", is_dir=False).is_ignored
+    assert MARKS.of("builder/out.o", is_dir=False) == Mark()
+
+
+def test_a_folder_carries_what_is_below_it() -> None:
+    assert MARKS.of("src", is_dir=True) == Mark(None, "modified", True)
+    assert MARKS.of("src", is_dir=False) == Mark()
+
+
+def test_what_the_agent_touched_marks_every_folder_above() -> None:
+    assert MARKS.of("lib/deep/c.py", is_dir=False).is_touched
+    assert MARKS.of("lib/deep", is_dir=True).is_touched
+    assert MARKS.of("lib", is_dir=True).is_touched
+    assert not MARKS.with_touched([]).of("lib", is_dir=True).is_touched
+
+
+def test_only_changes_can_be_shown() -> None:
+    assert MARKS.of("src/a.py", is_dir=False).has_changes
+    assert MARKS.of("lib/deep/c.py", is_dir=False).has_changes
+    assert not MARKS.of("src/clean.py", is_dir=False).has_changes
+    assert not MARKS.of("build/lib/out.o", is_dir=False).has_changes
+
+
+def test_a_deleted_file_is_known_to_be_gone() -> None:
+    assert MARKS.is_deleted("gone.py")
+    assert not MARKS.is_deleted("src/a.py")

@@ -1,0 +1,128 @@
+"""The list of visible rows, checked by Qt's own model tester while folders open, close and change."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QPersistentModelIndex, Qt
+from pytestqt.modeltest import ModelTester
+
+from desktop_agent.core.gitrepo import FileStatus
+from desktop_agent.core.workspace import Listing
+from desktop_agent.ui.files.marks import Marks
+from desktop_agent.ui.files.model import FileTreeModel
+from desktop_agent.ui.files.outline import edits_between
+
+
+def put(model: FileTreeModel, path: str, *, folders: str = "", files: str = "", problem: str = "") -> None:
+    folder = model.folder(path)
+    assert folder is not None
+    listing = Listing(folders.split(), files.split(), problem=problem)
+    model.put(folder, listing, edits_between(folder, listing))
+
+
+def shown(model: FileTreeModel) -> list[str]:
+    return [model.path_at(row) for row in range(model.rowCount())]
+
+
+def small_tree() -> FileTreeModel:
+    model = FileTreeModel()
+    model.reset(Path("/work"))
+    put(model, "", folders="docs src", files="a b")
+    model.open(model.find_row("src"))
+    put(model, "src", folders="deep", files="c d")
+    return model
+
+
+def test_folders_open_in_place_and_ask_for_their_entries(qtmodeltester: ModelTester) -> None:
+    model = FileTreeModel()
+    wanted: list[str] = []
+    model.wanted.connect(wanted.append)
+    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+    model.reset(Path("/work"))
+    assert wanted == [""]
+    put(model, "", folders="docs src", files="a b")
+    model.toggle(1)
+    assert wanted == ["", "src"]
+    put(model, "src", folders="deep", files="c d")
+    assert shown(model) == ["docs", "src", "src/deep", "src/c", "src/d", "a", "b"]
+    assert [model.row_at(row).depth for row in range(7)] == [0, 0, 1, 1, 1, 0, 0]
+    model.toggle(1)
+    assert shown(model) == ["docs", "src", "a", "b"]
+
+
+def test_opening_a_file_does_nothing() -> None:
+    model = small_tree()
+    before = shown(model)
+    model.toggle(model.find_row("a"))
+    assert shown(model) == before
+
+
+def test_a_refresh_keeps_open_folders_and_the_current_row(qtmodeltester: ModelTester) -> None:
+    model = small_tree()
+    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+    current = QPersistentModelIndex(model.index(model.find_row("src/d")))
+    put(model, "", folders="assets docs src", files="b z")
+    put(model, "src", folders="deep", files="b c d")
+    assert shown(model) == ["assets", "docs", "src", "src/deep", "src/b", "src/c", "src/d", "b", "z"]
+    assert model.path_at(current.row()) == "src/d"
+
+
+def test_a_folder_opened_again_remembers_what_was_open_in_it(qtmodeltester: ModelTester) -> None:
+    model = small_tree()
+    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+    model.open(model.find_row("src/deep"))
+    put(model, "src/deep", files="x")
+    model.close(model.find_row("src"))
+    model.open(model.find_row("src"))
+    put(model, "src", folders="deep", files="c d")
+    assert model.open_folders() == ["", "src", "src/deep"]
+
+
+def test_a_folder_that_comes_back_is_opened_again(qtmodeltester: ModelTester) -> None:
+    model = small_tree()
+    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+    put(model, "", folders="docs", files="a b")
+    assert model.folder("src") is None
+    put(model, "", folders="docs src", files="a b")
+    assert model.open_folders() == ["", "src"]
+
+
+def test_parents_and_rows_are_found(qtmodeltester: ModelTester) -> None:
+    model = small_tree()
+    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+    assert model.parent_row(model.find_row("src/c")) == model.find_row("src")
+    assert model.parent_row(model.find_row("src")) == -1
+    assert model.find_row("src/nothing") == -1
+    assert model.find_row("docs/inside a closed folder") == -1
+
+
+def test_a_folder_that_cannot_be_read_says_so_in_its_row() -> None:
+    model = small_tree()
+    model.open(model.find_row("docs"))
+    put(model, "docs", problem="Permission denied")
+    row = model.find_row("docs")
+    assert model.row_at(row).problem == "Permission denied"
+    assert "Permission denied" in str(model.index(row).data(Qt.ItemDataRole.ToolTipRole))
+
+
+def test_a_screen_reader_hears_what_the_eye_sees() -> None:
+    model = small_tree()
+    model.set_marks(Marks({"a": FileStatus(state="modified")}, {"src": "modified"}, ["a"]))
+
+    def heard(path: str) -> object:
+        return model.index(model.find_row(path)).data(Qt.ItemDataRole.AccessibleTextRole)
+
+    assert heard("a") == "a, modified, changed by the agent"
+    assert heard("src") == "src, folder, open, contains changes"
+    assert heard("docs") == "docs, folder, closed"
+
+
+def test_another_workspace_starts_from_nothing(qtmodeltester: ModelTester) -> None:
+    model = small_tree()
+    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+    model.set_marks(Marks({"a": FileStatus(state="modified")}))
+    model.reset(Path("/elsewhere"))
+    assert model.rowCount() == 0
+    assert not model.is_loaded
+    put(model, "", folders="src", files="a")
+    assert model.open_folders() == [""]
+    assert model.row_at(1).mark.state is None

@@ -1,0 +1,109 @@
+"""The rows of the session list, checked by Qt's own model tester while they come, go and move."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QPersistentModelIndex, Qt
+from pytestqt.modeltest import ModelTester
+
+from desktop_agent.ui.sessions.model import SessionModel
+from tests.ui.sessions.conftest import HERE, NOW
+
+if TYPE_CHECKING:
+    from tests.ui.sessions.conftest import MakeSession
+
+
+def a_model() -> SessionModel:
+    return SessionModel(lambda: NOW)
+
+
+def shown(model: SessionModel) -> list[object]:
+    return [model.index(row).data() for row in range(model.rowCount())]
+
+
+def test_the_latest_come_first_and_those_of_other_folders_last(
+    make_session: "MakeSession", qtmodeltester: ModelTester
+) -> None:
+    model = a_model()
+    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+    sessions = [
+        make_session("a", "older", ago=timedelta(days=2)),
+        make_session("b", "elsewhere", workspace="/home/ada/website"),
+        make_session("c", "newer", ago=timedelta(days=1)),
+    ]
+    model.show(sessions, HERE)
+    assert shown(model) == ["newer", "older", "Other folders", "elsewhere"]
+    assert model.row_at(3).folder == "website"
+    model.show(sessions, "/home/ada/website")
+    assert shown(model) == ["elsewhere", "Other folders", "newer", "older"]
+
+
+def test_a_row_that_moves_stays_the_same_row(make_session: "MakeSession", qtmodeltester: ModelTester) -> None:
+    model = a_model()
+    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+    old, new = make_session("a", "first", ago=timedelta(hours=1)), make_session("b", "second", ago=timedelta(hours=2))
+    model.show([old, new], HERE)
+    second = QPersistentModelIndex(model.index(1))
+    model.show([old, make_session("b", "second, renamed")], HERE)
+    assert (second.row(), second.data()) == (0, "second, renamed")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 9), st.booleans()), max_size=6), max_size=4)
+)
+def test_any_list_follows_any_other(
+    make_session: "MakeSession", qtmodeltester: ModelTester, lists: list[list[tuple[str, int, bool]]]
+) -> None:
+    model = a_model()
+    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+    for items in lists:
+        by_id = {
+            name: make_session(name, f"{name}{hours}", ago=timedelta(hours=hours), workspace=HERE if here else "/other")
+            for name, hours, here in items
+        }
+        model.show(by_id.values(), HERE)
+        fresh = a_model()
+        fresh.show(by_id.values(), HERE)
+        assert shown(model) == shown(fresh)
+
+
+def test_a_screen_reader_hears_what_a_session_is_doing(make_session: "MakeSession") -> None:
+    model = a_model()
+    model.show(
+        [
+            make_session("a", "Fix it", state="waiting"),
+            make_session("b", "Build it", state="working", ago=timedelta(hours=1)),
+            make_session("c", state="idle", workspace="/home/ada/website"),
+        ],
+        HERE,
+    )
+    heard = [str(model.index(row).data(Qt.ItemDataRole.AccessibleTextRole)) for row in range(model.rowCount())]
+    assert heard[:3] == ["Fix it, waits for you", "Build it, is working", "Other folders"]
+    assert heard[3].startswith("New session, ")
+    assert heard[3].endswith(", website")
+
+
+def test_the_heading_cannot_be_chosen_or_edited(make_session: "MakeSession") -> None:
+    model = a_model()
+    model.show([make_session("a", workspace="/other")], HERE)
+    assert model.flags(model.index(0)) == Qt.ItemFlag.NoItemFlags
+    assert not model.setData(model.index(0), "another title")
+
+
+def test_a_new_title_is_passed_on_and_not_shown_before_it_is_true(make_session: "MakeSession") -> None:
+    model = a_model()
+    renamed: list[tuple[str, str]] = []
+
+    def note(session_id: str, title: str) -> None:
+        renamed.append((session_id, title))
+
+    model.renamed.connect(note)
+    model.show([make_session("a", "before")], HERE)
+    model.setData(model.index(0), "  after  ")
+    model.setData(model.index(0), "   ")
+    model.setData(model.index(0), "before")
+    assert renamed == [("a", "after")]
+    assert shown(model) == ["before"]

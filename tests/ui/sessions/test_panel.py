@@ -1,0 +1,134 @@
+"""The session list as a person uses it."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListView, QMenu, QPushButton
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.sessions import SessionList
+from desktop_agent.ui.theme import Theme
+from tests.ui.sessions.conftest import HERE, NOW
+
+if TYPE_CHECKING:
+    from tests.ui.sessions.conftest import MakeSession
+
+
+class Desk:
+    """A session list, its parts, and what it said."""
+
+    def __init__(self, app: QApplication, qtbot: QtBot, make_session: "MakeSession") -> None:
+        self.panel = SessionList(Theme(app), now=lambda: NOW)
+        qtbot.addWidget(self.panel)
+        self.panel.resize(243, 300)
+        rows = self.panel.findChild(QListView, "sessionList")
+        assert isinstance(rows, QListView)
+        self.rows = rows
+        self.chosen: list[str] = []
+        self.renamed: list[tuple[str, str]] = []
+        self.panel.session_chosen.connect(self.chosen.append)
+        self.panel.rename_requested.connect(self._note_title)
+        self.panel.set_workspace(HERE)
+        self.panel.set_sessions(
+            [make_session("a", "Fix it", state="waiting"), make_session("b", "Explain it", ago=timedelta(days=1))]
+        )
+        self.panel.show()
+        qtbot.waitExposed(self.panel)
+
+    def _note_title(self, session_id: str, title: str) -> None:
+        self.renamed.append((session_id, title))
+
+    def click(self, row: int) -> None:
+        at = self.rows.visualRect(self.rows.model().index(row, 0)).center()
+        QTest.mouseClick(self.rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
+
+    def selected(self) -> list[object]:
+        return [index.data() for index in self.rows.selectedIndexes()]
+
+
+@pytest.fixture
+def desk(qapp: QApplication, qtbot: QtBot, make_session: "MakeSession") -> Desk:
+    return Desk(qapp, qtbot, make_session)
+
+
+def test_without_sessions_it_says_how_one_starts(desk: Desk) -> None:
+    desk.panel.set_sessions([])
+    texts = [label.text() for label in desk.panel.findChildren(QLabel) if label.isVisible()]
+    assert "No sessions yet. What you write to the agent starts one." in texts
+
+
+def test_a_click_chooses_and_only_the_window_decides_what_is_shown(desk: Desk) -> None:
+    desk.panel.set_current("a")
+    desk.click(1)
+    assert desk.chosen == ["b"]
+    assert desk.selected() == ["Fix it"]
+    desk.panel.set_current("b")
+    assert desk.selected() == ["Explain it"]
+    desk.panel.set_current(None)
+    assert desk.selected() == []
+
+
+def test_arrow_keys_move_and_enter_chooses(desk: Desk) -> None:
+    desk.panel.set_current("a")
+    QTest.keyClick(desk.rows, Qt.Key.Key_Down)
+    assert desk.chosen == []
+    assert desk.selected() == ["Fix it"]
+    QTest.keyClick(desk.rows, Qt.Key.Key_Return)
+    assert desk.chosen == ["b"]
+
+
+def test_the_button_asks_for_a_new_session(desk: Desk) -> None:
+    asked: list[str] = []
+    desk.panel.new_requested.connect(lambda: asked.append("new"))
+    button = desk.panel.findChild(QPushButton, "newSessionButton")
+    assert isinstance(button, QPushButton)
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert asked == ["new"]
+
+
+def test_f2_lets_one_type_another_title(desk: Desk, qtbot: QtBot) -> None:
+    desk.panel.set_current("b")
+    QTest.keyClick(desk.rows, Qt.Key.Key_F2)
+    editor = desk.rows.findChild(QLineEdit)
+    assert isinstance(editor, QLineEdit)
+    assert editor.text() == "Explain it"
+    editor.clear()
+    QTest.keyClicks(editor, "Explain it well")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: desk.renamed == [("b", "Explain it well")])
+    assert desk.chosen == []
+
+
+def test_an_update_does_not_close_the_editor(desk: Desk, make_session: "MakeSession") -> None:
+    desk.panel.set_current("b")
+    QTest.keyClick(desk.rows, Qt.Key.Key_F2)
+    desk.panel.set_sessions([make_session("a", "Fix it", state="working"), make_session("b", "Explain it")])
+    editor = desk.rows.findChild(QLineEdit)
+    assert isinstance(editor, QLineEdit)
+    assert editor.isVisible()
+
+
+def test_the_menu_opens_and_renames(desk: Desk) -> None:
+    at = desk.rows.visualRect(desk.rows.model().index(1, 0)).center()
+    desk.rows.customContextMenuRequested.emit(at)
+    actions = {action.text(): action for action in desk.panel.findChildren(QMenu)[-1].actions()}
+    assert list(actions) == ["Open", "Rename"]
+    actions["Open"].trigger()
+    assert desk.chosen == ["b"]
+    actions["Rename"].trigger()
+    assert desk.rows.findChild(QLineEdit) is not None
+
+
+def test_the_round_mark_has_the_colour_of_the_state(desk: Desk, qapp: QApplication) -> None:
+    colours = Theme(qapp).colours
+    picture = desk.rows.viewport().grab().toImage()
+
+    def mark_of(row: int) -> str:
+        rect = desk.rows.visualRect(desk.rows.model().index(row, 0))
+        return picture.pixelColor(rect.left() + 11, rect.center().y()).name().upper()
+
+    assert mark_of(0) == colours.warning_text
+    assert mark_of(1) not in (colours.warning_text, colours.accent)
