@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QStyle, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.theme import Height, Theme, TypeSize
 
@@ -29,7 +29,7 @@ class ActivityLine(QWidget):
 
     def pulse(self) -> None:
         """Dim or light the mark, unless things should not move."""
-        if self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, self) > 0:
+        if moves(self):
             self._is_dim = not self._is_dim
             self.update()
 
@@ -47,3 +47,10 @@ class ActivityLine(QWidget):
         text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(area.width()))
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, text)
         painter.end()
+
+
+def moves(widget: QWidget) -> bool:
+    """Whether the person wants things to move at all."""
+    from PySide6.QtWidgets import QStyle  # its many enumerations take 6 ms, which an empty window does not need
+
+    return widget.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, widget) > 0

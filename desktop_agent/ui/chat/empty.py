@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from desktop_agent.ui.theme import Space
 
@@ -29,19 +30,7 @@ class EmptyState(QWidget):
         )
         self._hint.setProperty("role", "secondary")
         self._hint.setWordWrap(True)
-        self._hint.setMaximumWidth(_MAX_WIDTH)
         self._hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._examples = QVBoxLayout()
-        self._examples.setSpacing(Space.S)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.XXL, Space.XL, Space.XXL, Space.XL)
-        layout.addStretch(2)
-        layout.addWidget(self._title)
-        layout.addSpacing(Space.XS)
-        layout.addWidget(self._hint, 0, Qt.AlignmentFlag.AlignHCenter)
-        layout.addSpacing(Space.L)
-        layout.addLayout(self._examples)
-        layout.addStretch(3)
         self._buttons: list[QPushButton] = []
         self.set_examples(
             (
@@ -58,7 +47,30 @@ class EmptyState(QWidget):
         self._buttons = [QPushButton(example, self) for example in examples]
         for button in self._buttons:
             button.clicked.connect(self._on_clicked)
-            self._examples.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
+            button.show()
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Stand in the middle, a little above it."""
+        width = min(_MAX_WIDTH, self.width() - 2 * Space.L)
+        hint_height = self._hint.heightForWidth(width)
+        title_height = self._title.sizeHint().height()
+        buttons = sum(button.sizeHint().height() + Space.S for button in self._buttons)
+        total = title_height + Space.S + hint_height + Space.XL + buttons
+        x, y = (self.width() - width) // 2, max(Space.M, (self.height() - total) * 2 // 5)
+        self._title.setGeometry(x, y, width, title_height)
+        y += title_height + Space.S
+        self._hint.setGeometry(x, y, width, hint_height)
+        y += hint_height + Space.XL
+        for button in self._buttons:
+            size = button.sizeHint()
+            shown = min(size.width(), width)
+            button.setGeometry((self.width() - shown) // 2, y, shown, size.height())
+            y += size.height() + Space.S
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
 
     def _on_clicked(self) -> None:
         button = self.sender()

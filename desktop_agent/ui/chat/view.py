@@ -1,6 +1,7 @@
 """The transcript: a whole conversation in one column, to read, select, search and act on, fast at any length."""
 
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -19,10 +20,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 from desktop_agent.ui.chat.activity import ActivityLine
 from desktop_agent.ui.chat.empty import EmptyState
 from desktop_agent.ui.chat.finder import Finder
-from desktop_agent.ui.chat.pointer import Pointer
 from desktop_agent.ui.chat.row_area import RowArea
-from desktop_agent.ui.chat.selection import START, Selection, Spot
-from desktop_agent.ui.chat.text.column import END
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
@@ -30,7 +28,9 @@ if TYPE_CHECKING:
 
     from desktop_agent.core.transcript import Patch, Transcript
     from desktop_agent.ui.chat.entries.base import EntryWidget
+    from desktop_agent.ui.chat.pointer import Pointer
     from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.selection import Selection
 
 
 def _utc_now() -> datetime:
@@ -76,9 +76,6 @@ class TranscriptView(RowArea):
         self._transcript: Transcript | None = None
         self._now = now
         self._tab_order: tuple[int, ...] = ()
-        self.selection = Selection()
-        self._pointer = Pointer(self)
-        self._pointer.link_clicked.connect(self.link_activated)
         self._finder = Finder(self)
         self._finder.found.connect(self.found)
         self._activity = ActivityLine(theme, self.viewport())
@@ -98,7 +95,8 @@ class TranscriptView(RowArea):
     def show_transcript(self, transcript: "Transcript") -> None:
         """Show another conversation, or this one from scratch, at its end."""
         self._transcript = transcript
-        self.selection.clear()
+        if len(self.rows):
+            self.selection.clear()
         self._finder.find("")
         self.rows.reset(transcript.entries)
         self._show_status()
@@ -132,8 +130,26 @@ class TranscriptView(RowArea):
 
     # -- selection and copying --
 
+    @cached_property
+    def selection(self) -> "Selection":
+        """What is selected."""
+        from desktop_agent.ui.chat.selection import Selection
+
+        return Selection()
+
+    @cached_property
+    def _pointer(self) -> "Pointer":
+        from desktop_agent.ui.chat.pointer import Pointer
+
+        pointer = Pointer(self)
+        pointer.link_clicked.connect(self.link_activated)
+        return pointer
+
     def select_all(self) -> None:
         """Select the whole conversation."""
+        from desktop_agent.ui.chat.selection import START, Spot
+        from desktop_agent.ui.chat.text.column import END
+
         if len(self.rows):
             self.selection.select(Spot(self.rows[0], START), Spot(self.rows[len(self.rows) - 1], END))
             self.show_selection()
@@ -146,6 +162,8 @@ class TranscriptView(RowArea):
     def selected_text(self) -> str:
         """Return what copying gives: text as shown within a paragraph, markdown source beyond."""
         from desktop_agent.ui.chat.copying import copied_entry
+        from desktop_agent.ui.chat.selection import START
+        from desktop_agent.ui.chat.text.column import END
 
         ends = self.selection.ends()
         if ends is None or self.selection.is_empty:
@@ -351,5 +369,6 @@ class TranscriptView(RowArea):
 
     def hideEvent(self, event: QHideEvent) -> None:
         self._finder.pause()
-        self._pointer.cancel()
+        if len(self.rows):
+            self._pointer.cancel()
         super().hideEvent(event)

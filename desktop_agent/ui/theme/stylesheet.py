@@ -51,6 +51,9 @@ QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
   padding: 4px 8px; selection-background-color: $accent; selection-color: $on_accent;
 }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus { border: 2px solid $accent; padding: 3px 7px; }
+QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus {
+  background: transparent; border: none; padding: 0;
+}
 QComboBox { min-height: 20px; padding-right: 20px; font-size: ${secondary}px; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; padding: 4px; }

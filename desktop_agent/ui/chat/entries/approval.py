@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Denied
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.command_edit import CommandEdit
-from desktop_agent.ui.chat.entries.flow import flow
 from desktop_agent.ui.chat.entries.paragraph import Paragraph, read_code_spans
+from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space

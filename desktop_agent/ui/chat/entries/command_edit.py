@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
-from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
+from desktop_agent.ui.chat.text.passage import count_lines
+from desktop_agent.ui.chat.text.styles import TextStyles
 
 _MAX_LINES = 8
 _FRAME = 14
 """Height of border and padding together."""
+_SIDES = 22
+"""Width of border, padding and margins together."""
 
 
 class CommandEdit(QPlainTextEdit):
@@ -23,6 +26,7 @@ class CommandEdit(QPlainTextEdit):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setTabChangesFocus(True)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(self.tr("Command"))
         self.document().setDocumentMargin(2)
 
@@ -48,9 +52,10 @@ class CommandEdit(QPlainTextEdit):
     def place(self, area: QRect, reserved: int) -> int:
         """Stand at the top of `area`, keeping `reserved` pixels free on the right; return the height."""
         self.setViewportMargins(0, 0, reserved, 0)
-        self.setGeometry(area.x(), area.y(), area.width(), CODE_LINE + _FRAME)
-        # The plain text layout counts its height in lines.
-        lines = max(1, min(_MAX_LINES, round(self.document().documentLayout().documentSize().height())))
+        lines = count_lines(self.toPlainText(), self.font(), area.width() - reserved - _SIDES, _MAX_LINES)
+        is_long = lines == _MAX_LINES
+        policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if is_long else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.setVerticalScrollBarPolicy(policy)
         height = lines * self.fontMetrics().lineSpacing() + _FRAME + 4
         self.setGeometry(area.x(), area.y(), area.width(), height)
         return height

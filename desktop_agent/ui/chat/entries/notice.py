@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import RETRYING, NoticeEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entries.flow import flow
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
+from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.column import Column

@@ -3,7 +3,8 @@
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.markdown.inline import CODE, RichText, Span, utf16_length
+from desktop_agent.ui.chat.markdown.inline import RichText, Span, utf16_length
+from desktop_agent.ui.chat.markdown.marks import CODE
 from desktop_agent.ui.chat.text.passage import TextPassage, format_ranges
 from desktop_agent.ui.chat.text.styles import TEXT_LINE, TextStyles
 

@@ -5,11 +5,12 @@ from datetime import datetime
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter, QPainterPath, QPen
-from PySide6.QtWidgets import QPushButton, QStyle, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.model import Aborted, Denied
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat.activity import moves
 from desktop_agent.ui.chat.entries.approval import ApprovalCard
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.tool_line import ToolLine
@@ -158,7 +159,7 @@ class ToolWidget(EntryWidget):
 
     def tick(self) -> None:
         self._line.set_summary(self._summary())
-        if self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, self) > 0:
+        if moves(self):
             self._line.pulse()
 
     def source(self) -> str:

@@ -287,7 +287,7 @@ class Column:
         highlights: list[Highlight] = []
         current = self._current_match
         for match in matches or ():
-            background = "warning_border" if match == current else "accent_weak"
+            background = "warning_border" if match == current else "warning_bg"
             highlights.append(Highlight(match.start, match.end, self._styles.highlight(background, "text")))
         if selected is not None:
             highlights.append(Highlight(*selected, self._styles.highlight("accent", "on_accent")))

@@ -8,7 +8,8 @@ from typing import Protocol, cast
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
 
-from desktop_agent.ui.chat.markdown.inline import CODE, RichText, Span, utf16_length
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, Span, utf16_length
+from desktop_agent.ui.chat.markdown.marks import CODE
 from desktop_agent.ui.chat.text.styles import PILL_PADDING
 
 
@@ -95,6 +96,11 @@ class TextPassage:
         self._line_tops: list[int] = []
         self.height = self._set_lines(width, line_height)
         self._pills = self._find_pills()
+
+    @property
+    def line_count(self) -> int:
+        """How many lines it takes."""
+        return self._layout.lineCount()
 
     @property
     def natural_width(self) -> float:
@@ -189,6 +195,15 @@ class TextPassage:
 def _x(line: QTextLine, offset: int) -> float:
     # PySide6 returns the position it really took beside the coordinate, and types both as an object.
     return cast("tuple[float, int]", line.cursorToX(offset))[0]
+
+
+def count_lines(text: str, font: QFont, width: float, limit: int) -> int:
+    """Return how many lines plain text takes at a width, at most `limit`. Costs nothing for long texts."""
+    if text.count("\n") >= limit:
+        return limit
+    # Nobody has letters so narrow that this much of it would fit into fewer lines.
+    head = text[: limit * max(1, int(width))].replace("\n", LINE_BREAK)
+    return min(limit, max(1, TextPassage(RichText(head), font, (), width=width, line_height=0).line_count))
 
 
 def format_ranges(ranges: Sequence[tuple[int, int, QTextCharFormat]]) -> list[QTextLayout.FormatRange]:

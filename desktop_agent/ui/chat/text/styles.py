@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
 
-from desktop_agent.ui.chat.markdown.inline import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE, Span
+from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
 from desktop_agent.ui.theme import Space, TypeSize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from desktop_agent.ui.chat.markdown.blocks import Block
+    from desktop_agent.ui.chat.markdown.inline import Span
     from desktop_agent.ui.theme import Theme
 
 LIST_INDENT = 22

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLineF, QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from desktop_agent.ui.chat.markdown.inline import BOLD, RichText, Span, rich_text, utf16_length
+from desktop_agent.ui.chat.markdown.inline import RichText, Span, rich_text, utf16_length
+from desktop_agent.ui.chat.markdown.marks import BOLD
 from desktop_agent.ui.chat.text.passage import Highlight, TextPassage, format_ranges
 from desktop_agent.ui.chat.text.styles import TEXT_LINE, TextStyles, alignment_flag
 
