@@ -108,7 +108,7 @@ def summary(entry: "ToolEntry") -> str:
     """Return what a finished call came to: `84 lines · 6 ms`."""
     parts: list[str] = []
     metadata = entry.result.metadata if entry.result is not None else {}
-    matches, files, lines = (_count(metadata.get(key)) for key in ("matches", "files", "lines"))
+    matches, files, lines, entries = (_count(metadata.get(key)) for key in ("matches", "files", "lines", "entries"))
     if matches is not None and files is not None:
         parts.append(
             say("{matches} in {files}").format(
@@ -121,9 +121,11 @@ def summary(entry: "ToolEntry") -> str:
         parts.append(counted(files, "file", "files"))
     elif lines is not None:
         parts.append(counted(lines, "line", "lines"))
+    elif entries is not None:
+        parts.append(counted(entries, "entry", "entries"))
     if metadata.get("timed_out") is True:
         parts.append(say("timed out"))
-    elif (exit_code := _count(metadata.get("exit_code"))) is not None and exit_code != 0:
+    elif exit_code := _count(metadata.get("exit_code")):
         parts.append(say("exit code {code}").format(code=exit_code))
     if len(entry.changes) > 1:
         parts.append(counted(len(entry.changes), "file", "files"))
@@ -181,6 +183,10 @@ def turn_end(entry: "TurnEndEntry") -> str:
             return say("Stopped because a limit was reached.")
         case "refused":
             return say("The model declined to answer.")
+        case "workspace_error":
+            return say("Stopped because the folder cannot be used.")
+        case "internal_error":
+            return say("Stopped by a fault in the application.")
         case _:
             assert_never(entry.reason)
 
