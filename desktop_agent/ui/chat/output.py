@@ -79,7 +79,7 @@ def _text_of(answer: object) -> str:
     fields = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
     for key in ("output", "error", "message", "entries"):
         value = fields.get(key)
-        text = value if isinstance(value, str) else _text_of(value) if isinstance(value, list) else ""
+        text = value if isinstance(value, str) else _text_of(cast("object", value) if isinstance(value, list) else None)
         if text:
             return text
     is_count = bool(fields) and all(isinstance(value, int) for value in fields.values())

@@ -7,7 +7,7 @@ moved to it, and no button is a default.
 from pathlib import Path
 
 from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QFont, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QShowEvent
+from PySide6.QtGui import QFont, QHideEvent, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QShowEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Denied
@@ -176,6 +176,10 @@ class ApprovalCard(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._guard.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._guard.stop()
+        super().hideEvent(event)
 
     # -- answers --
 
