@@ -70,8 +70,6 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-
-
 def _command(commands: "_Commands", name: str, summary: str, example: str) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, help=summary, description=summary, epilog=f"Example: desktop-agent {example}")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")

@@ -22,6 +22,7 @@ from desktop_agent.core.changes.capture import WorkspaceCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.context.packing import system_prompt
+from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.ids import SessionId, new_session_id
 from desktop_agent.core.jobs import Jobs
@@ -46,6 +47,7 @@ from desktop_agent.core.tools.gate import ApprovalGate
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.runtime import CallRules, Toolbox, ToolRuntime
+from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.core.workspace import check_workspace
 
@@ -79,8 +81,9 @@ class Workbench:
         clock: Clock | None = None,
         key_store: KeyStore | None = None,
         provider_source: ProviderSource | None = None,
+        tools: Sequence[AnyTool] | None = None,
     ) -> None:
-        """Touches no disk. `provider_source` replaces the catalogue of real providers."""
+        """Touches no disk. `provider_source` replaces the catalogue of real providers, `tools` the built-in tools."""
         self.paths = paths
         self.settings = settings
         self.blobs = Blobs(paths.blobs)
@@ -88,6 +91,7 @@ class Workbench:
         self.keys = key_store or SystemKeyStore()
         self._environ = environ
         self._clock = clock or SystemClock()
+        self._tools = tools or first_tools(longest_command_s=settings.execution.timeout_seconds)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
 
     @classmethod
@@ -178,7 +182,7 @@ class Workbench:
         processes = ProcessRunner(self._clock)
         jobs = Jobs(processes, self._clock, folder=self.paths.logs / "jobs")
         rules = rules or CallRules()
-        registry = ToolRegistry(first_tools(command_timeout_s=self.settings.execution.timeout_seconds))
+        registry = ToolRegistry(self._tools)
         toolbox = Toolbox(
             registry=registry,
             boundary=Boundary(root),
@@ -242,6 +246,9 @@ def _usable_folder(path: Path) -> Path:
 
 
 def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
+    """Return the state that a journal comes to. Raises `StorageError` when nothing of it was ever written."""
+    if not events:
+        raise StorageError("This session was never written: the application ended while it was created.")
     state = SessionState()
     for event in events:
         state.apply(event)

@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Generator
 from pathlib import Path
+from typing import cast
 
 import psutil
 import pytest
@@ -26,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile(config.getoption("--profile"))
+    settings.load_profile(str(config.getoption("--profile")))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -66,7 +67,7 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
 
     def check(address: object) -> None:
-        host = address[0] if isinstance(address, tuple) else None
+        host = cast("tuple[object, ...]", address)[0] if isinstance(address, tuple) else None
         if isinstance(host, str) and host not in ("127.0.0.1", "::1", "localhost"):
             raise AssertionError(f"a test tried to reach {host}")
 

@@ -97,6 +97,7 @@ class Session:
         self._providers: dict[ModelRef, Provider] = {}
         self._opening = list(parts.opening)
         self._stable_messages = 0
+        self._is_working = False
         self._is_interruptible = False
 
     @property
@@ -108,6 +109,11 @@ class Session:
     def transcript(self) -> Transcript:
         """The session as a person would read it. Read only; follows the events."""
         return self._parts.state.transcript
+
+    @property
+    def _is_running(self) -> bool:
+        """Whether a turn runs. Its record alone does not tell: the end of a turn may be what could not be written."""
+        return self._is_working and self.transcript.is_running
 
     def submit(self, op: ops.Op) -> None:
         """Ask for something. Returns at once; what comes of it is told by events. Call it on the loop's thread."""
@@ -156,7 +162,7 @@ class Session:
     async def _submit_prompt(self, text: str) -> None:
         prompt_id = new_prompt_id()
         try:
-            if self.transcript.is_running:
+            if self._is_running:
                 await self._record(ev.Queued(prompt_id=prompt_id, text=text))
             else:
                 await self._start_turn(prompt_id, text)
@@ -167,7 +173,7 @@ class Session:
     async def _start_queued(self) -> None:
         """Go on with the next queued prompt, unless the last turn ended in a way the person should look at first."""
         queued = self.transcript.queued
-        if queued and not self.transcript.is_running and self.transcript.last_end in _GOES_ON:
+        if queued and not self._is_running and self.transcript.last_end in _GOES_ON:
             await self._start_turn(queued[0].prompt_id, queued[0].text)
 
     async def _start_turn(self, prompt_id: PromptId, text: str) -> None:
@@ -177,10 +183,15 @@ class Session:
         assert model is not None, "the journal's first line names the model"
         await self._record(ev.PromptSubmitted(turn=number, prompt_id=prompt_id, text=text))
         await self._record(ev.TurnStarted(turn=number, model=model))
-        self._turn = asyncio.create_task(self._run_turn(number, model), name=f"turn {number}")
+        self._is_working = True
+        has_begun = asyncio.Event()
+        self._turn = asyncio.create_task(self._run_turn(number, model, has_begun), name=f"turn {number}")
+        # A task that is cancelled before its first step never runs at all, and nobody would record its end.
+        await has_begun.wait()
 
-    async def _run_turn(self, number: int, model: ModelRef) -> None:
+    async def _run_turn(self, number: int, model: ModelRef, has_begun: asyncio.Event) -> None:
         """Drive one turn to its recorded end, whatever happens in it."""
+        has_begun.set()
         started = self._parts.clock.monotonic()
         self._is_interruptible = True
         try:
@@ -193,9 +204,10 @@ class Session:
             duration_s = round(self._parts.clock.monotonic() - started, 3)
             await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
         except StorageError as error:
+            self._is_working = False
             self._tell_storage_failure(error, number)
         finally:
-            self._is_interruptible = False
+            self._is_interruptible = self._is_working = False
             self._mailbox.put_nowait(_TurnDone())
 
     async def _work(self, number: int, model: ModelRef) -> tuple[ev.TurnEndReason, int, ev.Notice | None]:
@@ -249,7 +261,7 @@ class Session:
     # -- changes --
 
     async def _revert(self, direction: Direction, selection: ChangeSelection) -> None:
-        if self.transcript.is_running:
+        if self._is_running:
             await self._notify("busy", f"The agent is working, so nothing was {_PAST[direction]}.", "Stop it first.")
             return
         await self._get_ready()

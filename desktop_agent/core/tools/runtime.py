@@ -149,7 +149,7 @@ class ToolRuntime:
         tool = self._box.registry.get(block.name)
         if tool is None:
             close = self._box.registry.closest(block.name)
-            advice = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            advice = f" Did you mean {close!r}?" if close else ""
             known = ", ".join(tool.name for tool in self._box.registry)
             text = f"There is no tool {block.name!r}.{advice} The tools are: {known}."
             return _Call(block, None, None, ToolError(text, error_type="not_found"))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileTransition
@@ -34,6 +34,16 @@ class ToolArguments(BaseModel):
     """Base of every tool's arguments: unknown fields are an error, so that a typo is answered instead of ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _can_be_stored(cls, value: object) -> object:
+        """Refuse text with half a character (a lone surrogate), which no file, command or journal can take."""
+        try:
+            _require_encodable(value)
+        except UnicodeEncodeError as error:
+            raise ValueError("the text has half a character (a lone surrogate)") from error
+        return value
 
 
 A = TypeVar("A", bound=ToolArguments)
@@ -154,6 +164,20 @@ class CommandTool(Tool[A]):
 
 AnyTool = ReadTool[Any] | EditTool[Any] | CommandTool[Any]
 """A tool whose arguments only it knows: give it back what its own `parse` returned."""
+
+
+def _require_encodable(value: object) -> None:
+    match value:
+        case str():
+            value.encode()
+        case dict():
+            for item in cast("dict[object, object]", value).items():
+                _require_encodable(item)
+        case list() | tuple():
+            for inner in cast("list[object]", value):
+                _require_encodable(inner)
+        case _:
+            pass
 
 
 def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:

@@ -60,6 +60,11 @@ class CommandEdit(QWidget):
         return self._edit.toPlainText()
 
     @property
+    def field(self) -> QPlainTextEdit:
+        """The field itself."""
+        return self._edit
+
+    @property
     def edited_command(self) -> str | None:
         """The person's command; `None` while it is the agent's."""
         return None if self.text == self._original else self.text

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
@@ -50,6 +50,8 @@ class ApprovalDialog(QDialog):
         diff_source: "DiffSource",
         spawn: "Spawn",
         parent: QWidget | None = None,
+        *,
+        arming_delay_ms: int = ARMING_DELAY_MS,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("approvalDialog")
@@ -60,7 +62,7 @@ class ApprovalDialog(QDialog):
         self._is_done = False
         self._arming = QTimer(self)
         self._arming.setSingleShot(True)
-        self._arming.setInterval(ARMING_DELAY_MS)
+        self._arming.setInterval(arming_delay_ms)
         self._arming.timeout.connect(self._arm)
         self._heading = QLabel(request.title)
         self._risks = RiskNote(theme)
@@ -153,6 +155,18 @@ class ApprovalDialog(QDialog):
         super().paintEvent(event)
         if not self._is_armed and not self._arming.isActive():
             self._arming.start()  # counts from when it can be seen, however long it took to get there
+
+    def done(self, arg__1: int) -> None:
+        self._arming.stop()
+        super().done(arg__1)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        # Where words are typed, this key deletes one; Qt's fields leave it to shortcuts.
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.DeleteStartOfWord):
+            event.accept()
+            return True
+        return super().eventFilter(watched, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -260,8 +274,10 @@ class ApprovalDialog(QDialog):
         self._allow_button.clicked.connect(self.allow)
         self._deny_button.clicked.connect(self.deny)
         self._message.returnPressed.connect(self._deny_with_message)
+        self._message.installEventFilter(self)
         if self._command:
             self._command.changed.connect(self._update_answers)
+            self._command.field.installEventFilter(self)
         if self._preview:
             self._preview.loaded.connect(self._update_answers)
         for keys, slot in (

@@ -147,10 +147,6 @@ class DiffCanvas(QAbstractScrollArea):
         self._selection = None
         self._set_rows(Rows(self._rows.diff, self._rows.mode, opened=self._rows.opened | {gap.old_start}))
 
-    def content_height(self) -> int:
-        """Return how high the view must be to show everything without scrolling."""
-        return self._geometry.height
-
     def sizeHint(self) -> QSize:
         return QSize(560, 360)
 
@@ -164,6 +160,8 @@ class DiffCanvas(QAbstractScrollArea):
         if len(self._rows):
             self._painter.paint(painter, self._scene(), event.rect())
             self._request_colours()
+            if not self._painter.is_complete:
+                QTimer.singleShot(0, self.viewport(), self.viewport().update)
             if self._painter.widest > self._estimated_width:
                 self._estimated_width = self._painter.widest
                 QTimer.singleShot(0, self, self._update_scroll_bars)  # not from inside a paint event

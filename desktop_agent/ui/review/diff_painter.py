@@ -1,5 +1,6 @@
 """Paints the rows of a diff. Knows how they look, and nothing of scrolling, focus or the mouse."""
 
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from desktop_agent.ui.review.diff_geometry import Geometry, Pane
 from desktop_agent.ui.review.diff_selection import Selection, line_of
 from desktop_agent.ui.review.diff_words import ending_label, gap_label, hunk_label, notes_label, show_label
 from desktop_agent.ui.review.highlighter import Highlighter
-from desktop_agent.ui.review.line_layouts import LaidLine, LineLayouts
+from desktop_agent.ui.review.line_layouts import Columns, LaidLine, LineLayouts
 from desktop_agent.ui.review.visible_text import MAX_DRAWN_CHARS
 from desktop_agent.ui.theme import Theme, TypeSize
 
@@ -23,6 +24,8 @@ _NUMBER_SIZE = 10.5
 _TAG_GAP = 10
 _MARKER_WIDTH = 2
 _MAX_WORDS_KEPT = 5_000
+_WORDS_BUDGET_S = 0.004
+"""How long one painting may look for changed words. Long lines take longer: theirs come with the next painting."""
 _TONES: dict[str, tuple[str, str, str]] = {
     "removed": ("removed_line", "removed_word", "removed_text"),
     "added": ("added_line", "added_word", "added_text"),
@@ -70,6 +73,9 @@ class DiffPainter:
         self._layouts = LineLayouts(theme, code_font)
         self._words: dict[tuple[int, int], ChangedWords] = {}
         self._stripes = _stripes(theme.colour("surface"), theme.colour("border"))
+        self.is_complete = True
+        """Whether nothing was put off to the next painting."""
+        self._words_until = 0.0
         self.widest = 0.0
         """The widest text painted so far: tabs and foreign letters make lines wider than their number of characters."""
 
@@ -83,14 +89,18 @@ class DiffPainter:
         self._words.clear()
         self.widest = 0.0
 
-    def laid_line(self, rows: Rows, side: LineSide, number: int) -> LaidLine:
+    def laid_line(self, scene: Scene, pane: Pane, side: LineSide, number: int) -> LaidLine:
         """Return a line as it is painted."""
-        lines = rows.diff.old_lines if side == "old" else rows.diff.new_lines
-        return self._layouts.line(side, number, lines[number], self._highlighter.spans(side, number))
+        diff = scene.rows.diff
+        text = diff.old_lines[number] if side == "old" else diff.new_lines[number]
+        columns = Columns(int(scene.scroll.x() / self.char_width), int(pane.text_width / self.char_width) + 1)
+        return self._layouts.line(side, number, text, self._highlighter.spans(side, number), columns)
 
     def paint(self, painter: QPainter, scene: Scene, clip: QRect) -> None:
         """Paint everything inside `clip`, in the viewport's coordinates."""
         painter.fillRect(clip, self._theme.colour("surface"))
+        self.is_complete = True
+        self._words_until = time.monotonic() + _WORDS_BUDGET_S
         scroll_y = scene.scroll.y()
         if not len(scene.rows):
             return
@@ -198,7 +208,7 @@ class DiffPainter:
         self, painter: QPainter, scene: Scene, pane: Pane, line: _Line, place: tuple[LineSide, int], tone: str
     ) -> None:
         side, number = place
-        laid = self.laid_line(scene.rows, side, number)
+        laid = self.laid_line(scene, pane, side, number)
         left = pane.text_left - scene.scroll.x()
         for start, end in self._changed_words(scene.rows, line.row, side) if tone else ():
             x, right = left + laid.x(start), left + laid.x(end)
@@ -247,6 +257,9 @@ class DiffPainter:
         if old is None or new is None:
             return ()
         if (old, new) not in self._words:
+            if time.monotonic() > self._words_until:
+                self.is_complete = False
+                return ()
             if len(self._words) > _MAX_WORDS_KEPT:
                 self._words.clear()
             texts = without_ending(rows.diff.old_lines[old]), without_ending(rows.diff.new_lines[new])

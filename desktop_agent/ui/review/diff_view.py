@@ -314,7 +314,7 @@ class DiffView(DiffCanvas):
         found = line_of(self._rows[row], side)
         if found is None:
             return Place(row, 0)
-        laid = self._painter.laid_line(self._rows, *found)
+        laid = self._painter.laid_line(self._scene(), pane, *found)
         return Place(row, laid.offset(point.x() - pane.text_left + self._scroll().x()))
 
     def _drag_to(self, point: QPoint) -> None:

@@ -1,28 +1,53 @@
-"""Laid-out lines of a diff, made when they are first painted and kept while they may be painted again."""
+"""Laid-out lines of a diff, made when they are first painted and kept while they may be painted again.
 
-from collections.abc import Sequence
-from typing import cast
+Of a long line only a window around the visible columns is laid out: shaping 5,000 letters takes a millisecond, and a
+screen of them is a frozen window. What is left of the window is taken to be as wide as plain letters are.
+"""
+
+from typing import NamedTuple, cast
 
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QFont, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
 
 from desktop_agent.core.changes.text import without_ending
 from desktop_agent.ui.review.syntax import LineSpans
-from desktop_agent.ui.review.visible_text import VisibleLine, visible_line
+from desktop_agent.ui.review.visible_text import VisibleLine, utf16_length, visible_line
 from desktop_agent.ui.theme import Theme
 
+WINDOW_CHARS = 256
+"""Windows start and end at multiples of this, so that scrolling a little needs no new layout."""
 _UNBOUNDED = 1e7
+
+
+class Columns(NamedTuple):
+    """The characters of a line that can be seen: from `first` on, at most `shown`."""
+
+    first: int
+    shown: int
+
+    def window(self, length: int) -> tuple[int, int]:
+        """Return which characters of a line this long to lay out."""
+        start = min(self.first, length) // WINDOW_CHARS * WINDOW_CHARS
+        end = (self.first + self.shown) // WINDOW_CHARS * WINDOW_CHARS + WINDOW_CHARS
+        return (0, length) if length <= 2 * WINDOW_CHARS else (start, min(end, length))
 
 
 class LaidLine:
     """One line, ready to be painted at any place. Offsets are characters of the line in the file."""
 
-    def __init__(self, visible: VisibleLine, formats: Sequence[QTextLayout.FormatRange], font: QFont) -> None:
+    def __init__(self, visible: VisibleLine, window: tuple[int, int], spans: LineSpans, look: "Look") -> None:
         self.visible = visible
-        self._layout = QTextLayout(visible.text, font)
+        start, end = window
+        text = visible.text[start:end]
+        self._char_width = look.char_width
+        self._first = utf16_length(visible.text[:start])
+        self._left = start * self._char_width
+        self._rest = (len(visible.text) - end) * self._char_width
+        self._length = utf16_length(text)
+        self._layout = QTextLayout(text, look.font)
         self._layout.setCacheEnabled(True)
-        self._layout.setTextOption(_left_to_right())
-        self._layout.setFormats(formats)
+        self._layout.setTextOption(look.option)
+        self._layout.setFormats(self._ranges(spans, look))
         self._layout.beginLayout()
         self._line: QTextLine = self._layout.createLine()
         self._line.setLineWidth(_UNBOUNDED)
@@ -32,64 +57,52 @@ class LaidLine:
     @property
     def width(self) -> float:
         """How wide the text is."""
-        return self._line.naturalTextWidth()
-
-    @property
-    def height(self) -> float:
-        """How high the text is; more than usual with letters of another font."""
-        return self._line.height()
+        return self._left + self._line.naturalTextWidth() + self._rest
 
     def x(self, offset: int) -> float:
         """Return where the character at `offset` starts."""
-        x, _ = cast("tuple[float, int]", self._line.cursorToX(self.visible.position(offset)))
-        return x
+        position = self.visible.position(offset) - self._first
+        inside = max(0, min(position, self._length))
+        x, _ = cast("tuple[float, int]", self._line.cursorToX(inside))
+        return self._left + x + (position - inside) * self._char_width
 
     def offset(self, x: float) -> int:
         """Return the place between two characters that is nearest to `x`."""
-        return self.visible.offset(self._line.xToCursor(x))
+        return self.visible.offset(self._first + self._line.xToCursor(x - self._left))
 
     def draw(self, painter: QPainter, x: float, top: float, height: float) -> None:
         """Paint the text in the middle of a row of this height."""
-        self._layout.draw(painter, QPointF(x, top + (height - self._line.height()) / 2))
+        self._layout.draw(painter, QPointF(x + self._left, top + (height - self._line.height()) / 2))
 
-
-class LineLayouts:
-    """Makes and keeps the laid-out lines. Forgets all of them when there are too many: a screen holds few."""
-
-    MAX_KEPT = 1_000
-
-    def __init__(self, theme: Theme, font: QFont) -> None:
-        self._font = font
-        self._theme = theme
-        self._formats: dict[str, QTextCharFormat] = {}
-        self._kept: dict[tuple[str, int], LaidLine] = {}
-
-    def clear(self) -> None:
-        """Forget the laid-out lines: there are other ones, or they have colours now."""
-        self._kept.clear()
-
-    def line(self, side: str, number: int, text: str, spans: LineSpans) -> LaidLine:
-        """Return line `number` of a side, with its colours."""
-        key = (side, number)
-        laid = self._kept.get(key)
-        if laid is None:
-            if len(self._kept) >= self.MAX_KEPT:
-                self._kept.clear()
-            visible = visible_line(without_ending(text), is_first=number == 0)
-            laid = self._kept[key] = LaidLine(visible, self._ranges(visible, spans), self._font)
-        return laid
-
-    def _ranges(self, visible: VisibleLine, spans: LineSpans) -> list[QTextLayout.FormatRange]:
+    def _ranges(self, spans: LineSpans, look: "Look") -> list[QTextLayout.FormatRange]:
         ranges: list[QTextLayout.FormatRange] = []
         for span in spans:
-            found = QTextLayout.FormatRange()
-            found.start = visible.position(span.start)
-            found.length = visible.position(span.end) - visible.position(span.start)
-            found.format = self._format(span.role)
-            ranges.append(found)
+            start = max(0, self.visible.position(span.start) - self._first)
+            end = min(self._length, self.visible.position(span.end) - self._first)
+            if start < end:
+                found = QTextLayout.FormatRange()
+                found.start = start
+                found.length = end - start
+                found.format = look.format(span.role)
+                ranges.append(found)
         return ranges
 
-    def _format(self, role: str) -> QTextCharFormat:
+
+class Look:
+    """How all lines look: their font, their direction, the theme's colours as text formats."""
+
+    def __init__(self, theme: Theme, font: QFont) -> None:
+        self.font = font
+        self.char_width = QFontMetricsF(font).horizontalAdvance("0")
+        self.option = QTextOption()
+        # Code runs from left to right whatever is in its strings, and a wrapped line would be two rows.
+        self.option.setWrapMode(QTextOption.WrapMode.NoWrap)
+        self.option.setTextDirection(Qt.LayoutDirection.LeftToRight)
+        self._theme = theme
+        self._formats: dict[str, QTextCharFormat] = {}
+
+    def format(self, role: str) -> QTextCharFormat:
+        """Return the format for a role of the palette."""
         if role not in self._formats:
             found = QTextCharFormat()
             found.setForeground(self._theme.colour(role))
@@ -97,9 +110,29 @@ class LineLayouts:
         return self._formats[role]
 
 
-def _left_to_right() -> QTextOption:
-    # Code runs from left to right whatever is in its strings, and a wrapped line would be two rows.
-    option = QTextOption()
-    option.setWrapMode(QTextOption.WrapMode.NoWrap)
-    option.setTextDirection(Qt.LayoutDirection.LeftToRight)
-    return option
+class LineLayouts:
+    """Makes and keeps the laid-out lines. Forgets all of them when there are too many: a screen holds few."""
+
+    MAX_KEPT = 500
+
+    def __init__(self, theme: Theme, font: QFont) -> None:
+        self._look = Look(theme, font)
+        self._kept: dict[tuple[str, int], tuple[tuple[int, int], LaidLine]] = {}
+
+    def clear(self) -> None:
+        """Forget the laid-out lines: there are other ones, or they have colours now."""
+        self._kept.clear()
+
+    def line(self, side: str, number: int, text: str, spans: LineSpans, columns: Columns) -> LaidLine:
+        """Return line `number` of a side with its colours, laid out at least where it can be seen."""
+        key = (side, number)
+        kept = self._kept.get(key)
+        visible = kept[1].visible if kept else visible_line(without_ending(text), is_first=number == 0)
+        window = columns.window(len(visible.text))
+        if kept and kept[0] == window:
+            return kept[1]
+        if len(self._kept) >= self.MAX_KEPT:
+            self._kept.clear()
+        laid = LaidLine(visible, window, spans, self._look)
+        self._kept[key] = window, laid
+        return laid

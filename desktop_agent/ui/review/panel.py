@@ -1,31 +1,25 @@
-"""The review panel: every file that changed, what changed in it, and the way back."""
+"""The review panel: every file that changed, what changed in it, and the way back.
+
+Until something changed it says only that, and costs nothing: its content is made with the first change.
+"""
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QStackedLayout, QVBoxLayout, QWidget
 
-from desktop_agent.ui.review.baseline_picker import BaselinePicker
-from desktop_agent.ui.review.change_list import ChangeList
-from desktop_agent.ui.review.changed_files import Baseline, ChangedFile, group_by_file, turn_of, turns_with_changes
-from desktop_agent.ui.review.diff_pane import DiffPane
-from desktop_agent.ui.review.net_counts import NetCounts
-from desktop_agent.ui.review.undo_bar import UndoBar
-from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.review.header import header_row
+from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
     from desktop_agent.core.changes.rows import RowMode
-    from desktop_agent.core.model import ChangeSelection
-    from desktop_agent.core.transcript import ChangeRecord, Transcript, UndoEntry
+    from desktop_agent.core.transcript import Transcript
+    from desktop_agent.ui.review.content import ReviewContent
     from desktop_agent.ui.review.source import DiffSource, Spawn
-
-_MIN_LIST_ROWS = 3
-_LIST_SHARE = 0.35
 
 
 class ReviewPanel(QWidget):
-    """Draws the changes of a transcript, and asks for undo and redo by signals. It changes nothing itself.
+    """Shows the changes of a transcript, and asks for undo and redo by signals. It changes nothing itself.
 
     Signals:
         undo_requested, redo_requested: the person wants these changes back, or again; carries a `ChangeSelection`.
@@ -45,261 +39,75 @@ class ReviewPanel(QWidget):
         self.setObjectName("reviewPanel")
         self.setAccessibleName(self.tr("Review"))
         self._theme = theme
+        self._source = diff_source
+        self._spawn = spawn
+        self._mode: RowMode = "side_by_side"
         self._transcript: Transcript | None = None
-        self._baseline: Baseline = "last_turn"
-        self._turn: int | None = None
-        self._last_undo: UndoEntry | None = None
-        self._picker = BaselinePicker()
-        self._added, self._removed = QLabel(), QLabel()
-        self._list = ChangeList(theme)
-        self._pane = DiffPane(theme, diff_source, spawn)
-        self._undo_bar = UndoBar()
-        self._counts = NetCounts(diff_source, spawn, self)
-        self._pages = QStackedLayout()
-        self._lay_out()
-        self._connect()
-        self._on_theme_changed()
-        self.refresh()
-
-    # -- what it shows --
+        self._content: ReviewContent | None = None
+        self._pages = QStackedLayout(self)
+        self._pages.addWidget(self._empty_page())
 
     def set_transcript(self, transcript: "Transcript") -> None:
         """Show the changes of this transcript. What was undone in it before is no news."""
         self._transcript = transcript
-        self._baseline = "last_turn"
-        self._last_undo = self._newest_undos()[-1] if self._newest_undos() else None
-        self.refresh()
+        if self._content or transcript.changes:
+            self._shown_content().set_transcript(transcript)
+        self._show_page()
 
     def refresh(self) -> None:
         """Look at the transcript again. Call it for every patch that concerns changes or the status."""
-        transcript = self._transcript
-        turns = turns_with_changes(transcript) if transcript else []
-        if isinstance(self._baseline, int) and self._baseline not in turns:
-            self._baseline = "last_turn"
-        self._turn = turn_of(self._baseline, turns)
-        self._picker.set_turns(turns, self._prompts(), self._baseline)
-        self._picker.setVisible(bool(turns))
-        self._pages.setCurrentIndex(1 if turns else 0)
-        self._show_files()
-        self._tell_of_conflicts()
+        if self._content:
+            self._content.refresh()
+        elif self._transcript and self._transcript.changes:
+            self._shown_content().set_transcript(self._transcript)
+        self._show_page()
 
     def show_call(self, call_id: str) -> bool:
         """Show what this call changed; whether it changed anything."""
-        records = self._transcript.changes.values() if self._transcript else ()
-        record = next((record for record in records if record.call_id == call_id), None)
-        if record is None:
-            return False
-        if self._turn is not None and self._turn != record.turn:
-            self._choose(record.turn)
-        return self._list.select(record.change.path)
+        return self._content is not None and self._content.show_call(call_id)
 
     def set_diff_mode(self, mode: "RowMode") -> None:
         """Show diffs in this mode from now on, where there is room."""
-        self._pane.set_mode(mode)
+        self._mode = mode
+        if self._content:
+            self._content.set_diff_mode(mode)
 
-    def _show_files(self) -> None:
-        files = [file._replace(net_counts=self._counts.known(file)) for file in group_by_file(self._records())]
-        self._list.set_files(files)
-        self._counts.request(files)
-        self._show_totals(files)
-        self._show_current()
-        is_running = bool(self._transcript and self._transcript.is_running)
-        self._list.set_can_revert(not is_running)
-        self._undo_bar.set_counts(
-            standing=sum(file.state != "undone" for file in files),
-            undone=sum(file.state == "undone" for file in files),
-            scope="session" if self._turn is None else "turn",
-            is_running=is_running,
-        )
-        self._show_uncaptured()
+    def _show_page(self) -> None:
+        has_changes = bool(self._transcript and self._transcript.changes)
+        self._pages.setCurrentIndex(1 if has_changes else 0)
 
-    def _show_totals(self, files: list[ChangedFile]) -> None:
-        counts = [file.counts for file in files if file.state != "undone"]
-        added, removed = sum(added for added, _ in counts), sum(removed for _, removed in counts)
-        self._added.setText(f"+{added}" if added else "")
-        self._added.setAccessibleName(self.tr("{0} lines added").format(added))
-        self._removed.setText(f"−{removed}" if removed else "")
-        self._removed.setAccessibleName(self.tr("{0} lines removed").format(removed))
+    def _shown_content(self) -> "ReviewContent":
+        if self._content is None:
+            from desktop_agent.ui.review.content import ReviewContent
 
-    def _show_current(self) -> None:
-        file = self._list.current_file
-        if file is not None:
-            self._pane.show_file(file, self._call_words(file))
+            content = ReviewContent(self._theme, self._source, self._spawn)
+            content.set_diff_mode(self._mode)
+            content.undo_requested.connect(self.undo_requested)
+            content.redo_requested.connect(self.redo_requested)
+            content.file_open_requested.connect(self.file_open_requested)
+            content.call_requested.connect(self.call_requested)
+            content.diff_mode_changed.connect(self.diff_mode_changed)
+            self._pages.addWidget(content)
+            self._content = content
+        return self._content
 
-    def _show_uncaptured(self) -> None:
-        found = [
-            uncaptured
-            for entry in (self._transcript.entries if self._transcript else ())
-            if entry.kind == "tool" and self._turn in (None, entry.turn)
-            for uncaptured in entry.uncaptured
-        ]
-        details = "\n".join(f"{uncaptured.path}: {uncaptured.reason}" for uncaptured in found)
-        self._undo_bar.set_uncaptured([uncaptured.path for uncaptured in found], details)
-
-    # -- what it knows of the transcript --
-
-    def _records(self) -> "list[ChangeRecord]":
-        records = self._transcript.changes.values() if self._transcript else ()
-        return [record for record in records if self._turn in (None, record.turn)]
-
-    def _prompts(self) -> dict[int, str]:
-        entries = self._transcript.entries if self._transcript else ()
-        return {entry.turn: entry.text for entry in entries if entry.kind == "prompt"}
-
-    def _call_words(self, file: ChangedFile) -> str:
-        """Which turn and tool changed the file last, within the baseline."""
-        record = file.standing[-1]
-        entry = self._transcript.tool_entry(record.call_id) if self._transcript else None
-        if entry is None:
-            return ""
-        return self.tr("turn {0} · {1}").format(record.turn, entry.call.name)
-
-    def _newest_undos(self) -> "list[UndoEntry]":
-        """The undos and redos since the last one that is known, oldest first."""
-        found: list[UndoEntry] = []
-        for entry in reversed(self._transcript.entries if self._transcript else ()):
-            if entry is self._last_undo:
-                break
-            if entry.kind == "undo":
-                found.append(entry)
-        return found[::-1]
-
-    def _tell_of_conflicts(self) -> None:
-        for entry in self._newest_undos():
-            self._last_undo = entry
-            if not all(outcome.is_done for outcome in entry.outcomes):
-                from desktop_agent.ui.review.conflicts import UndoConflictDialog
-
-                UndoConflictDialog(entry.purpose, entry.outcomes, self).open()
-
-    # -- what the person does --
-
-    def _choose(self, baseline: Baseline) -> None:
-        self._baseline = baseline
-        self.refresh()
-
-    def _undo(self) -> None:
-        self.undo_requested.emit(self._selection())
-
-    def _redo(self) -> None:
-        self.redo_requested.emit(self._selection())
-
-    def _undo_file(self) -> None:
-        if file := self._list.current_file:
-            self.undo_requested.emit(self._selection(file.path))
-
-    def _redo_file(self) -> None:
-        if file := self._list.current_file:
-            self.redo_requested.emit(self._selection(file.path))
-
-    def _selection(self, path: str | None = None) -> "ChangeSelection":
-        from desktop_agent.core.model import ChangeSelection
-
-        return ChangeSelection(turn=self._turn, path=path)
-
-    def _open_file(self) -> None:
-        if file := self._list.current_file:
-            self.file_open_requested.emit(file.path)
-
-    def _show_the_call(self) -> None:
-        if file := self._list.current_file:
-            self.call_requested.emit(file.standing[-1].call_id)
-
-    def _next_change(self) -> None:
-        self._pane.view.next_change()
-
-    def _previous_change(self) -> None:
-        self._pane.view.previous_change()
-
-    def _on_mode_chosen(self) -> None:
-        self.diff_mode_changed.emit(self._pane.wanted_mode)
-
-    # -- how it is built --
-
-    def _lay_out(self) -> None:
-        title = QLabel(self.tr("Review"))
-        title.setProperty("role", "strong")
-        header = QHBoxLayout()
-        header.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
-        header.setSpacing(Space.S)
-        header.addWidget(title)
-        header.addWidget(self._picker)
-        header.addStretch()
-        header.addWidget(self._added)
-        header.addWidget(self._removed)
-        content = QWidget()
-        column = QVBoxLayout(content)
+    def _empty_page(self) -> QWidget:
+        heading = QLabel(self.tr("No changes yet"))
+        heading.setProperty("role", "strong")
+        hint = QLabel(self.tr("Every file that the agent creates, edits or deletes appears here, ready to be undone."))
+        hint.setProperty("role", "secondary")
+        hint.setWordWrap(True)
+        middle = QVBoxLayout()
+        middle.setContentsMargins(Space.XXL, 0, Space.XXL, 0)
+        middle.setSpacing(Space.XS)
+        for label in (heading, hint):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            middle.addWidget(label)
+        page = QWidget()
+        column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        list_margins = QHBoxLayout()
-        list_margins.setContentsMargins(Space.S - 1, 0, Space.S - 1, Space.XS)
-        list_margins.addWidget(self._list)
-        column.addLayout(list_margins)
-        column.addWidget(_hairline())
-        column.addWidget(self._pane, 1)
-        column.addWidget(_hairline())
-        column.addWidget(self._undo_bar)
-        self._pages.addWidget(_empty_page(self.tr("No changes yet"), self._empty_hint()))
-        self._pages.addWidget(content)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(header)
-        layout.addLayout(self._pages, 1)
-
-    def _empty_hint(self) -> str:
-        return self.tr("Every file that the agent creates, edits or deletes appears here, ready to be undone.")
-
-    def _connect(self) -> None:
-        self._picker.chosen.connect(self._choose)
-        self._list.current_changed.connect(self._show_current)
-        self._list.open_requested.connect(self._open_file)
-        self._list.call_requested.connect(self._show_the_call)
-        self._list.undo_requested.connect(self._undo_file)
-        self._list.redo_requested.connect(self._redo_file)
-        self._pane.call_clicked.connect(self._show_the_call)
-        self._pane.mode_chosen.connect(self._on_mode_chosen)
-        self._undo_bar.undo_clicked.connect(self._undo)
-        self._undo_bar.redo_clicked.connect(self._redo)
-        self._counts.changed.connect(self._show_files)
-        self._theme.changed.connect(self._on_theme_changed)
-        for key, slot in ((Qt.Key.Key_F7, self._next_change), ("Shift+F7", self._previous_change)):
-            shortcut = QShortcut(QKeySequence(key), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(slot)
-
-    def _on_theme_changed(self) -> None:
-        for label, role in ((self._added, "added_text"), (self._removed, "removed_text")):
-            label.setFont(self._theme.code_font(TypeSize.HEAD))
-            label.setStyleSheet(f"color: {getattr(self._theme.colours, role)};")
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        rows = int(self.height() * _LIST_SHARE) // Height.LIST_ROW
-        self._list.set_max_rows(max(_MIN_LIST_ROWS, rows))
-
-
-def _hairline() -> QFrame:
-    line = QFrame()
-    line.setProperty("role", "hairline")
-    line.setFixedHeight(1)
-    return line
-
-
-def _empty_page(title: str, hint: str) -> QWidget:
-    page = QWidget()
-    heading = QLabel(title)
-    heading.setProperty("role", "strong")
-    heading.setAlignment(Qt.AlignmentFlag.AlignCenter)
-    text = QLabel(hint)
-    text.setProperty("role", "secondary")
-    text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-    text.setWordWrap(True)
-    layout = QVBoxLayout(page)
-    layout.setContentsMargins(Space.XXL, Space.XXL, Space.XXL, Space.XXL)
-    layout.setSpacing(Space.XS)
-    layout.addStretch(2)
-    layout.addWidget(heading)
-    layout.addWidget(text)
-    layout.addStretch(3)
-    return page
+        column.addLayout(header_row())
+        column.addStretch(2)
+        column.addLayout(middle)
+        column.addStretch(3)
+        return page

@@ -55,7 +55,7 @@ def visible_line(line: str, *, is_first: bool = False) -> VisibleLine:
     """Return how to draw `line` (without its ending). A byte order mark is only shown where it does not belong."""
     cut_chars = max(0, len(line) - MAX_DRAWN_CHARS)
     drawn = line[:MAX_DRAWN_CHARS]
-    if not _NEEDS_MAP.search(drawn):
+    if (drawn.isascii() and drawn.isprintable()) or not _NEEDS_MAP.search(drawn):
         return VisibleLine(drawn, cut_chars)
     pieces: list[str] = []
     offsets, positions = [0], [0]
@@ -67,7 +67,7 @@ def visible_line(line: str, *, is_first: bool = False) -> VisibleLine:
         column += start - at + len(piece)
         position += start - at
         offsets += (start, start + 1)
-        positions += (position, position := position + _utf16_length(piece))
+        positions += (position, position := position + utf16_length(piece))
         at = start + 1
     pieces.append(drawn[at:])
     return VisibleLine("".join(pieces), cut_chars, tuple(offsets), tuple(positions))
@@ -79,6 +79,11 @@ def _drawn(char: str, line: str, index: int, column: int, *, is_first: bool) -> 
     if char == _BOM and index == 0 and is_first:
         return ""
     return _name(char) if _HIDDEN.match(line, index) else char
+
+
+def utf16_length(text: str) -> int:
+    """Return how many positions `text` takes in Qt."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def hidden_characters(text: str) -> list[str]:
@@ -96,7 +101,3 @@ def _name(char: str) -> str:
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
     return f"⟨U+{code:04X}⟩"
-
-
-def _utf16_length(piece: str) -> int:
-    return len(piece) + sum(char > "\uffff" for char in piece)

@@ -42,8 +42,8 @@ QPushButton[variant="flat"]:focus, QToolButton[variant="flat"]:focus { border: 2
 QPushButton[variant="warning"] {
   background: $warning_bg; color: $warning_text; border-color: $warning_border; font-weight: 600;
 }
-QPushButton[size="small"], QToolButton[size="small"] { min-height: ${small_button}px; padding: 0 8px; }
-QPushButton[size="small"]:focus, QToolButton[size="small"]:focus { padding: 0 7px; }
+QPushButton[compact="true"], QToolButton[compact="true"] { min-height: ${small_button}px; padding: 0 8px; }
+QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 0 7px; }
 QPushButton::menu-indicator, QToolButton::menu-indicator { image: none; width: 0; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
@@ -51,6 +51,9 @@ QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
   padding: 4px 8px; selection-background-color: $accent; selection-color: $on_accent;
 }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus { border: 2px solid $accent; padding: 3px 7px; }
+QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus {
+  background: transparent; border: none; padding: 0;
+}
 QComboBox { min-height: 20px; padding-right: 20px; font-size: ${secondary}px; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; padding: 4px; }

@@ -1,6 +1,7 @@
 """The list of tools, and the tools as the model is told of them."""
 
 import json
+from typing import cast
 
 import pytest
 
@@ -67,8 +68,7 @@ def test_schemas_are_plain_and_closed(tool: ReadFile) -> None:
     assert '"null"' not in text
     assert "anyOf" not in text
     assert definition.description
-    properties = definition.input_schema["properties"]
-    assert isinstance(properties, dict)
+    properties = cast("dict[str, dict[str, object]]", definition.input_schema["properties"])
     assert all("description" in schema for schema in properties.values())
 
 

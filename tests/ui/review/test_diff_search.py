@@ -1,14 +1,10 @@
 """Text is found wherever it is, in reading order, once."""
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from desktop_agent.core.changes.rows import RowMode, Rows
 from desktop_agent.ui.review.diff_search import DiffSearch, Match
-
-if TYPE_CHECKING:
-    from tests.ui.review.conftest import MakeDiff
+from tests.ui.review.stage import make_diff
 
 BEFORE = "".join(f"line {number}\n" for number in range(40))
 AFTER = BEFORE.replace("line 20\n", "LINE twenty, Needle\n")
@@ -28,23 +24,23 @@ def found(rows: Rows, needle: str, *, limit: int = 100) -> list[tuple[str, int, 
 
 
 @pytest.mark.parametrize("mode", ["side_by_side", "unified"])
-def test_case_does_not_matter_and_folded_lines_are_searched(make_diff: "MakeDiff", mode: RowMode) -> None:
+def test_case_does_not_matter_and_folded_lines_are_searched(mode: RowMode) -> None:
     rows = Rows(make_diff(BEFORE, AFTER), mode)
     assert found(rows, "needle") == [("new", 20, 13)]
     assert found(rows, "Line 39") == [("new", 39, 0)]
 
 
-def test_removed_lines_come_before_those_that_replace_them(make_diff: "MakeDiff") -> None:
+def test_removed_lines_come_before_those_that_replace_them() -> None:
     rows = Rows(make_diff(BEFORE, AFTER), "side_by_side")
     assert found(rows, "line 20") == [("old", 20, 0)]
     assert found(rows, "line")[20:22] == [("old", 20, 0), ("new", 20, 0)]
 
 
-def test_unchanged_lines_are_found_once(make_diff: "MakeDiff") -> None:
+def test_unchanged_lines_are_found_once() -> None:
     assert len(found(Rows(make_diff(BEFORE, AFTER), "side_by_side"), "line ")) == 41
 
 
-def test_it_starts_over_at_the_end(make_diff: "MakeDiff") -> None:
+def test_it_starts_over_at_the_end() -> None:
     rows = Rows(make_diff(BEFORE, AFTER), "unified")
     search = DiffSearch(rows.diff)
     first = search.find(rows, "needle", TOP)
@@ -53,9 +49,9 @@ def test_it_starts_over_at_the_end(make_diff: "MakeDiff") -> None:
 
 
 @pytest.mark.parametrize("needle", ["", "\n", "not in there"])
-def test_nothing_is_found_where_nothing_is(make_diff: "MakeDiff", needle: str) -> None:
+def test_nothing_is_found_where_nothing_is(needle: str) -> None:
     assert found(Rows(make_diff(BEFORE, AFTER), "unified"), needle) == []
 
 
-def test_letters_that_get_longer_in_lower_case_shift_nothing(make_diff: "MakeDiff") -> None:
+def test_letters_that_get_longer_in_lower_case_shift_nothing() -> None:
     assert found(Rows(make_diff("", "İİİ x\n"), "unified"), "X") == [("new", 0, 4)]

@@ -1,7 +1,5 @@
 """The diff view shows a diff as it is, and everything in it can be reached, selected and copied."""
 
-from typing import TYPE_CHECKING
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage
@@ -14,9 +12,7 @@ from desktop_agent.ui.review.diff_canvas import MIN_SIDE_BY_SIDE_WIDTH
 from desktop_agent.ui.review.diff_geometry import BAR_HEIGHT, ROW_HEIGHT
 from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from tests.ui.review.conftest import MakeDiff
+from tests.ui.review.stage import make_diff
 
 LINES = "".join(f"line {number}\n" for number in range(1, 61))
 EDITED = LINES.replace("line 11\n", "ELEVEN\n").replace("line 41\n", "line forty-one\nand more\n")
@@ -34,7 +30,7 @@ def view(qtbot: QtBot, theme: Theme) -> DiffView:
 
 
 @pytest.fixture
-def edited(make_diff: "MakeDiff") -> FileDiff:
+def edited() -> FileDiff:
     return make_diff(LINES, EDITED)
 
 
@@ -96,7 +92,7 @@ def test_a_side_without_a_line_is_striped(view: DiffView, edited: FileDiff, them
     ],
 )
 def test_anything_can_be_shown(
-    view: DiffView, make_diff: "MakeDiff", mode: RowMode, before: str | bytes | None, after: str | bytes | None
+    view: DiffView, mode: RowMode, before: str | bytes | None, after: str | bytes | None
 ) -> None:
     view.set_mode(mode)
     view.show_diff(make_diff(before, after))
@@ -114,16 +110,18 @@ def test_anything_can_be_shown(
     ],
 )
 def test_a_file_without_lines_is_summed_up(
-    view: DiffView, make_diff: "MakeDiff", before: bytes | None, after: bytes | None, words: str
+    view: DiffView, before: bytes | None, after: bytes | None, words: str
 ) -> None:
     view.show_diff(make_diff(before, after))
     assert view.message == words
     assert len(view.rows) == 0
 
 
-def test_notes_stand_above_the_lines_and_are_part_of_the_name(view: DiffView, make_diff: "MakeDiff") -> None:
+def test_notes_stand_above_the_lines_and_are_part_of_the_name(view: DiffView, theme: Theme) -> None:
     view.show_diff(make_diff(LINES, LINES, mode=0o755))
-    assert view.content_height() == 2 * BAR_HEIGHT
+    gap_in_picture = colours_in(picture(view), BAR_HEIGHT + 4, 300, 320)
+    assert gap_in_picture == {theme.colours.sunken}
+    assert kinds(view) == ["gap"]
     assert view.accessibleName() == "Changes in src/app.py: 0 lines added, 0 removed. mode 644 → 755"
 
 
@@ -135,9 +133,7 @@ def test_the_theme_is_followed(view: DiffView, edited: FileDiff, theme: Theme) -
     assert theme.colours.is_dark
 
 
-def test_colours_of_the_language_come_after_the_first_paint(
-    qtbot: QtBot, view: DiffView, make_diff: "MakeDiff"
-) -> None:
+def test_colours_of_the_language_come_after_the_first_paint(qtbot: QtBot, view: DiffView) -> None:
     view.show_diff(make_diff("x = 1\n", "x = 'text'\n"))
     first = picture(view)
     qtbot.waitUntil(lambda: picture(view) != first)
@@ -157,12 +153,12 @@ def test_a_narrow_view_is_unified_and_wide_again_side_by_side(qtbot: QtBot, view
     assert view.mode == "side_by_side"
 
 
-def test_a_new_file_has_one_side_and_is_shown_on_it(view: DiffView, make_diff: "MakeDiff") -> None:
+def test_a_new_file_has_one_side_and_is_shown_on_it(view: DiffView) -> None:
     view.show_diff(make_diff(None, LINES))
     assert (view.mode, view.mode_obstacle()) == ("unified", "The file has only one side")
 
 
-def test_the_line_on_top_stays_on_top_in_the_other_mode(view: DiffView, make_diff: "MakeDiff") -> None:
+def test_the_line_on_top_stays_on_top_in_the_other_mode(view: DiffView) -> None:
     view.show_diff(make_diff("".join(f"old {n}\n" for n in range(300)), "".join(f"new {n}\n" for n in range(300))))
     row = view.rows.find("new", 200)
     view.verticalScrollBar().setValue(BAR_HEIGHT + (row - 1) * ROW_HEIGHT)
@@ -170,7 +166,7 @@ def test_the_line_on_top_stays_on_top_in_the_other_mode(view: DiffView, make_dif
     assert view.verticalScrollBar().value() == BAR_HEIGHT + (view.rows.find("new", 200) - 1) * ROW_HEIGHT
 
 
-def test_another_state_of_the_same_file_keeps_the_place(view: DiffView, make_diff: "MakeDiff") -> None:
+def test_another_state_of_the_same_file_keeps_the_place(view: DiffView) -> None:
     long = LINES * 20
     view.show_diff(make_diff(long, long.replace("line 41\n", "x\n")))
     view.open_gap(row_of(view, "gap"))
@@ -225,7 +221,7 @@ def test_shift_f7_goes_to_the_change_before(qtbot: QtBot, view: DiffView, edited
     assert view.current_change == 0
 
 
-def test_going_to_a_change_brings_it_into_view(view: DiffView, make_diff: "MakeDiff") -> None:
+def test_going_to_a_change_brings_it_into_view(view: DiffView) -> None:
     lines = "".join(f"{number}\n" for number in range(400))
     spread = "".join(f"{number}{'!' if number % 40 == 20 else ''}\n" for number in range(400))
     view.show_diff(make_diff(lines, spread))
@@ -244,7 +240,7 @@ def test_the_marked_row_is_told_to_whoever_cannot_see_it(qtbot: QtBot, view: Dif
     assert view.accessibleDescription() == "Line 11 was line 11, now line 11: ELEVEN"
 
 
-def test_page_keys_move_by_what_is_visible(qtbot: QtBot, view: DiffView, make_diff: "MakeDiff") -> None:
+def test_page_keys_move_by_what_is_visible(qtbot: QtBot, view: DiffView) -> None:
     view.show_diff(make_diff(None, LINES * 10))
     QTest.keyClick(view, Qt.Key.Key_PageDown)
     QTest.keyClick(view, Qt.Key.Key_PageDown)
@@ -253,7 +249,7 @@ def test_page_keys_move_by_what_is_visible(qtbot: QtBot, view: DiffView, make_di
     assert view.verticalScrollBar().value() == 0
 
 
-def test_both_sides_scroll_sideways_together(qtbot: QtBot, view: DiffView, make_diff: "MakeDiff") -> None:
+def test_both_sides_scroll_sideways_together(qtbot: QtBot, view: DiffView) -> None:
     view.show_diff(make_diff("a" * 300 + "\n", "a" * 300 + "b\n"))
     QTest.keyClick(view, Qt.Key.Key_Right)
     assert view.horizontalScrollBar().value() > 0
@@ -261,10 +257,21 @@ def test_both_sides_scroll_sideways_together(qtbot: QtBot, view: DiffView, make_
     assert view.horizontalScrollBar().value() == 0
 
 
+def test_the_end_of_an_endless_line_can_be_reached_and_selected(view: DiffView) -> None:
+    line = "".join(f"{number:05} " for number in range(900))
+    view.show_diff(make_diff("", line + "\n"))
+    assert view.find_text("00700")
+    bar = view.horizontalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, y_of(view, 1)))
+    word = view.selected_text()
+    assert abs(line.index(word) - 300 / 7.2 - bar.value() / 7.2) < 12
+
+
 # --- selecting ----------------------------------------------------------------------------------------------------
 
 
-def test_ctrl_a_and_ctrl_c_copy_one_side_exactly(qtbot: QtBot, view: DiffView, make_diff: "MakeDiff") -> None:
+def test_ctrl_a_and_ctrl_c_copy_one_side_exactly(qtbot: QtBot, view: DiffView) -> None:
     view.show_diff(make_diff("\tone\r\ntwo\r\n", "\tone\r\n2️⃣ zwei\u200b\r\nthree"))
     QTest.keyClick(view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
@@ -302,7 +309,7 @@ def test_shift_and_arrows_select_whole_lines(qtbot: QtBot, view: DiffView, edite
     assert view.selected_text() == ""
 
 
-def test_a_unified_selection_has_removed_and_added_lines(view: DiffView, make_diff: "MakeDiff") -> None:
+def test_a_unified_selection_has_removed_and_added_lines(view: DiffView) -> None:
     view.set_mode("unified")
     view.show_diff(make_diff("same\nold\n", "same\nnew\n"))
     view.select_all()
@@ -336,7 +343,7 @@ def test_what_is_found_is_selected_and_unfolded(view: DiffView, edited: FileDiff
     assert view.rows[view.rows.find("new", 25)].kind == "context"
 
 
-def test_finding_again_goes_on(view: DiffView, make_diff: "MakeDiff") -> None:
+def test_finding_again_goes_on(view: DiffView) -> None:
     view.show_diff(make_diff("", "one\ntwo one\nthree\n"))
     picked: list[int] = []
     for _ in range(3):

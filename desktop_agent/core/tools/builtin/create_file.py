@@ -55,7 +55,7 @@ class CreateFile(EditTool[CreateFileArguments]):
         before = target.before
         if before is not None and arguments.if_exists == "error":
             raise ToolError(
-                f"{target.path} exists. Nothing was written. Use edit_file to change it, or if_exists='overwrite' to "
+                f"{target.path} exists; nothing was written. Use edit_file to change it, or if_exists='overwrite' to "
                 "replace its whole content."
             )
         if not arguments.create_parents and not target.absolute.parent.is_dir():

@@ -133,12 +133,12 @@ def _what_is_there(arguments: EditFileArguments, file: TextFile) -> str:
     """Say what comes closest to an `old_str` that is not in the file."""
     old, new = as_seen(arguments.old_str), as_seen(arguments.new_str)
     lines = file.shown_text.split("\n")
+    if "\ufffd" in old:
+        return "It has U+FFFD, which stands for bytes that are no valid text. Quote only text around them."
     if spaced := same_words(old, file.shown_text):
         count = min(old.strip("\n").count("\n") + 1, _MOST_LINES_SHOWN)
         exact = "\n".join(lines[spaced - 1 : spaced - 1 + count])
         return f"The same words with other white space are at line {spaced}; quote them exactly:\n{exact}"
-    if "\ufffd" in old:
-        return "It has U+FFFD, which stands for bytes that are no valid text. Quote only text around them."
     if new.strip() and (found := file.text.find(new)) >= 0:
         return f"new_str is already there at line {file.line_at(found)}, so this edit may have been made before."
     if similar := similar_lines(old, file.shown_text):

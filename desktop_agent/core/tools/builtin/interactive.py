@@ -7,6 +7,7 @@ model, not a safety check; what it misses meets the timeout.
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 
 _EDITORS = frozenset({"vi", "vim", "nvim", "view", "vimdiff", "nano", "pico", "emacs", "micro", "hx"})
 _MONITORS = frozenset({"top", "htop", "btop", "atop"})
@@ -19,15 +20,13 @@ _QUIET_OPTIONS = re.compile(r"--version|--help|--headless|--?batch|-[A-Za-z]*[Ee
 _WRAPPERS = frozenset({"command", "doas", "env", "exec", "nice", "nohup", "sudo", "time"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _SEPARATORS = ";&|()\n"
+_LONGEST_READ = 4000
+"""Characters of a command that are looked at: the lexer takes quadratic time for long words."""
 
 
 def interactive_program(command: str) -> str | None:
     """Return the first program in `command` that would wait for a person, or None."""
-    try:
-        segments = list(_segments(command))
-    except ValueError:  # unbalanced quotes: the shell will say so better
-        return None
-    for words in segments:
+    for words in _segments(command[:_LONGEST_READ]):
         while words and (words[0] in _WRAPPERS or _ASSIGNMENT.fullmatch(words[0]) or words[0].startswith("-")):
             words.pop(0)
         name = words[0].rpartition("/")[2] if words else ""
@@ -38,11 +37,8 @@ def interactive_program(command: str) -> str | None:
 
 def _segments(command: str) -> Iterator[list[str]]:
     """Yield the words of each simple command, up to the first here-document, whose text is not commands."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=_SEPARATORS)
-    lexer.whitespace = " \t\r"
-    lexer.whitespace_split = True
     words: list[str] = []
-    for token in lexer:
+    for token in _tokens(command):
         if token.startswith("<<") and not token.startswith("<<<"):
             break
         if token and set(token) <= set(_SEPARATORS):
@@ -51,3 +47,11 @@ def _segments(command: str) -> Iterator[list[str]]:
         else:
             words.append(token)
     yield words
+
+
+def _tokens(command: str) -> Iterator[str]:
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=_SEPARATORS)
+    lexer.whitespace = " \t\r"
+    lexer.whitespace_split = True
+    with suppress(ValueError):  # unbalanced quotes: the shell will say so better
+        yield from lexer

@@ -62,11 +62,12 @@ class ListFiles(ReadTool[ListFilesArguments]):
         place, command = await asyncio.to_thread(_prepare, arguments, context)
         paths: list[str] = []
 
-        def collect(record: bytes) -> bool:
-            paths.append(record.decode("utf-8", "replace"))
+        def collect(records: list[bytes]) -> bool:
+            paths.extend(record.decode("utf-8", "replace") for record in records)
             return len(paths) < MOST_COLLECTED
 
-        end = await run_ripgrep(command, context, separator=b"\0", on_record=collect)
+        end = await run_ripgrep(command, context, separator=b"\0", on_records=collect)
+        del paths[MOST_COLLECTED:]
         if end.exit_code == 2 and not paths:
             raise ToolError(f"{arguments.path} could not be listed: {end.errors.strip()}")
         return await asyncio.to_thread(_answer, arguments, place, paths, end)

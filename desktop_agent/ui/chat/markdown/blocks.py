@@ -7,7 +7,7 @@ with what was written before.
 
 from typing import Literal, NamedTuple
 
-SOFT_LIMIT = 3000
+SOFT_LIMIT = 2000
 """Characters of prose in one block. A longer paragraph continues in the next block."""
 
 CHUNK_LINES = 40

@@ -6,19 +6,13 @@ Positions count UTF-16 units, as Qt's text classes do, so an emoji is two.
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
 from desktop_agent.ui.chat.markdown.parse import References, parser
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from markdown_it.token import Token
-
-BOLD = 1
-ITALIC = 2
-STRIKE = 4
-CODE = 8
-LINK = 16
-MUTED = 32
 
 LINE_BREAK = "\u2028"
 """How Qt writes a line break within a paragraph."""

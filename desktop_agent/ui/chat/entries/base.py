@@ -1,0 +1,130 @@
+"""What every entry on screen can do: take a width, know its height, draw its text, and be read aloud."""
+
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QPoint, QRect, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.ui.chat.text.column import Column, Place
+from desktop_agent.ui.chat.text.styles import TextStyles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.text.column import Match
+
+
+class EntryWidget(QWidget):
+    """A widget that shows one entry. The view gives it a width and then its place.
+
+    Text is drawn from `column`, at `column_origin`; the view selects and finds in it. Everything interactive is a real
+    widget in it.
+
+    Signals:
+        resized: its height changed by something the person did to it.
+    """
+
+    resized = Signal()
+
+    def __init__(self, row: "Row", styles: TextStyles, parent: QWidget, column: Column | None = None) -> None:
+        super().__init__(parent)
+        self.row = row
+        self.styles = styles
+        self.column = column or Column(styles)
+        self.column_origin = QPoint(0, 0)
+        self._ground = QColor(styles.colours.surface)
+        self.setMouseTracking(True)
+
+    # -- for the view --
+
+    def refresh(self) -> None:
+        """Show the entry as it is now."""
+        raise NotImplementedError
+
+    def set_width(self, width: int) -> None:
+        """Be this wide from now on."""
+        raise NotImplementedError
+
+    def entry_height(self) -> int:
+        """How high it is at its width, in pixels."""
+        raise NotImplementedError
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it must stay alive out of sight, because the person is doing something in it."""
+        focused = cast("QWidget | None", self.focusWidget())  # None when nothing in it was ever focused
+        return focused is not None and focused.hasFocus()
+
+    def lay_out(self, top: int, bottom: int) -> None:
+        """Lay out what lies between these edges of the widget."""
+        if self.is_column_shown:
+            self.column.lay_out(top - self.column_origin.y(), bottom - self.column_origin.y())
+
+    def release(self, top: int, bottom: int) -> None:
+        """Forget the layout of what lies outside these edges."""
+        if self.column.blocks:
+            self.column.release(top - self.column_origin.y(), bottom - self.column_origin.y())
+
+    def colour_next(self, top: int, bottom: int) -> bool:
+        """Colour one piece of code between these edges, if any is still plain. Whether it did."""
+        shift = self.column_origin.y()
+        if not self.is_column_shown or not self.column.colour_next(top - shift, bottom - shift):
+            return False
+        self.update()
+        return True
+
+    def show_matches(self, matches: "Sequence[Match]", current: "Match | None") -> None:
+        """Show what a search found here."""
+        self.column.set_matches([match for match in matches if match.block >= 0], current)
+        self.update()
+
+    def set_shortcut(self, *, is_enabled: bool) -> None:
+        """Let the question in it, if it is one, listen to the keyboard shortcut."""
+
+    def arrange(self) -> None:
+        """Put child widgets where the text now is. Called after layout."""
+
+    def tick(self) -> None:
+        """Show that time has passed, if it matters here."""
+
+    @property
+    def is_ticking(self) -> bool:
+        """Whether it wants `tick`."""
+        return False
+
+    # -- text --
+
+    def copied_text(self, start: Place, end: Place) -> str:
+        """Return what copying from `start` to `end` gives."""
+        return self.column.selected_text(start, end, self.source())
+
+    def source(self) -> str:
+        """Return the text that the blocks' positions refer to."""
+        return ""
+
+    # -- painting --
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        area = event.rect()
+        painter.fillRect(area, self._ground)
+        self.paint_under(painter, area)
+        if self.is_column_shown:
+            painter.translate(self.column_origin)
+            shift = self.column_origin.y()
+            self.column.draw(painter, area.top() - shift, area.bottom() + 1 - shift)
+        painter.end()
+
+    @property
+    def is_column_shown(self) -> bool:
+        """Whether the text is on screen, not folded away."""
+        return True
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        """Paint what lies under the text."""
+
+    def colour(self, role: str) -> QColor:
+        """Return a colour of the theme by its role."""
+        return QColor(getattr(self.styles.colours, role))

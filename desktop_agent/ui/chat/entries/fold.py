@@ -1,0 +1,46 @@
+"""A line that folds and unfolds what is below it: a real button, drawn as one quiet row."""
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Radius
+
+UNFOLDED, FOLDED = "▾", "▸"
+
+
+class FoldLine(QAbstractButton):
+    """A row that is clicked, or chosen with Enter or Space. Subclasses paint its content."""
+
+    def __init__(self, styles: TextStyles, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.styles = styles
+        self.is_unfolded = False
+        self.is_foldable = True
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def set_folding(self, *, is_foldable: bool, is_unfolded: bool) -> None:
+        """Say whether there is anything to unfold, and whether it is."""
+        self.is_foldable, self.is_unfolded = is_foldable, is_unfolded
+        self.setCursor(Qt.CursorShape.PointingHandCursor if is_foldable else Qt.CursorShape.ArrowCursor)
+        self.update()
+
+    def colour(self, role: str) -> QColor:
+        """Return a colour of the theme by its role."""
+        return QColor(getattr(self.styles.colours, role))
+
+    def paint_content(self, painter: QPainter) -> None:
+        """Paint what the row says."""
+        raise NotImplementedError
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.paint_content(painter)
+        if self.hasFocus():
+            painter.setPen(QPen(self.colour("accent"), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            ring = QRectF(self.rect()).adjusted(1, 1, -1, -1)
+            painter.drawRoundedRect(ring, Radius.CONTROL, Radius.CONTROL)
+        painter.end()

@@ -1,0 +1,59 @@
+"""One quiet line: how a turn ended, or what an undo did."""
+
+from PySide6.QtCore import QPointF, QRect, QRectF
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.transcript import TurnEndEntry, UndoEntry
+from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.markdown.inline import RichText
+from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.text.passage import TextPassage
+from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
+
+_INDENT = 20
+
+
+class LineWidget(EntryWidget):
+    """A sentence with a sign in front."""
+
+    def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
+        super().__init__(row, styles, parent)
+        self._sign = ""
+        """In front of the text; a turn's end has a small square instead."""
+        self._text = ""
+        self._passage: TextPassage | None = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        entry = self.row.entry
+        if isinstance(entry, UndoEntry):
+            self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", words.undo(entry)
+        else:
+            assert isinstance(entry, TurnEndEntry)
+            self._sign, self._text = "", words.turn_end(entry)
+        self.setAccessibleName(self._text)
+
+    def set_width(self, width: int) -> None:
+        font = self.styles.secondary
+        self._passage = TextPassage(RichText(self._text), font, (), width=width - _INDENT, line_height=CODE_LINE)
+
+    def entry_height(self) -> int:
+        return self._passage.height if self._passage is not None else CODE_LINE
+
+    def source(self) -> str:
+        return self._text
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        if self._passage is None:
+            return
+        painter.setFont(self.styles.secondary)
+        painter.setPen(self.colour("muted"))
+        if self._sign:
+            painter.drawText(QPointF(1, 13), self._sign)
+        else:
+            painter.fillRect(QRectF(3, 6, 7, 7), self.colour("faint"))
+        painter.translate(_INDENT, 0)
+        self._passage.draw(painter, ())
+        painter.translate(-_INDENT, 0)

@@ -1,0 +1,134 @@
+"""Something the person should know: what happened, what to do about it, and details on demand."""
+
+from PySide6.QtCore import QPoint, QRect, QRectF, Signal
+from PySide6.QtGui import QFont, QPainter, QPen
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from desktop_agent.core.transcript import RETRYING, NoticeEntry
+from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.paragraph import Paragraph
+from desktop_agent.ui.chat.flow import flow
+from desktop_agent.ui.chat.markdown.blocks import plain_blocks
+from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Radius, Space
+
+_PADDING = 12
+_SIGN_WIDTH = 22
+_SIGNS = {"info": "ℹ", "warning": "⚠", "error": "✕"}
+_ROLES = {"info": "accent_text", "warning": "warning_text", "error": "removed_text"}
+
+SETTINGS_CODES = frozenset({"authentication", "no_key", "permission", "billing"})
+"""Notices whose cure is in the settings."""
+
+RETRY_CODES = frozenset(
+    {
+        "authentication",
+        "permission",
+        "not_found",
+        "invalid_request",
+        "too_large",
+        "rate_limited",
+        "overloaded",
+        "server",
+        "network",
+        "stream",
+        "billing",
+        "provider_error",
+    }
+)
+"""Faults between us and the model: asking once more may help."""
+
+
+class NoticeWidget(EntryWidget):
+    """One notice.
+
+    Signals:
+        settings_requested: open the settings.
+        retry_requested: ask the model again.
+    """
+
+    settings_requested = Signal()
+    retry_requested = Signal()
+
+    def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
+        super().__init__(row, styles, parent, Column(styles, ground="bg", text="muted"))
+        self._width = 0
+        self._height = 0
+        notice = self._entry().notice
+        bold = QFont(styles.body)
+        bold.setWeight(QFont.Weight.DemiBold)
+        self._texts = [Paragraph(notice.title, styles, self, font=bold)]
+        if notice.hint:
+            self._texts.append(Paragraph(notice.hint, styles, self, role="muted", font=styles.body))
+        self._details = self._button("", self._on_details, variant="flat") if notice.detail else None
+        self._buttons: list[QPushButton] = []
+        if notice.code in SETTINGS_CODES:
+            self._buttons.append(self._button(self.tr("Open settings"), self.settings_requested))
+        if notice.level == "error" and notice.code in RETRY_CODES and notice.code != RETRYING:
+            self._buttons.append(self._button(self.tr("Try again"), self.retry_requested))
+        if self._details is not None:
+            self._buttons.append(self._details)
+        self.column.set_blocks(plain_blocks(notice.detail), {}, 0)
+        self.refresh()
+
+    def _entry(self) -> NoticeEntry:
+        entry = self.row.entry
+        assert isinstance(entry, NoticeEntry)
+        return entry
+
+    def _button(self, text: str, action: object, variant: str = "") -> QPushButton:
+        button = QPushButton(text, self)
+        button.setProperty("compact", True)
+        if variant:
+            button.setProperty("variant", variant)
+        button.clicked.connect(action)
+        return button
+
+    @property
+    def is_column_shown(self) -> bool:
+        return bool(self.row.is_unfolded)
+
+    def refresh(self) -> None:
+        notice = self._entry().notice
+        if self._details is not None:
+            self._details.setText(self.tr("Hide details") if self.is_column_shown else self.tr("Details"))
+        self.setAccessibleName(" ".join(part for part in (notice.title, notice.hint) if part))
+
+    def set_width(self, width: int) -> None:
+        self._width = width
+        left = _PADDING + _SIGN_WIDTH
+        inner = width - left - _PADDING
+        y = _PADDING - 2
+        for text in self._texts:
+            y += text.place(left, y, inner)
+        if self._buttons:
+            y += Space.S - 2
+            y += flow(self._buttons, QRect(left, y, inner, 0))
+        self.column.set_width(inner)
+        self.column_origin = QPoint(left, y + Space.S)
+        self._height = y + _PADDING
+
+    def entry_height(self) -> int:
+        return self._height + (self.column.height + Space.S if self.is_column_shown else 0)
+
+    def source(self) -> str:
+        return self._entry().notice.detail
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        level = self._entry().notice.level
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self.colour("border"), 1))
+        painter.setBrush(self.colour("bg"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.CARD, Radius.CARD)
+        painter.setPen(self.colour(_ROLES[level]))
+        painter.setFont(self.styles.body)
+        painter.drawText(QPoint(_PADDING, _PADDING + 12), _SIGNS[level])
+
+    def _on_details(self) -> None:
+        self.row.is_unfolded = not self.row.is_unfolded
+        self.refresh()
+        self.set_width(self._width)
+        self.update()
+        self.resized.emit()

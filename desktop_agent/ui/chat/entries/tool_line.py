@@ -1,0 +1,147 @@
+"""The header of a tool call: what it does in one line, its state as a mark and in words."""
+
+from typing import TYPE_CHECKING, Literal
+
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.model import Aborted, Denied
+from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from desktop_agent.core.transcript import ToolEntry
+
+Mark = Literal["running", "done", "failed", "refused"]
+_LEFT = 34
+_MARK_AT = 17.0
+
+
+def mark_of(entry: "ToolEntry") -> Mark:
+    """Return the mark of a call that does not wait for the person."""
+    if isinstance(entry.decision, Denied | Aborted):
+        return "refused"
+    match entry.state:
+        case "started":
+            return "running"
+        case "completed":
+            return "done"
+        case "failed":
+            return "failed"
+
+
+class ToolLine(FoldLine):
+    """✓ Read  src/app.py                                84 lines · 6 ms ▸"""
+
+    def __init__(self, styles: TextStyles, parent: QWidget) -> None:
+        super().__init__(styles, parent)
+        self._mark: Mark = "running"
+        self._verb = ""
+        self._title = ""
+        self._summary = ""
+        self._counts = (0, 0)
+        self._is_dim = False
+        self._reserved = 0
+        self._found = ""
+
+    def show_call(self, entry: "ToolEntry", summary: str) -> None:
+        """Show a call; `summary` stands on the right."""
+        self._mark = mark_of(entry)
+        self._verb = words.verb(entry.call.name)
+        self._title = entry.title.replace("\n", " ⏎ ")
+        self._summary = summary
+        self._counts = words.line_counts(entry) if entry.changes else (0, 0)
+        added, removed = self._counts
+        counts = words.say("{added} added, {removed} removed").format(added=added, removed=removed)
+        spoken = (self._verb, entry.title, words.state(entry), counts if entry.changes else "", summary)
+        self.setAccessibleName(" ".join(part for part in spoken if part))
+        self.setToolTip(entry.title if len(entry.title) > 40 else "")
+        self.update()
+
+    def set_summary(self, summary: str) -> None:
+        """Change what stands on the right."""
+        if summary != self._summary:
+            self._summary = summary
+            self.update()
+
+    def pulse(self) -> None:
+        """Dim or light the mark of a running call."""
+        self._is_dim = not self._is_dim
+        self.update(0, 0, _LEFT, self.height())
+
+    def set_found(self, *, is_found: bool, is_current: bool) -> None:
+        """Mark the title as found by a search."""
+        found = ("warning_border" if is_current else "warning_bg") if is_found else ""
+        if found != self._found:
+            self._found = found
+            self.update()
+
+    def reserve(self, width: int) -> None:
+        """Leave room for buttons on the right."""
+        self._reserved = width
+
+    def paint_content(self, painter: QPainter) -> None:
+        middle = self.height() / 2
+        self._paint_mark(painter, QPointF(_MARK_AT, middle))
+        right = self.width() - Space.M - self._reserved
+        if self.is_foldable:
+            right = self._paint_right(painter, right, UNFOLDED if self.is_unfolded else FOLDED, "muted")
+        right = self._paint_right(painter, right, self._summary, "muted")
+        added, removed = self._counts
+        if removed:
+            right = self._paint_right(painter, right, f"{words.MINUS}{removed}", "removed_text", self.styles.code)
+        if added:
+            right = self._paint_right(painter, right, f"+{added}", "added_text", self.styles.code)
+        bold = QFont(self.styles.body)
+        bold.setWeight(QFont.Weight.DemiBold)
+        verb_width = QFontMetricsF(bold).horizontalAdvance(self._verb)
+        painter.setFont(bold)
+        painter.setPen(self.colour("text"))
+        line = QRectF(_LEFT, 0, right - _LEFT, self.height())
+        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self._verb)
+        self._paint_title(painter, _LEFT + verb_width + Space.S + 2, right)
+
+    def _paint_title(self, painter: QPainter, left: float, right: float) -> None:
+        metrics = QFontMetricsF(self.styles.code)
+        title = metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, max(0.0, right - left))
+        if self._found:
+            ground = QRectF(left - 2, self.height() / 2 - 9, metrics.horizontalAdvance(title) + 4, 18)
+            painter.fillRect(ground, self.colour(self._found))
+        painter.setFont(self.styles.code)
+        painter.setPen(self.colour("muted"))
+        painter.drawText(QRectF(left, 0, right - left, self.height()), Qt.AlignmentFlag.AlignVCenter, title)
+
+    def _paint_right(self, painter: QPainter, right: float, text: str, role: str, font: QFont | None = None) -> float:
+        """Paint `text` so that it ends at `right`; return where the next may end."""
+        if not text:
+            return right
+        font = font or self.styles.secondary
+        width = QFontMetricsF(font).horizontalAdvance(text)
+        painter.setFont(font)
+        painter.setPen(self.colour(role))
+        painter.drawText(QRectF(right - width, 0, width + 1, self.height()), Qt.AlignmentFlag.AlignVCenter, text)
+        return right - width - Space.S
+
+    def _paint_mark(self, painter: QPainter, at: QPointF) -> None:
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        match self._mark:
+            case "running":
+                colour = self.colour("accent")
+                colour.setAlphaF(0.45 if self._is_dim else 1.0)
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(colour)
+                painter.drawEllipse(at, 4.5, 4.5)
+            case "done":
+                painter.setPen(QPen(self.colour("added_text"), 1.5))
+                painter.drawPolyline([at + QPointF(-4, 0.5), at + QPointF(-1.2, 3.5), at + QPointF(4, -3.5)])
+            case "failed":
+                painter.setPen(QPen(self.colour("removed_text"), 1.5))
+                painter.drawLine(QLineF(at - QPointF(3.5, 3.5), at + QPointF(3.5, 3.5)))
+                painter.drawLine(QLineF(at + QPointF(-3.5, 3.5), at + QPointF(3.5, -3.5)))
+            case "refused":
+                painter.setPen(QPen(self.colour("muted"), 1.5))
+                painter.drawEllipse(at, 4.5, 4.5)
+                painter.drawLine(QLineF(at + QPointF(-3, 3), at + QPointF(3, -3)))

@@ -1,0 +1,37 @@
+"""Which widget shows which entry. Imported when the first entry is shown: an empty window does not pay for it."""
+
+from typing import TYPE_CHECKING
+
+from desktop_agent.ui.chat.entries.line import LineWidget
+from desktop_agent.ui.chat.entries.notice import NoticeWidget
+from desktop_agent.ui.chat.entries.prompt import PromptWidget
+from desktop_agent.ui.chat.entries.text import TextWidget
+from desktop_agent.ui.chat.entries.thinking import ThinkingWidget
+from desktop_agent.ui.chat.entries.tool import ToolWidget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from PySide6.QtWidgets import QWidget
+
+    from desktop_agent.ui.chat.entries.base import EntryWidget
+    from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.text.styles import TextStyles
+
+
+def make_widget(row: "Row", styles: "TextStyles", parent: "QWidget", now: "Callable[[], datetime]") -> "EntryWidget":
+    """Return a new widget for the row's entry."""
+    match row.entry.kind:
+        case "prompt":
+            return PromptWidget(row, styles, parent)
+        case "text":
+            return TextWidget(row, styles, parent)
+        case "thinking":
+            return ThinkingWidget(row, styles, parent)
+        case "tool":
+            return ToolWidget(row, styles, parent, now)
+        case "notice":
+            return NoticeWidget(row, styles, parent)
+        case "undo" | "turn_end":
+            return LineWidget(row, styles, parent)

@@ -1,0 +1,134 @@
+"""Runs a search over the rows of a transcript a few milliseconds at a time, and shows what it finds."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.row_area import RowArea
+    from desktop_agent.ui.chat.search import Search
+
+_SLICE_MS = 6
+
+
+class Finder(QObject):
+    """Find in transcript.
+
+    Signals:
+        found: the number of the current match, from 1 (0: none), and how many there are so far.
+    """
+
+    found = Signal(int, int)
+
+    def __init__(self, area: "RowArea") -> None:
+        super().__init__(area)
+        self._area = area
+        self._search: Search | None = None
+        self._steps: Iterator[None] | None = None
+        self._timer = QTimer(self, interval=0, singleShot=True)
+        self._timer.timeout.connect(self._go_on)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether parts of the transcript were not searched yet."""
+        return self._steps is not None
+
+    def find(self, text: str) -> None:
+        """Search for `text`, not minding case; nothing for an empty one. Shows the match nearest to the end in view."""
+        if not text:
+            self._search = self._steps = None
+            self._timer.stop()
+            self._decorate_all()
+            self.found.emit(0, 0)
+            return
+        from desktop_agent.ui.chat.search import Search
+
+        self._search = Search(text)
+        self._steps = self._search.read([self._area.rows[index] for index in range(len(self._area.rows))])
+        self._go_on()
+
+    def step(self, direction: int) -> None:
+        """Go to the next match (1) or the one before (-1)."""
+        if self._search is None:
+            return
+        target = self._search.step(direction, self._last_visible())
+        if target is not None:
+            self._show(*target)
+        self._report()
+
+    def pause(self) -> None:
+        """Stop reading until `resume`."""
+        self._timer.stop()
+
+    def resume(self) -> None:
+        """Go on reading."""
+        if self._steps is not None:
+            self._timer.start()
+
+    def forget(self, row: "Row") -> None:
+        """Drop what was found in a row that is no more."""
+        if self._search is not None:
+            self._search.found.pop(row, None)
+
+    def row_changed(self, row: "Row") -> None:
+        """Search a row anew whose entry changed."""
+        if self._search is not None:
+            self._search.read_row(row)
+            self.decorate(row)
+            self._report()
+
+    def decorate(self, row: "Row") -> None:
+        """Show the matches of a row on its widget."""
+        if row.widget is None:
+            return
+        matches = self._search.found.get(row, []) if self._search is not None else []
+        current = self._search.current if self._search is not None else None
+        row.widget.show_matches(matches, current[1] if current is not None and current[0] is row else None)
+
+    def _decorate_all(self) -> None:
+        for row in self._area.live_rows:
+            self.decorate(row)
+
+    def _go_on(self) -> None:
+        clock = QElapsedTimer()
+        clock.start()
+        while self._steps is not None and clock.elapsed() < _SLICE_MS:
+            if next(self._steps, self) is self:
+                self._steps = None
+        assert self._search is not None
+        if self._search.current is None and self._search.total:
+            self.step(1)
+        self._decorate_all()
+        self._report()
+        self.resume()
+
+    def _show(self, row: "Row", match: object) -> None:
+        from desktop_agent.ui.chat.search import TITLE
+        from desktop_agent.ui.chat.text.column import Match
+
+        assert isinstance(match, Match)
+        area = self._area
+        if row.widget is None:
+            area.scroll_to(area.row_top(row))
+        widget = row.widget
+        assert widget is not None
+        if match.block != TITLE and not widget.is_column_shown:
+            row.is_unfolded = True
+            widget.refresh()
+            area.row_resized(row)
+        y = area.row_top(row)
+        if match.block != TITLE and widget.is_column_shown:
+            rects = widget.column.rects(match.block, match.start, match.end)
+            y = area.row_top(row) + widget.column_origin.y() + (int(rects[0].top()) if rects else 0)
+        area.reveal(y)
+        self._decorate_all()
+
+    def _last_visible(self) -> int:
+        return self._area.rows.heights.at(self._area.top_edge + self._area.viewport().height())
+
+    def _report(self) -> None:
+        if self._search is not None:
+            self.found.emit(self._search.position, self._search.total)

@@ -1,0 +1,76 @@
+"""What a program printed, made readable: no escape codes, overwritten lines overwritten, and only so much of it."""
+
+import json
+import re
+from typing import NamedTuple, cast
+
+MAX_LINE = 500
+"""Characters of a line that are shown; the whole is one click away."""
+
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movement (CSI)
+    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # titles, links and other strings (OSC, DCS …)
+    r"|\x1b[ -/]*[0-~]"  # everything else that begins with an escape
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_MAX_JSON = 300_000
+
+
+class Excerpt(NamedTuple):
+    """Some lines of an output, and how many there are besides."""
+
+    text: str
+    hidden_lines: int
+
+
+def plain(text: str) -> str:
+    """Return `text` as a terminal would leave it, without colours."""
+    text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
+    if "\r" in text or "\b" in text:
+        text = "\n".join(map(_overwritten, text.split("\n")))
+    return _CONTROLS.sub("", text)
+
+
+def _overwritten(line: str) -> str:
+    """Return what is left of a line that went back to its start, as progress bars do."""
+    shown = line.rstrip("\r").rsplit("\r", 1)[-1]
+    while "\b" in shown:
+        shown = re.sub(r"[^\b]?\b", "", shown, count=1)
+    return shown
+
+
+def last_lines(text: str, count: int) -> Excerpt:
+    """Return the last lines of an output, for what happens over time."""
+    text = text.rstrip("\n")
+    tail = text.rsplit("\n", count)
+    hidden = tail[0].count("\n") + 1 if len(tail) > count else 0
+    return Excerpt(_shorten(tail[-count:]), hidden)
+
+
+def first_lines(text: str, count: int) -> Excerpt:
+    """Return the first lines of an output, for what is read from the top."""
+    text = text.rstrip("\n")
+    head = text.split("\n", count)
+    hidden = head[count].count("\n") + 1 if len(head) > count else 0
+    return Excerpt(_shorten(head[:count]), hidden)
+
+
+def _shorten(lines: list[str]) -> str:
+    # Cut first: an escape code at the cut is the lesser evil next to cleaning a megabyte.
+    cut = (line if len(line) <= 4 * MAX_LINE else line[-4 * MAX_LINE :] for line in lines)
+    return "\n".join(line[:MAX_LINE] for line in map(plain, cut))
+
+
+def readable(content: str) -> str:
+    """Return the part of a tool's result that a person wants to see: tools answer the model in JSON at times."""
+    if content.startswith("{") and len(content) <= _MAX_JSON:
+        try:
+            fields: object = json.loads(content)
+        except ValueError:
+            return content
+        if isinstance(fields, dict):
+            for key in ("output", "error", "message"):
+                text = cast("dict[str, object]", fields).get(key)
+                if isinstance(text, str) and text:
+                    return text
+    return content

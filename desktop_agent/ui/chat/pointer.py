@@ -1,0 +1,182 @@
+"""The mouse in the transcript: selecting by letters, words and lines, following links, scrolling while drawing."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QMouseEvent
+from PySide6.QtWidgets import QApplication, QMenu
+
+from desktop_agent.ui.chat.selection import START, Spot
+from desktop_agent.ui.chat.text.column import END
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.view import TranscriptView
+
+_SCROLL_MS = 30
+_SCROLL_SHARE = 4
+"""A pointer this many times its distance outside scrolls one pixel a step."""
+
+
+class Pointer(QObject):
+    """Follows the mouse for a `TranscriptView`, which passes its events on.
+
+    Signals:
+        link_clicked: a web address was clicked.
+    """
+
+    link_clicked = Signal(str)
+
+    def __init__(self, view: "TranscriptView") -> None:
+        super().__init__(view)
+        self._view = view
+        self._pressed_row: Row | None = None
+        self._pressed_link = ""
+        self._at = QPoint()
+        self._since_double_click = QElapsedTimer()
+        self._scroll_timer = QTimer(self, interval=_SCROLL_MS)
+        self._scroll_timer.timeout.connect(self._scroll)
+
+    def holds(self, row: "Row") -> bool:
+        """Whether a selection is being drawn from this row."""
+        return row is self._pressed_row
+
+    def cancel(self) -> None:
+        """Forget a press that will not be released here."""
+        self._pressed_row = None
+        self._scroll_timer.stop()
+
+    # -- events --
+
+    def press(self, event: QMouseEvent) -> None:
+        """Begin a selection, or extend the one there is with Shift; a third click takes the line."""
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        self._at = event.position().toPoint()
+        spot = self.spot_at(self._at)
+        if spot is None:
+            return
+        self._pressed_row = spot.row
+        self._pressed_link = self.link_at(self._at)
+        is_triple = (
+            self._since_double_click.isValid()
+            and self._since_double_click.elapsed() < QApplication.doubleClickInterval()
+        )
+        selection = self._view.selection
+        if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            selection.extend(spot)
+        else:
+            selection.begin(spot, "line" if is_triple else "letter")
+        self._view.show_selection()
+
+    def double_click(self, event: QMouseEvent) -> None:
+        """Select the word under the pointer."""
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        spot = self.spot_at(event.position().toPoint())
+        if spot is None:
+            return
+        self._pressed_row, self._pressed_link = spot.row, ""
+        self._since_double_click.start()
+        self._view.selection.begin(spot, "word")
+        self._view.show_selection()
+
+    def move(self, event: QMouseEvent) -> None:
+        """Draw the selection on, or show what is under the pointer."""
+        self._at = event.position().toPoint()
+        if self._pressed_row is None or not event.buttons() & Qt.MouseButton.LeftButton:
+            self._show_cursor()
+            return
+        self._extend()
+        is_outside = not 0 <= self._at.y() < self._view.viewport().height()
+        if is_outside and not self._scroll_timer.isActive():
+            self._scroll_timer.start()
+        elif not is_outside:
+            self._scroll_timer.stop()
+
+    def release(self, event: QMouseEvent) -> None:
+        """Finish the selection, or follow the link that was pressed."""
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        self.cancel()
+        link = self.link_at(event.position().toPoint())
+        if link and link == self._pressed_link and self._view.selection.is_empty:
+            self.link_clicked.emit(link)
+        self._pressed_link = ""
+
+    # -- what is where --
+
+    def spot_at(self, at: QPoint) -> Spot | None:
+        """Return the place in the text nearest to a point of the viewport."""
+        view = self._view
+        y = at.y() + view.top_edge
+        index = view.rows.heights.at(y - view.row_top_padding)
+        if index < 0:
+            return None
+        row = view.rows[index]
+        widget = row.widget
+        if widget is None:
+            return Spot(row, START)
+        x, inside = at.x() - widget.x(), y - view.row_top(row)
+        if not widget.is_column_shown or not widget.column.blocks:
+            return Spot(row, START if inside < widget.height() / 2 else END)
+        origin = widget.column_origin
+        return Spot(row, widget.column.place_at(x - origin.x(), inside - origin.y()))
+
+    def link_at(self, at: QPoint) -> str:
+        """Return the web address under a point of the viewport, or nothing."""
+        view = self._view
+        index = view.rows.heights.at(at.y() + view.top_edge - view.row_top_padding)
+        widget = view.rows[index].widget if index >= 0 else None
+        if widget is None or not widget.is_column_shown:
+            return ""
+        point = at - widget.pos() - widget.column_origin
+        found = widget.column.span_at(point.x(), point.y())
+        return found[1].href if found is not None else ""
+
+    def add_menu_actions(self, menu: QMenu, at: QPoint) -> None:
+        """Add what can be done with what is under the pointer."""
+        if link := self.link_at(at):
+            copy = menu.addAction(self.tr("Copy link address"), self._on_copy_text)
+            copy.setData(link)
+        spot = self.spot_at(at)
+        if spot is not None:
+            from desktop_agent.ui.chat.copying import copied_entry
+
+            copy = menu.addAction(self.tr("Copy message"), self._on_copy_text)
+            copy.setData(copied_entry(spot.row.entry))
+
+    def _on_copy_text(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            QGuiApplication.clipboard().setText(str(action.data()))
+
+    # -- drawing on --
+
+    def _extend(self) -> None:
+        spot = self.spot_at(self._at)
+        if spot is not None:
+            self._view.selection.extend(spot)
+            self._view.show_selection()
+
+    def _scroll(self) -> None:
+        """Scroll while the pointer is held outside, the faster the farther."""
+        height = self._view.viewport().height()
+        beyond = self._at.y() if self._at.y() < 0 else self._at.y() - height
+        bar = self._view.verticalScrollBar()
+        bar.setValue(bar.value() + beyond // _SCROLL_SHARE + (1 if beyond > 0 else -1))
+        self._extend()
+
+    def _show_cursor(self) -> None:
+        view = self._view
+        view.viewport().setCursor(
+            Qt.CursorShape.PointingHandCursor if self.link_at(self._at) else self._shape_at(self._at)
+        )
+
+    def _shape_at(self, at: QPoint) -> Qt.CursorShape:
+        view = self._view
+        index = view.rows.heights.at(at.y() + view.top_edge - view.row_top_padding)
+        widget = view.rows[index].widget if index >= 0 else None
+        is_text = widget is not None and widget.is_column_shown and bool(widget.column.blocks)
+        is_inside = widget is not None and widget.geometry().contains(at)
+        return Qt.CursorShape.IBeamCursor if is_text and is_inside else Qt.CursorShape.ArrowCursor

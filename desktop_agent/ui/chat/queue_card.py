@@ -1,0 +1,65 @@
+"""A prompt that waits for the running turn, with a way to take it back."""
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
+
+_HEIGHT = 30
+
+
+class QueueCard(QWidget):
+    """One waiting prompt in one line.
+
+    Signals:
+        removed: take the prompt (id) back.
+    """
+
+    removed = Signal(str)
+
+    def __init__(self, prompt_id: str, text: str, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.prompt_id = prompt_id
+        self._theme = theme
+        self._text = " ".join(text.split())
+        self.setAccessibleName(self.tr("Waits: {text}").format(text=self._text))
+        self.setToolTip(text[:2000])
+        self._remove = QPushButton(self.tr("Remove"), self)
+        self._remove.setProperty("compact", True)
+        self._remove.setProperty("variant", "flat")
+        self._remove.setAccessibleName(self.tr("Remove the waiting message"))
+        self._remove.clicked.connect(self._on_remove)
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, _HEIGHT)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        size = self._remove.sizeHint()
+        self._remove.setGeometry(
+            self.width() - size.width() - Space.XS, (_HEIGHT - size.height()) // 2, size.width(), size.height()
+        )
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        theme = self._theme
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.colour("border"), 1))
+        painter.setBrush(theme.colour("sunken"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.CONTROL, Radius.CONTROL)
+        painter.setFont(theme.text_font(TypeSize.SECONDARY))
+        label = self.tr("Next")
+        label_width = painter.fontMetrics().horizontalAdvance(label)
+        painter.setPen(theme.colour("muted"))
+        area = QRectF(Space.M - 2, 0, label_width + 2, _HEIGHT)
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, label)
+        left = area.right() + Space.S
+        room = self._remove.x() - Space.S - left
+        painter.setPen(theme.colour("text"))
+        text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(room))
+        painter.drawText(QRectF(left, 0, room, _HEIGHT), Qt.AlignmentFlag.AlignVCenter, text)
+        painter.end()
+
+    def _on_remove(self) -> None:
+        self.removed.emit(self.prompt_id)

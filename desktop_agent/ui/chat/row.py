@@ -1,0 +1,27 @@
+"""A row: one entry of the transcript as the view keeps it, on screen or not."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from desktop_agent.core.transcript import Entry
+    from desktop_agent.ui.chat.entries.base import EntryWidget
+    from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+
+
+class Row:
+    """One entry. What the person did to it outlives its widget, which exists only near the eye."""
+
+    __slots__ = ("drafts", "entry", "index", "is_dirty", "is_unfolded", "stream", "widget")
+
+    def __init__(self, entry: "Entry", index: int) -> None:
+        self.entry = entry
+        self.index = index
+        self.widget: EntryWidget | None = None
+        self.is_dirty = False
+        """Whether the entry changed since it was shown or measured."""
+        self.is_unfolded: bool | None = None
+        """Whether the person folded or unfolded it; `None` leaves it to the entry."""
+        self.stream: MarkdownStream | None = None
+        """Its markdown as far as it was read. May be forgotten at any time."""
+        self.drafts: dict[str, str] = {}
+        """What the person has written into it and not sent, by field."""

@@ -1,0 +1,447 @@
+"""A scrolling column of rows of which only those near the eye exist as widgets.
+
+Heights of rows that were never seen are estimates. What is being read (the *anchor*: a row, a block in it, and how far
+the view's top edge is below that block's) stays where it is while heights above it become exact; and the view follows
+the end only while it is at the end.
+"""
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QElapsedTimer, QRect, Qt, QTimer
+from PySide6.QtGui import QHideEvent, QPaintEvent, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
+
+from desktop_agent.ui.chat.rows import Rows
+from desktop_agent.ui.chat.text.styles import TEXT_LINE, TextStyles
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.throttle import Throttle
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.entries.base import EntryWidget
+    from desktop_agent.ui.chat.row import Row
+
+MAX_WIDTH = 840
+"""Of a row. Wider lines are hard to read."""
+
+_NARROW = 480
+_MARGIN = 160
+"""How far beyond its edges the view lays out, so that a little scrolling finds everything ready."""
+
+_PASSES = 12
+_SHELF = 64
+"""How many rows off screen keep their parsed text."""
+
+_COLOUR_MS = 5
+_COLOUR_PAUSE_MS = 150
+_TICK_MS = 250
+
+
+class _Anchor(NamedTuple):
+    row: "Row"
+    block: int
+    """-1 for the row itself."""
+    distance: int
+
+
+class _QuietScrollBar(QScrollBar):
+    """Always has its room, so that text does not move when it comes, but shows nothing when there is no need."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.maximum() > self.minimum():
+            super().paintEvent(event)
+
+
+class RowArea(QAbstractScrollArea):
+    """Lays rows out, scrolls them, and keeps them up to date. `TranscriptView` adds what people do with them."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.rows = Rows()
+        self.styles = TextStyles(theme)
+        self._theme = theme
+        self._live: list[Row] = []
+        self._shelf: OrderedDict[Row, None] = OrderedDict()
+        self._dirty: list[Row] = []
+        self._row_width = 0
+        self._shown_value = 0
+        self._anchor: _Anchor | None = None
+        self._is_following = True
+        self._is_placing = False
+        self._footer: QWidget | None = None
+        self._is_footer_shown = False
+        self._throttle = Throttle(self._update_rows, self)
+        self._colour_timer = QTimer(self, singleShot=True)
+        self._colour_timer.timeout.connect(self._colour_code)
+        self._tick_timer = QTimer(self, interval=_TICK_MS)
+        self._tick_timer.timeout.connect(self._tick)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setBackgroundRole(QPalette.ColorRole.Base)  # also under the scroll bar
+        self.setAutoFillBackground(True)
+        self.setVerticalScrollBar(_QuietScrollBar(self))
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.verticalScrollBar().setSingleStep(TEXT_LINE)
+        self.viewport().setMouseTracking(True)
+        theme.changed.connect(self._on_theme_changed)
+
+    # -- for the subclass --
+
+    def make_widget(self, row: "Row") -> "EntryWidget":
+        """Return a new widget for a row, connected."""
+        raise NotImplementedError
+
+    def keeps(self, row: "Row") -> bool:
+        """Whether a row keeps its widget out of sight."""
+        return row.widget is not None and row.widget.is_pinned
+
+    def after_layout(self) -> None:
+        """Called when rows have been placed."""
+
+    def after_create(self, row: "Row") -> None:
+        """Called when a row got its widget."""
+
+    def after_update(self, row: "Row") -> None:
+        """Called when a row shows what its entry became."""
+
+    # -- state --
+
+    @property
+    def is_following(self) -> bool:
+        """Whether the view is at the end and stays there."""
+        return self._is_following
+
+    @property
+    def live_rows(self) -> "list[Row]":
+        """The rows that have widgets now."""
+        return list(self._live)
+
+    def scroll_to_bottom(self) -> None:
+        """Go to the end, and follow it from now on."""
+        self._is_following = True
+        self.lay_out()
+
+    def scroll_to_top(self) -> None:
+        """Go to the beginning."""
+        self.scroll_to(0)
+
+    def scroll_to(self, y: int) -> None:
+        """Bring what lies at `y` of the whole column to the top edge."""
+        self._is_following = False
+        self._anchor = self._anchor_at(y)
+        self.lay_out()
+
+    def reveal(self, y: int) -> None:
+        """Scroll as little as it takes to bring what lies at `y` well into view."""
+        height = self.viewport().height()
+        if not self._shown_value + TEXT_LINE <= y <= self._shown_value + height - 4 * TEXT_LINE:
+            self.scroll_to(max(0, y - height // 3))
+
+    def row_resized(self, row: "Row") -> None:
+        """Take in that a row's widget has another height."""
+        if row.widget is not None:
+            self.rows.heights.set(row.index, row.widget.entry_height() + Space.ENTRY)
+            # What was clicked stays where it is, also when the end moves away by it.
+            self._is_following = False
+            self.lay_out()
+            self._is_following = self._shown_value >= self.verticalScrollBar().maximum()
+            self.after_layout()
+
+    @property
+    def row_top_padding(self) -> int:
+        """The space above the first row."""
+        return Space.XL
+
+    @property
+    def top_edge(self) -> int:
+        """Where in the whole column the view begins."""
+        return self._shown_value
+
+    def row_top(self, row: "Row") -> int:
+        """Return where a row begins in the whole column."""
+        return Space.XL + self.rows.heights.top(row.index)
+
+    def flush(self) -> None:
+        """Show at once what was applied and not shown yet."""
+        self._throttle.run_now()
+
+    # -- changes --
+
+    def replace_rows(self) -> None:
+        """Start anew with the rows as they are now."""
+        self._drop_widgets()
+        self._dirty.clear()
+        self._shelf.clear()
+        self._is_following = True
+        self._anchor = None
+        self.lay_out()
+
+    def drop_row(self, row: "Row") -> None:
+        """Forget a row that is no more."""
+        self._shelf.pop(row, None)
+        if row.widget is not None:
+            self._live.remove(row)
+            _discard(row)
+        if self._anchor is not None and self._anchor.row is row:
+            self._anchor = None
+
+    def mark_dirty(self, row: "Row") -> None:
+        """Say that a row's entry changed. It is shown with the next frame."""
+        self._dirty.append(row)
+        self._throttle.trigger()
+
+    def request_layout(self) -> None:
+        """Lay out with the next frame."""
+        self._throttle.trigger()
+
+    def set_footer(self, footer: QWidget) -> None:
+        """Give the column a widget of fixed height to put behind the last row."""
+        self._footer = footer
+        footer.hide()
+
+    def show_footer(self, *, is_shown: bool) -> None:
+        """Put the footer there, or not."""
+        if self._footer is not None and is_shown != self._is_footer_shown:
+            self._is_footer_shown = is_shown
+            self._footer.setVisible(is_shown)
+            self.request_layout()
+
+    def _update_rows(self) -> None:
+        dirty, self._dirty = self._dirty, []
+        for row in dirty:
+            if not row.is_dirty:
+                continue
+            row.is_dirty = False
+            if row.widget is not None:
+                row.widget.refresh()
+                height = row.widget.entry_height() + Space.ENTRY
+            else:
+                height = self.rows.estimate(row)
+            self.rows.heights.set(row.index, height)
+            self.after_update(row)
+        self.lay_out()
+
+    # -- layout --
+
+    def lay_out(self) -> None:
+        """Lay out what is in view and put it in its place."""
+        if not self.isVisible() or self.viewport().width() < 1:
+            return
+        self._fit_width()
+        height = self.viewport().height()
+        value = self._value()
+        for _ in range(_PASSES):
+            if not self._realise(value - _MARGIN, value + height + _MARGIN):
+                break
+            value = self._value()
+        self._place(value)
+        if not self._colour_timer.isActive():
+            self._colour_timer.start(_COLOUR_PAUSE_MS)
+        self.after_layout()
+
+    def _fit_width(self) -> None:
+        available = self.viewport().width()
+        padding = Space.XXL if available >= _NARROW else Space.L
+        width = max(120, min(MAX_WIDTH, available - 2 * padding))
+        if width == self._row_width:
+            return
+        self._row_width = width
+        self.rows.measure(width, self.styles)
+        for row in self._live:
+            assert row.widget is not None
+            row.widget.set_width(width)
+            self.rows.heights.set(row.index, row.widget.entry_height() + Space.ENTRY)
+
+    def _content_height(self) -> int:
+        rows = self.rows.heights.total - (Space.ENTRY if len(self.rows) else 0)
+        footer = self._footer.height() + Space.ENTRY if self._footer is not None and self._is_footer_shown else 0
+        return 2 * Space.XL + rows + footer
+
+    def _value(self) -> int:
+        """Return the scroll value that keeps the anchor, or the end, where it is."""
+        maximum = max(0, self._content_height() - self.viewport().height())
+        if self._is_following or self._anchor is None:
+            return maximum if self._is_following else min(self._shown_value, maximum)
+        row, block, distance = self._anchor
+        y = self.row_top(row) + distance
+        if block >= 0 and row.widget is not None:
+            y += row.widget.column_origin.y() + row.widget.column.top(block)
+        return max(0, min(y, maximum))
+
+    def _anchor_at(self, value: int) -> _Anchor | None:
+        index = self.rows.heights.at(value - Space.XL)
+        if index < 0:
+            return None
+        row = self.rows[index]
+        distance = value - self.row_top(row)
+        widget = row.widget
+        if widget is None or not widget.is_column_shown or not widget.column.blocks:
+            return _Anchor(row, -1, distance)
+        block, inside = widget.column.anchor(distance - widget.column_origin.y())
+        return _Anchor(row, block, inside)
+
+    def _realise(self, top: int, bottom: int) -> bool:
+        """Give every row between these edges a widget and an exact height. Whether a height changed by it."""
+        heights = self.rows.heights
+        index = max(0, heights.at(top - Space.XL))
+        is_changed = False
+        while index < len(self.rows):
+            row = self.rows[index]
+            row_top = self.row_top(row)
+            if row_top >= bottom:
+                break
+            widget = row.widget or self.create_widget(row)
+            widget.lay_out(top - row_top, bottom - row_top)
+            height = widget.entry_height() + Space.ENTRY
+            if height != heights[index]:
+                heights.set(index, height)
+                is_changed = True
+            index += 1
+        return is_changed
+
+    def create_widget(self, row: "Row") -> "EntryWidget":
+        """Give a row its widget, wherever it is."""
+        row.is_dirty = False
+        widget = self.make_widget(row)
+        widget.set_width(self._row_width)
+        row.widget = widget
+        self._live.append(row)
+        self._shelf.pop(row, None)
+        self.after_create(row)
+        return widget
+
+    def _place(self, value: int) -> None:
+        """Scroll to `value`, and put widgets where they belong."""
+        viewport = self.viewport()
+        height = viewport.height()
+        maximum = max(0, self._content_height() - height)
+        bar = self.verticalScrollBar()
+        self._is_placing = True
+        bar.setPageStep(max(TEXT_LINE, height - 2 * TEXT_LINE))  # two lines stay to find the place again
+        bar.setRange(0, maximum)
+        bar.setValue(value)
+        self._is_placing = False
+        distance = self._shown_value - value
+        self._shown_value = value
+        if distance and abs(distance) < height:
+            viewport.scroll(0, distance)  # moves the pixels and the widgets with them
+        x = (viewport.width() - self._row_width) // 2
+        gone: list[Row] = []
+        for row in self._live:
+            widget = row.widget
+            assert widget is not None
+            top = self.row_top(row) - value
+            row_height = self.rows.heights[row.index] - Space.ENTRY
+            if (top + row_height < -height or top > 2 * height) and not self.keeps(row):
+                gone.append(row)
+                continue
+            area = QRect(x, top, self._row_width, row_height)
+            if widget.geometry() != area:
+                widget.setGeometry(area)
+            widget.release(-top - height, -top + 2 * height)
+            widget.arrange()
+            if widget.isHidden():
+                widget.show()
+        for row in gone:
+            self._retire(row)
+        self._place_footer(x, value)
+        self._anchor = self._anchor_at(value)
+
+    def _place_footer(self, x: int, value: int) -> None:
+        if self._footer is not None and self._is_footer_shown:
+            top = Space.XL + self.rows.heights.total - value
+            self._footer.setGeometry(x, top, self._row_width, self._footer.height())
+
+    def _retire(self, row: "Row") -> None:
+        self._live.remove(row)
+        _discard(row)
+        self._shelf[row] = None
+        if len(self._shelf) > _SHELF:
+            self._shelf.popitem(last=False)[0].stream = None
+
+    def _drop_widgets(self) -> None:
+        for row in self._live:
+            _discard(row)
+        self._live.clear()
+
+    # -- what happens by itself --
+
+    def _colour_code(self) -> None:
+        """Colour code in view for a few milliseconds; go on later if there is more."""
+        clock = QElapsedTimer()
+        clock.start()
+        top, bottom = self._shown_value, self._shown_value + self.viewport().height()
+        for row in self._live:
+            widget = row.widget
+            assert widget is not None
+            row_top = self.row_top(row)
+            while widget.colour_next(top - row_top, bottom - row_top):
+                if clock.elapsed() >= _COLOUR_MS:
+                    self._colour_timer.start(0)
+                    return
+
+    def _tick(self) -> None:
+        for row in self._live:
+            if row.widget is not None and row.widget.is_ticking:
+                row.widget.tick()
+        self.on_tick()
+
+    def on_tick(self) -> None:
+        """Called a few times a second while `needs_ticks` or a row is ticking."""
+
+    @property
+    def needs_ticks(self) -> bool:
+        """Whether something outside the rows shows time passing."""
+        return False
+
+    def keep_time(self) -> None:
+        """Tick while anything on screen shows time passing."""
+        is_ticking = self.isVisible() and (
+            self.needs_ticks or any(row.widget is not None and row.widget.is_ticking for row in self._live)
+        )
+        if is_ticking != self._tick_timer.isActive():
+            if is_ticking:
+                self._tick_timer.start()
+            else:
+                self._tick_timer.stop()
+
+    def _on_theme_changed(self) -> None:
+        self.styles = TextStyles(self._theme)
+        self._drop_widgets()
+        self._row_width = 0  # fonts may be different now
+        self.lay_out()
+        self.viewport().update()
+
+    # -- Qt --
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        if self._is_placing:
+            return
+        bar = self.verticalScrollBar()
+        self._is_following = bar.value() >= bar.maximum()
+        self._anchor = self._anchor_at(bar.value())
+        self.lay_out()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.lay_out()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._throttle.resume()
+        self.lay_out()
+        self.keep_time()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._throttle.pause()
+        self._colour_timer.stop()
+        self._tick_timer.stop()
+        super().hideEvent(event)
+
+
+def _discard(row: "Row") -> None:
+    """Let go of a row's widget. Not at once: it may be the one whose click led here."""
+    widget, row.widget = row.widget, None
+    if widget is not None:
+        widget.hide()
+        widget.deleteLater()

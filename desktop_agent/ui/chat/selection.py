@@ -1,0 +1,110 @@
+"""What is selected in the transcript: a range of text across entries, grown by letters, words or lines."""
+
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length, utf16_slice
+from desktop_agent.ui.chat.text.column import END, Place
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.row import Row
+
+Unit = Literal["letter", "word", "line"]
+START = Place(0, 0)
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+
+
+class Spot(NamedTuple):
+    """A place in the transcript."""
+
+    row: "Row"
+    place: Place
+
+    def is_before(self, other: "Spot") -> bool:
+        """Whether this comes first when reading."""
+        return (self.row.index, self.place) < (other.row.index, other.place)
+
+
+class Selection:
+    """From where it was begun to where it was drawn. Both ends are whole units: letters, words or lines."""
+
+    def __init__(self) -> None:
+        self._first: tuple[Spot, Spot] | None = None
+        """The unit where it was begun, from its start to its end."""
+        self._last: tuple[Spot, Spot] | None = None
+        self.unit: Unit = "letter"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is selected."""
+        ends = self.ends()
+        return ends is None or not ends[0].is_before(ends[1])
+
+    def clear(self) -> None:
+        """Select nothing."""
+        self._first = self._last = None
+
+    def begin(self, spot: Spot, unit: Unit = "letter") -> None:
+        """Begin at `spot`; a `unit` larger than a letter selects the one under it at once."""
+        self.unit = unit
+        self._first = self._last = self._unit_at(spot)
+
+    def extend(self, spot: Spot) -> None:
+        """Select up to `spot`; without a beginning, begin there."""
+        if self._first is None:
+            self.begin(spot)
+        else:
+            self._last = self._unit_at(spot)
+
+    def select(self, start: Spot, end: Spot) -> None:
+        """Select exactly this."""
+        self.unit = "letter"
+        self._first, self._last = (start, start), (end, end)
+
+    def forget(self, row: "Row") -> None:
+        """Drop a selection that touches a row which is no more."""
+        ends = (*(self._first or ()), *(self._last or ()))
+        if any(spot.row is row for spot in ends):
+            self.clear()
+
+    def ends(self) -> tuple[Spot, Spot] | None:
+        """Return where the selection starts and ends, in reading order."""
+        if self._first is None or self._last is None:
+            return None
+        if self._last[0].is_before(self._first[0]):
+            return self._last[0], self._first[1]
+        return self._first[0], self._last[1]
+
+    def range_in(self, row: "Row") -> tuple[Place, Place] | None:
+        """Return what is selected of `row`. An end of `END` means: to its end, and on in the next."""
+        ends = self.ends()
+        if ends is None or not ends[0].row.index <= row.index <= ends[1].row.index:
+            return None
+        start = ends[0].place if row is ends[0].row else START
+        end = ends[1].place if row is ends[1].row else END
+        return (start, end) if start < end else None
+
+    def _unit_at(self, spot: Spot) -> tuple[Spot, Spot]:
+        widget = spot.row.widget
+        if self.unit == "letter" or widget is None or not widget.column.blocks:
+            return spot, spot
+        block, offset = spot.place
+        if block >= len(widget.column.blocks):
+            return spot, spot
+        start, end = unit_around(widget.column.shown_text(block), offset, self.unit)
+        return Spot(spot.row, Place(block, start)), Spot(spot.row, Place(block, end))
+
+
+def unit_around(text: str, offset: int, unit: Unit) -> tuple[int, int]:
+    """Return start and end of the word or line of `text` around a UTF-16 offset."""
+    at = len(utf16_slice(text, 0, offset))
+    line_start = text.rfind(LINE_BREAK, 0, at) + 1
+    line_end = text.find(LINE_BREAK, at)
+    line_end = len(text) if line_end < 0 else line_end
+    start, end = line_start, line_end
+    if unit == "word":
+        for word in _WORDS.finditer(text, line_start, line_end):
+            start, end = word.span()
+            if end > at:
+                break
+    return utf16_length(text[:start]), utf16_length(text[:end])

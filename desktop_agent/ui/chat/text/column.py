@@ -1,0 +1,449 @@
+"""A column of blocks of which only what is near the eye is laid out; the rest has estimated heights."""
+
+from collections.abc import Sequence
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QPointF, QRect, QRectF
+from PySide6.QtGui import QColor, QPainter, QTextCharFormat
+
+from desktop_agent.ui.chat.heights import Heights
+from desktop_agent.ui.chat.markdown.highlight import Colouring, colour_code
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, Span, rich_text, utf16_length, utf16_slice
+from desktop_agent.ui.chat.text.box import RULE_HEIGHT, Box, code_padding
+from desktop_agent.ui.chat.text.passage import Highlight, Passage, TextPassage, format_ranges
+from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, TEXT_LINE, TextStyles
+from desktop_agent.ui.chat.text.table import TablePassage
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.markdown.blocks import Block
+    from desktop_agent.ui.chat.markdown.parse import References
+
+
+_FEW = 24
+"""So many blocks may stay laid out wherever they are."""
+
+
+class Place(NamedTuple):
+    """A position in a column: a block, and an offset in its text. Places of one column compare in reading order."""
+
+    block: int
+    offset: int
+
+
+END = Place(1 << 60, 0)
+"""Behind everything, in any column."""
+
+
+class Match(NamedTuple):
+    """A found piece of text."""
+
+    block: int
+    start: int
+    end: int
+
+
+class Column:
+    """The text of one entry. Coordinates are relative to its own top left corner.
+
+    `ground` and `text` are colour roles. `is_framed` gives code blocks a ground and a header; without it code is bare
+    and its lines are cut at the edge instead of wrapped, as the output of a command is shown.
+    """
+
+    def __init__(
+        self, styles: TextStyles, *, ground: str = "surface", text: str = "text", is_framed: bool = True
+    ) -> None:
+        self._styles = styles
+        self._ground = QColor(getattr(styles.colours, ground))
+        self._text = QColor(getattr(styles.colours, text))
+        self._is_framed = is_framed
+        self._width = 0
+        self._blocks: list[Block] = []
+        self._references: References = {}
+        self._heights = Heights()
+        self._boxes: dict[int, Box] = {}
+        self._retired: dict[int, Box] = {}
+        self._colours: dict[int, tuple[str, Colouring]] = {}
+        self._selection: tuple[Place, Place] | None = None
+        self._matches: dict[int, list[Match]] = {}
+        self._current_match: Match | None = None
+        self._revision = 0
+
+    @property
+    def height(self) -> int:
+        """Of all blocks, exact where they were laid out."""
+        return self._heights.total
+
+    @property
+    def revision(self) -> int:
+        """Changes whenever something was laid out or forgotten."""
+        return self._revision
+
+    @property
+    def blocks(self) -> Sequence["Block"]:
+        """What it shows."""
+        return self._blocks
+
+    @property
+    def laid_out(self) -> int:
+        """How many blocks are laid out now."""
+        return len(self._boxes)
+
+    # -- content --
+
+    def set_blocks(self, blocks: Sequence["Block"], references: "References", changed: int) -> None:
+        """Show `blocks`, of which those from index `changed` on are new or different."""
+        # Whether a part of a fence has a lower edge depends on the block behind it.
+        self._revision += 1
+        first = max(0, min(changed - 1, len(self._blocks) - 1))
+        self._blocks[first:] = blocks[first:]
+        self._references = references
+        for index in [index for index in self._boxes if index >= first]:
+            box = self._boxes[index]
+            if index >= len(blocks) or not self._is_current(index, box):
+                self._retired[index] = self._boxes.pop(index)
+        boxes = self._boxes
+        self._heights.replace(
+            first,
+            (boxes[index].height if index in boxes else self._estimate(index) for index in range(first, len(blocks))),
+        )
+
+    def set_width(self, width: int) -> None:
+        """Wrap at `width` from now on."""
+        if width != self._width:
+            self._width = width
+            self._revision += 1
+            self._boxes.clear()
+            self._retired.clear()
+            self._heights.replace(0, (self._estimate(index) for index in range(len(self._blocks))))
+
+    def _is_current(self, index: int, box: Box) -> bool:
+        block = self._blocks[index]
+        has_reference = self._references and ("[" in block.content or block.kind == "table")
+        return box.block == block and box.is_continued == self._is_continued(index) and not has_reference
+
+    def _is_continued(self, index: int) -> bool:
+        return index + 1 < len(self._blocks) and self._blocks[index + 1].joint is not None
+
+    def _gap(self, index: int) -> int:
+        return self._styles.gap(self._blocks[index - 1] if index else None, self._blocks[index])
+
+    def _text_width(self, block: "Block") -> int:
+        width = self._width - self._styles.indent(block.containers)
+        if block.kind == "code" and self._is_framed:
+            width -= 2 * CODE_PADDING_X
+        return max(width, 40)
+
+    def _estimate(self, index: int) -> int:
+        block = self._blocks[index]
+        gap = self._gap(index)
+        match block.kind:
+            case "rule":
+                return gap + RULE_HEIGHT
+            case "table":
+                return gap + len(block.rows) * (TEXT_LINE + 10)
+            case "code":
+                padding = sum(code_padding(block, is_continued=self._is_continued(index))) if self._is_framed else 0
+                letter = self._styles.code_width
+            case _:
+                padding, letter = 0, self._styles.text_width
+        lines = estimate_lines(block.content, self._text_width(block) / letter if self._width else 80)
+        return gap + padding + lines * self._styles.line_height(block)
+
+    # -- layout --
+
+    def lay_out(self, top: int, bottom: int) -> None:
+        """Lay out what lies between these edges; heights above and within may change by it."""
+        if not self._blocks or bottom <= 0:
+            return
+        index = max(0, self._heights.at(top))
+        while index < len(self._blocks) and self._heights.top(index) < bottom:
+            self._box(index)
+            index += 1
+        self._retired.clear()
+
+    def release(self, top: int, bottom: int) -> None:
+        """Forget the layout of what lies outside these edges."""
+        if len(self._boxes) <= _FEW or not self._blocks:
+            return
+        first, last = self._heights.at(top), self._heights.at(bottom)
+        for index in [index for index in self._boxes if not first <= index <= last]:
+            del self._boxes[index]
+            self._revision += 1
+
+    def anchor(self, y: int) -> tuple[int, int]:
+        """Return the block at `y`, and how far below its top `y` is: stable while heights above change."""
+        index = max(0, self._heights.at(y))
+        return index, y - self._heights.top(index)
+
+    def top(self, index: int) -> int:
+        """Return where a block begins."""
+        return self._heights.top(min(index, len(self._blocks)))
+
+    def _box(self, index: int) -> Box:
+        box = self._boxes.get(index)
+        if box is None:
+            box = self._boxes[index] = self._make_box(index)
+            self._heights.set(index, box.height)
+            self._revision += 1
+        return box
+
+    def _make_box(self, index: int) -> Box:
+        block = self._blocks[index]
+        return Box(
+            block,
+            self._make_passage(index),
+            self._styles,
+            width=self._width,
+            gap=self._gap(index),
+            is_framed=self._is_framed,
+            is_continued=self._is_continued(index),
+            before=self._blocks[index - 1] if index else None,
+        )
+
+    def _make_passage(self, index: int) -> Passage | None:
+        block = self._blocks[index]
+        match block.kind:
+            case "rule":
+                return None
+            case "table":
+                return self._make_table(index)
+            case "code" | "plain":
+                rich = RichText(block.content.replace("\n", LINE_BREAK))
+                formats = self._colour_formats(index)
+            case _:
+                rich = rich_text(block.content, self._references)
+                styles, level = self._styles, block.level
+                formats = styles.formats(rich.spans, level)
+        return TextPassage(
+            rich,
+            self._styles.font(block),
+            format_ranges(formats),
+            width=self._text_width(block),
+            line_height=self._styles.line_height(block),
+            wraps=self._is_framed or block.kind != "code",
+            tab_width=4 * self._styles.code_width,
+        )
+
+    def _make_table(self, index: int) -> TablePassage:
+        block = self._blocks[index]
+        retired = self._retired.get(index)
+        before = retired.passage if retired is not None and isinstance(retired.passage, TablePassage) else None
+        head = None
+        if block.joint is not None and index > 0:
+            # All parts of a table have the columns of its first.
+            first = next(at for at in range(index, -1, -1) if self._blocks[at].joint is None)
+            passage = self._box(first).passage
+            head = passage if isinstance(passage, TablePassage) else None
+        width = self._text_width(block)
+        return TablePassage(block, self._references, self._styles, width, head=head, before=before)
+
+    # -- colours of code --
+
+    def colour_next(self, top: int, bottom: int) -> bool:
+        """Colour one piece of code between these edges, if any is still plain. Whether it did."""
+        for index in sorted(self._boxes):
+            if self._heights.top(index) > bottom:
+                break
+            block = self._blocks[index]
+            if block.kind != "code" or not block.language or self._heights.top(index + 1) < top:
+                continue
+            known = self._colours.get(index)
+            if known is None or known[0] != block.content:
+                before = self._blocks[index - 1].content if block.joint == "\n" else ""
+                self._colours[index] = (block.content, colour_code(block.language, before, block.content))
+                self._boxes[index] = self._make_box(index)
+                return True
+        return False
+
+    def _colour_formats(self, index: int) -> list[tuple[int, int, QTextCharFormat]]:
+        content, colouring = self._colours.get(index, ("", ()))
+        if not colouring or not self._blocks[index].content.startswith(content):
+            return []
+        styles = self._styles
+        return [(start, length, styles.foreground(f"syntax_{role}")) for start, length, role in colouring]
+
+    # -- painting --
+
+    def draw(self, painter: QPainter, top: int, bottom: int) -> None:
+        """Paint what lies between these edges. Must have been laid out."""
+        if not self._blocks:
+            return
+        index = max(0, self._heights.at(top))
+        y = self._heights.top(index)
+        while index < len(self._blocks) and y < bottom:
+            box = self._boxes.get(index)
+            if box is not None:
+                highlights, key = self._highlights(index, box)
+                box.draw(painter, y, self._ground, self._text, highlights, key)
+            y += self._heights[index]
+            index += 1
+
+    def _highlights(self, index: int, box: Box) -> tuple[list[Highlight], object]:
+        selected = self._selected_range(index, box)
+        matches = self._matches.get(index)
+        if selected is None and not matches:
+            return [], None
+        highlights: list[Highlight] = []
+        current = self._current_match
+        for match in matches or ():
+            background = "warning_border" if match == current else "warning_bg"
+            highlights.append(Highlight(match.start, match.end, self._styles.highlight(background, "text")))
+        if selected is not None:
+            highlights.append(Highlight(*selected, self._styles.highlight("accent", "on_accent")))
+        return highlights, (selected, tuple(matches or ()), current)
+
+    def _selected_range(self, index: int, box: Box) -> tuple[int, int] | None:
+        if self._selection is None or box.passage is None:
+            return None
+        start, end = self._selection
+        first = max(start, Place(index, 0)).offset if start.block <= index else -1
+        last = box.passage.length if end.block > index else end.offset if end.block == index else -1
+        return (first, last) if 0 <= first < last else None
+
+    def set_selection(self, selection: tuple[Place, Place] | None) -> bool:
+        """Show this range as selected. Whether that is different from before."""
+        if selection == self._selection:
+            return False
+        self._selection = selection
+        return True
+
+    def set_matches(self, matches: Sequence[Match], current: Match | None) -> None:
+        """Show these pieces as found, one of them as the one that was asked for."""
+        self._matches = {}
+        for match in matches:
+            self._matches.setdefault(match.block, []).append(match)
+        self._current_match = current
+
+    # -- positions --
+
+    def place_at(self, x: float, y: float) -> Place:
+        """Return the place nearest to a point."""
+        if not self._blocks:
+            return Place(0, 0)
+        if y < 0:
+            return Place(0, 0)
+        if y >= self.height:
+            return self.end()
+        index = self._heights.at(int(y))
+        box = self._box(index)
+        if box.passage is None:
+            return Place(index, 0)
+        point = QPointF(x, y - self._heights.top(index)) - box.origin
+        return Place(index, box.passage.offset_at(point.x(), point.y()))
+
+    def span_at(self, x: float, y: float) -> tuple[Place, Span] | None:
+        """Return the inline span right under a point."""
+        if not 0 <= y < self.height:
+            return None
+        index = self._heights.at(int(y))
+        box = self._boxes.get(index)
+        if box is None or box.passage is None:
+            return None
+        point = QPointF(x, y - self._heights.top(index)) - box.origin
+        span = box.passage.span_at(point.x(), point.y())
+        return (Place(index, span.start), span) if span is not None else None
+
+    def end(self) -> Place:
+        """Return the place behind the last letter."""
+        last = len(self._blocks) - 1
+        return Place(last, utf16_length(self.shown_text(last))) if last >= 0 else Place(0, 0)
+
+    def rects(self, index: int, start: int, end: int) -> list[QRectF]:
+        """Return the area of a piece of text, line by line."""
+        box = self._box(index)
+        if box.passage is None:
+            return []
+        shift = box.origin + QPointF(0, self._heights.top(index))
+        return [rect.translated(shift) for rect in box.passage.rects(start, end)]
+
+    def links(self) -> list[tuple[int, Span]]:
+        """Return the links of what is laid out, in reading order."""
+        found: list[tuple[int, Span]] = []
+        for index in sorted(self._boxes):
+            passage = self._boxes[index].passage
+            if passage is not None:
+                found += [(index, span) for span in passage.links()]
+        return found
+
+    def code_frames(self) -> list[tuple[int, QRect]]:
+        """Return index and header area of the fences whose beginning is laid out."""
+        return [
+            (
+                index,
+                QRect(0, self._heights.top(index) + box.gap, self._width, box.height - box.gap),
+            )
+            for index, box in sorted(self._boxes.items())
+            if box.block.kind == "code" and box.block.joint is None
+        ]
+
+    # -- text --
+
+    def shown_text(self, index: int) -> str:
+        """Return the text of a block as it is shown."""
+        box = self._boxes.get(index)
+        if box is not None:
+            return box.passage.text if box.passage is not None else ""
+        return shown_text(self._blocks[index], self._references)
+
+    def code(self, index: int) -> str:
+        """Return the whole code of the fence that begins at `index`."""
+        parts = [self._blocks[index].content]
+        for block in self._blocks[index + 1 :]:
+            if block.joint is None:
+                break
+            parts += (block.joint, block.content)
+        return "".join(parts)
+
+    def selected_text(self, start: Place, end: Place, source: str) -> str:
+        """Return the text between two places: as shown within one block, as its markdown source across blocks."""
+        end = min(end, self.end())
+        if start >= end:
+            return ""
+        if start.block == end.block:
+            return _lines(utf16_slice(self.shown_text(start.block), start.offset, end.offset))
+        first, last = self._blocks[start.block], self._blocks[end.block]
+        if first.start == last.start:  # parts of one long paragraph in a list or quote share their source
+            return self._joined_text(start, end)
+        last_text = self.shown_text(end.block)
+        is_whole_end = end.offset >= utf16_length(last_text)
+        middle_start = first.start if start.offset == 0 else first.end
+        middle_end = last.end if is_whole_end else max(last.start, middle_start)
+        parts = [source[middle_start:middle_end]]
+        if start.offset:
+            first_text = self.shown_text(start.block)
+            parts.insert(0, _lines(utf16_slice(first_text, start.offset, utf16_length(first_text))))
+        if not is_whole_end:
+            parts.append(_lines(utf16_slice(last_text, 0, end.offset)))
+        return "".join(parts)
+
+    def _joined_text(self, start: Place, end: Place) -> str:
+        parts: list[str] = []
+        for index in range(start.block, end.block + 1):
+            text = self.shown_text(index)
+            first = start.offset if index == start.block else 0
+            last = end.offset if index == end.block else utf16_length(text)
+            parts += (self._blocks[index].joint or "", utf16_slice(text, first, last))
+        return _lines("".join(parts[1:]))
+
+
+def shown_text(block: "Block", references: "References") -> str:
+    """Return the text of a block as it is shown, without laying it out."""
+    match block.kind:
+        case "rule":
+            return ""
+        case "table":
+            return "\n".join("\t".join(rich_text(cell, references).text for cell in row) for row in block.rows)
+        case "code" | "plain":
+            return block.content.replace("\n", LINE_BREAK)
+        case _:
+            return rich_text(block.content, references).text
+
+
+def estimate_lines(text: str, letters: float) -> int:
+    """Return about how many lines `text` takes with so many letters in each."""
+    return ceil(len(text) / max(letters, 1.0)) + text.count("\n") if text else 1
+
+
+def _lines(text: str) -> str:
+    return text.replace(LINE_BREAK, "\n")

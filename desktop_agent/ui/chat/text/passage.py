@@ -1,0 +1,218 @@
+"""A passage: one block's text laid out at a width, to be painted, hit and highlighted. Positions are UTF-16 offsets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Protocol, cast
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QFont, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
+
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, Span, utf16_length
+from desktop_agent.ui.chat.markdown.marks import CODE
+from desktop_agent.ui.chat.text.styles import PILL_PADDING
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """Text from `start` to `end` painted with another format on top: selected, or found."""
+
+    start: int
+    end: int
+    format: QTextCharFormat
+
+
+class Passage(Protocol):
+    """What a block's text can do once it is laid out, be it a paragraph or a table."""
+
+    @property
+    def text(self) -> str:
+        """The text as it is shown."""
+        ...
+
+    @property
+    def length(self) -> int:
+        """Of the text, in UTF-16 units."""
+        ...
+
+    @property
+    def height(self) -> int:
+        """In whole pixels."""
+        ...
+
+    def draw(self, painter: QPainter, highlights: Sequence[Highlight]) -> None:
+        """Paint at the painter's origin; the pen has the text's colour."""
+        ...
+
+    def draw_grounds(self, painter: QPainter) -> None:
+        """Paint what lies under the text, with the painter's brush."""
+        ...
+
+    def offset_at(self, x: float, y: float) -> int:
+        """Return the position nearest to a point."""
+        ...
+
+    def span_at(self, x: float, y: float) -> Span | None:
+        """Return the inline span right under a point."""
+        ...
+
+    def links(self) -> list[Span]:
+        """Return the spans that lead somewhere, in order."""
+        ...
+
+    def rects(self, start: int, end: int) -> list[QRectF]:
+        """Return the area of a range, one rectangle for each line."""
+        ...
+
+
+class TextPassage:
+    """Prose or code in one font, with inline formats."""
+
+    def __init__(
+        self,
+        rich: RichText,
+        font: QFont,
+        formats: Sequence[QTextLayout.FormatRange],
+        *,
+        width: float,
+        line_height: int,
+        wraps: bool = True,
+        tab_width: float = 0,
+        alignment: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+    ) -> None:
+        self.text = rich.text
+        self.length = utf16_length(rich.text)
+        self._spans = rich.spans
+        self._layout = QTextLayout(rich.text, font)
+        self._layout.setCacheEnabled(True)
+        option = QTextOption(alignment)
+        wrapping = QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere if wraps else QTextOption.WrapMode.NoWrap
+        option.setWrapMode(wrapping)
+        if tab_width:
+            option.setTabStopDistance(tab_width)
+        self._layout.setTextOption(option)
+        if formats:
+            self._layout.setFormats(formats)
+        self._line_tops: list[int] = []
+        self.height = self._set_lines(width, line_height)
+        self._pills = self._find_pills()
+
+    @property
+    def line_count(self) -> int:
+        """How many lines it takes."""
+        return self._layout.lineCount()
+
+    @property
+    def natural_width(self) -> float:
+        """How wide the longest line is."""
+        return self._layout.maximumWidth()
+
+    def _set_lines(self, width: float, line_height: int) -> int:
+        layout = self._layout
+        layout.beginLayout()
+        top = 0
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(width)
+            height = line.height()
+            step = max(line_height, ceil(height))
+            line.setPosition(QPointF(0, top + (step - height) // 2))
+            self._line_tops.append(top)
+            top += step
+        layout.endLayout()
+        return top
+
+    def _find_pills(self) -> list[QRectF]:
+        """Return the grounds of inline code."""
+        return [
+            rect.adjusted(-PILL_PADDING if rect.x() else 0, -0.5, 0, 0.5)
+            for span in self._spans
+            if span.style & CODE
+            for rect in self.rects(span.start, span.start + span.length)
+        ]
+
+    def draw_grounds(self, painter: QPainter) -> None:
+        for pill in self._pills:
+            painter.drawRoundedRect(pill, 3, 3)
+
+    def draw(self, painter: QPainter, highlights: Sequence[Highlight]) -> None:
+        selections = format_ranges([(item.start, item.end - item.start, item.format) for item in highlights])
+        self._layout.draw(painter, QPointF(0, 0), selections)
+
+    def _line_at(self, y: float) -> QTextLine:
+        index = 0
+        for top in self._line_tops[1:]:
+            if y < top:
+                break
+            index += 1
+        return self._layout.lineAt(index)
+
+    def offset_at(self, x: float, y: float) -> int:
+        if y < 0:
+            return 0
+        if y >= self.height:
+            return self.length
+        line = self._line_at(y)
+        offset = line.xToCursor(x)
+        end = line.textStart() + line.textLength()
+        # The end of a wrapped line is drawn at the start of the next one: stay on the line that was hit.
+        if offset == end and line.lineNumber() < self._layout.lineCount() - 1:
+            return self._layout.previousCursorPosition(offset)
+        return offset
+
+    def span_at(self, x: float, y: float) -> Span | None:
+        if not self._spans or not 0 <= y < self.height:
+            return None
+        line = self._line_at(y)
+        if not 0 <= x - line.x() <= line.naturalTextWidth():
+            return None
+        offset = line.xToCursor(x, QTextLine.CursorPosition.CursorOnCharacter)
+        return next((span for span in self._spans if span.start <= offset < span.start + span.length), None)
+
+    def links(self) -> list[Span]:
+        return [span for span in self._spans if span.href]
+
+    def rects(self, start: int, end: int) -> list[QRectF]:
+        found: list[QRectF] = []
+        for number in range(self._layout.lineCount()):
+            line = self._layout.lineAt(number)
+            first = max(start, line.textStart())
+            last = min(end, line.textStart() + line.textLength())
+            if first < last:
+                left, right = _x(line, first), _x(line, last)
+                found.append(QRectF(min(left, right), line.y(), abs(right - left), line.height()))
+        return found
+
+    def overflowing_lines(self, width: float) -> list[tuple[int, int]]:
+        """Return top and height of the lines wider than `width`, when lines are not wrapped."""
+        tops = [*self._line_tops, self.height]
+        return [
+            (tops[number], tops[number + 1] - tops[number])
+            for number in range(self._layout.lineCount())
+            if self._layout.lineAt(number).naturalTextWidth() > width
+        ]
+
+
+def _x(line: QTextLine, offset: int) -> float:
+    # PySide6 returns the position it really took beside the coordinate, and types both as an object.
+    return cast("tuple[float, int]", line.cursorToX(offset))[0]
+
+
+def count_lines(text: str, font: QFont, width: float, limit: int) -> int:
+    """Return how many lines plain text takes at a width, at most `limit`. Costs nothing for long texts."""
+    if text.count("\n") >= limit:
+        return limit
+    # Nobody has letters so narrow that this much of it would fit into fewer lines.
+    head = text[: limit * max(1, int(width))].replace("\n", LINE_BREAK)
+    return min(limit, max(1, TextPassage(RichText(head), font, (), width=width, line_height=0).line_count))
+
+
+def format_ranges(ranges: Sequence[tuple[int, int, QTextCharFormat]]) -> list[QTextLayout.FormatRange]:
+    """Return Qt's form of (start, length, format) triples."""
+    found: list[QTextLayout.FormatRange] = []
+    for start, length, text_format in ranges:
+        item = QTextLayout.FormatRange()
+        item.start = start
+        item.length = length
+        item.format = text_format
+        found.append(item)
+    return found

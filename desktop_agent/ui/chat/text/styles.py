@@ -1,0 +1,158 @@
+"""How the transcript's text looks: fonts, colours, line heights and spaces, made from the theme once."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
+
+from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
+from desktop_agent.ui.theme import Space, TypeSize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from desktop_agent.ui.chat.markdown.blocks import Block
+    from desktop_agent.ui.chat.markdown.inline import Span
+    from desktop_agent.ui.theme import Theme
+
+LIST_INDENT = 22
+QUOTE_INDENT = 16
+QUOTE_BAR = 3
+CODE_PADDING_X = 12
+CODE_PADDING_Y = 10
+CODE_HEADER = 30
+"""Height of the line with the language and the Copy button above a fence."""
+
+PILL_PADDING = 4.0
+"""Between inline code and the edge of its ground."""
+
+TEXT_LINE = 20
+CODE_LINE = 18
+_HEADING_SIZES = {1: TypeSize.TITLE, 2: TypeSize.TITLE}
+_HEADING_LINES = {1: 24, 2: 24}
+
+
+class TextStyles:
+    """Fonts, formats and measures for one state of the theme. Made anew when the theme changes."""
+
+    def __init__(self, theme: "Theme") -> None:
+        self.theme = theme
+        self.colours = theme.colours
+        self.body = theme.text_font(TypeSize.BODY)
+        self.code = theme.code_font(TypeSize.CODE)
+        self.small = theme.text_font(TypeSize.HEAD)
+        self.secondary = theme.text_font(TypeSize.SECONDARY)
+        self.text_width = QFontMetricsF(self.body).averageCharWidth()
+        """Average width of a letter, for estimates."""
+        self.code_width = QFontMetricsF(self.code).horizontalAdvance("0")
+        self._formats: dict[tuple[int, int], QTextCharFormat] = {}
+        self._headings: dict[int, QFont] = {}
+        self._spaced = QTextCharFormat()
+        self._spaced.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
+        self._spaced.setFontLetterSpacing(PILL_PADDING)
+
+    def font(self, block: "Block") -> QFont:
+        """Return the font a block's text is set in."""
+        match block.kind:
+            case "heading":
+                return self.heading_font(block.level)
+            case "code":
+                return self.code
+            case _:
+                return self.body
+
+    def heading_font(self, level: int) -> QFont:
+        """Return the font of a heading."""
+        if level not in self._headings:
+            font = self.theme.text_font(_HEADING_SIZES.get(level, TypeSize.BODY))
+            font.setWeight(QFont.Weight.Bold if level == 1 else QFont.Weight.DemiBold)
+            self._headings[level] = font
+        return self._headings[level]
+
+    def line_height(self, block: "Block") -> int:
+        """Return the least distance between two lines of a block."""
+        match block.kind:
+            case "heading":
+                return _HEADING_LINES.get(block.level, TEXT_LINE)
+            case "code":
+                return CODE_LINE
+            case _:
+                return TEXT_LINE
+
+    def format(self, style: int, level: int = 0) -> QTextCharFormat:
+        """Return the character format of a sum of inline styles, in body text or in a heading of `level`."""
+        key = (style, level)
+        if key not in self._formats:
+            self._formats[key] = self._make_format(style, level)
+        return self._formats[key]
+
+    def formats(self, spans: "Sequence[Span]", level: int = 0) -> list[tuple[int, int, QTextCharFormat]]:
+        """Return the formats of inline spans, with room on both sides of code for the ground it stands on."""
+        found: list[tuple[int, int, QTextCharFormat]] = []
+        for span in spans:
+            found.append((span.start, span.length, self.format(span.style, level)))
+            if span.style & CODE:
+                # Letter spacing comes behind a letter: one before the code, and one at its end.
+                if span.start:
+                    found.append((span.start - 1, 1, self._spaced))
+                found.append((span.start + span.length - 1, 1, self._spaced))
+        return found
+
+    def foreground(self, role: str) -> QTextCharFormat:
+        """Return a format that only colours text."""
+        text_format = QTextCharFormat()
+        text_format.setForeground(QColor(getattr(self.colours, role)))
+        return text_format
+
+    def highlight(self, background: str, foreground: str) -> QTextCharFormat:
+        """Return a format for a selection or a match, from two colour roles."""
+        text_format = self.foreground(foreground)
+        text_format.setBackground(QColor(getattr(self.colours, background)))
+        return text_format
+
+    def _make_format(self, style: int, level: int) -> QTextCharFormat:
+        text_format = QTextCharFormat()
+        font = QFont(self.code if style & CODE else self.heading_font(level) if level else self.body)
+        if style & BOLD:
+            font.setWeight(QFont.Weight.Bold)
+        if style & ITALIC:
+            font.setItalic(True)
+        if style & STRIKE:
+            font.setStrikeOut(True)
+        text_format.setFont(font)
+        if style & LINK:
+            text_format.setForeground(QColor(self.colours.accent_text))
+            text_format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.SingleUnderline)
+            text_format.setUnderlineColor(QColor(self.colours.accent))
+        elif style & MUTED:
+            text_format.setForeground(QColor(self.colours.muted))
+        return text_format
+
+    # -- space --
+
+    def gap(self, before: "Block | None", block: "Block") -> int:
+        """Return the space between two blocks that follow each other in a message."""
+        if before is None or block.joint is not None:
+            return 0
+        if block.kind == "heading":
+            return Space.L + Space.XS // 2 if block.level in _HEADING_SIZES else Space.L
+        if before.kind == "heading":
+            return Space.S
+        if "l" in before.containers and "l" in block.containers and "code" not in (before.kind, block.kind):
+            return Space.XS
+        return Space.S + Space.XS // 2
+
+    def indent(self, containers: str) -> int:
+        """Return how far in the text stands within these lists and quotes."""
+        return containers.count("l") * LIST_INDENT + containers.count("q") * QUOTE_INDENT
+
+
+def alignment_flag(alignment: str) -> Qt.AlignmentFlag:
+    """Return Qt's flag for a table column's alignment."""
+    match alignment:
+        case "center":
+            return Qt.AlignmentFlag.AlignHCenter
+        case "right":
+            return Qt.AlignmentFlag.AlignRight
+        case _:
+            return Qt.AlignmentFlag.AlignLeft

@@ -1,0 +1,374 @@
+"""The transcript: a whole conversation in one column, to read, select, search and act on, fast at any length."""
+
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QHideEvent,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
+
+from desktop_agent.ui.chat.activity import ActivityLine
+from desktop_agent.ui.chat.empty import EmptyState
+from desktop_agent.ui.chat.finder import Finder
+from desktop_agent.ui.chat.row_area import RowArea
+from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from desktop_agent.core.transcript import Patch, Transcript
+    from desktop_agent.ui.chat.entries.base import EntryWidget
+    from desktop_agent.ui.chat.pointer import Pointer
+    from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.selection import Selection
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class TranscriptView(RowArea):
+    """Draws a `Transcript` and keeps up with it by patches. Holds no truth of its own.
+
+    Signals:
+        approval_answered: the person answered a question on its card: call id and decision.
+        approval_opened: look at a question (call id) in full.
+        stop_requested: stop the running turn.
+        changes_requested: show what a call (id) changed.
+        output_requested: show the whole output of a `ToolEntry`.
+        link_activated: open this web address; always http or https.
+        retry_requested: ask the model again after an error.
+        settings_requested: open the settings.
+        example_chosen: the person picked this prompt in an empty conversation.
+        found: number of the current match, from 1 (0: none), and how many there are so far.
+        follow_changed: the view came to the end and follows it, or left it.
+    """
+
+    approval_answered = Signal(str, object)
+    approval_opened = Signal(str)
+    stop_requested = Signal()
+    changes_requested = Signal(str)
+    output_requested = Signal(object)
+    link_activated = Signal(str)
+    retry_requested = Signal()
+    settings_requested = Signal()
+    example_chosen = Signal(str)
+    found = Signal(int, int)
+
+    def __init__(
+        self, theme: Theme, parent: QWidget | None = None, *, now: "Callable[[], datetime]" = _utc_now
+    ) -> None:
+        """`now` tells how long a running call has been running."""
+        super().__init__(theme, parent)
+        self.setObjectName("transcript")
+        self.setAccessibleName(self.tr("Conversation"))
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._transcript: Transcript | None = None
+        self._now = now
+        self._tab_order: tuple[int, ...] = ()
+        self._finder = Finder(self)
+        self._finder.found.connect(self.found)
+        self._activity = ActivityLine(theme, self.viewport())
+        self.set_footer(self._activity)
+        self._jump = QPushButton(self.tr("Jump to latest ↓"), self)
+        self._jump.setObjectName("jumpToLatestButton")
+        self._jump.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._jump.clicked.connect(self.scroll_to_bottom)
+        self._jump.hide()
+        self._empty = EmptyState(self.viewport())
+        self._empty.example_chosen.connect(self.example_chosen)
+        app = cast("QApplication", QApplication.instance())
+        app.focusChanged.connect(self._on_focus_changed)
+
+    # -- what is shown --
+
+    def show_transcript(self, transcript: "Transcript") -> None:
+        """Show another conversation, or this one from scratch, at its end."""
+        self._transcript = transcript
+        if len(self.rows):
+            self.selection.clear()
+        self._finder.find("")
+        self.rows.reset(transcript.entries)
+        self._show_status()
+        self.replace_rows()
+
+    def apply(self, patches: "Sequence[Patch]") -> None:
+        """Follow what `Transcript.apply` changed. Cheap: it is shown with the next frame, at most 30 times a second."""
+        transcript = self._transcript
+        if transcript is None:
+            return
+        for row in self.rows.apply(transcript.entries, patches):
+            self.selection.forget(row)
+            self._finder.forget(row)
+            self.drop_row(row)
+        for patch in patches:
+            if patch.kind in ("append", "update", "text", "output") and patch.index < len(self.rows):
+                self.mark_dirty(self.rows[patch.index])
+        self._show_status()
+        self.request_layout()
+
+    def set_examples(self, examples: "Sequence[str]") -> None:
+        """Offer these prompts while the conversation is empty."""
+        self._empty.set_examples(examples)
+
+    def _show_status(self) -> None:
+        transcript = self._transcript
+        self._empty.setVisible(not len(self.rows))
+        if transcript is not None:
+            self._activity.show_activity(transcript.activity)
+            self.show_footer(is_shown=transcript.status == "working")
+
+    # -- selection and copying --
+
+    @cached_property
+    def selection(self) -> "Selection":
+        """What is selected."""
+        from desktop_agent.ui.chat.selection import Selection
+
+        return Selection()
+
+    @cached_property
+    def _pointer(self) -> "Pointer":
+        from desktop_agent.ui.chat.pointer import Pointer
+
+        pointer = Pointer(self)
+        pointer.link_clicked.connect(self.link_activated)
+        return pointer
+
+    def select_all(self) -> None:
+        """Select the whole conversation."""
+        from desktop_agent.ui.chat.selection import START, Spot
+        from desktop_agent.ui.chat.text.column import END
+
+        if len(self.rows):
+            self.selection.select(Spot(self.rows[0], START), Spot(self.rows[len(self.rows) - 1], END))
+            self.show_selection()
+
+    def clear_selection(self) -> None:
+        """Select nothing."""
+        self.selection.clear()
+        self.show_selection()
+
+    def selected_text(self) -> str:
+        """Return what copying gives: text as shown within a paragraph, markdown source beyond."""
+        from desktop_agent.ui.chat.copying import copied_entry
+        from desktop_agent.ui.chat.selection import START
+        from desktop_agent.ui.chat.text.column import END
+
+        ends = self.selection.ends()
+        if ends is None or self.selection.is_empty:
+            return ""
+        parts: list[str] = []
+        for index in range(ends[0].row.index, ends[1].row.index + 1):
+            row = self.rows[index]
+            selected = self.selection.range_in(row)
+            if selected is None:
+                continue
+            is_whole = selected == (START, END)
+            parts.append(copied_entry(row.entry) if is_whole else self._widget_of(row).copied_text(*selected))
+        return "\n\n".join(part for part in parts if part)
+
+    def copy_selection(self) -> None:
+        """Put the selected text on the clipboard."""
+        if text := self.selected_text():
+            QGuiApplication.clipboard().setText(text)
+
+    def show_selection(self) -> None:
+        """Draw the selection as it is now."""
+        for row in self.live_rows:
+            if row.widget is not None and row.widget.column.set_selection(self.selection.range_in(row)):
+                row.widget.update()
+        if (text := self._selection_for_middle_click()) is not None:
+            QGuiApplication.clipboard().setText(text, QGuiApplication.clipboard().Mode.Selection)
+
+    def _selection_for_middle_click(self) -> str | None:
+        """Return the selected text where selecting is copying already, as on X11, unless that would take long."""
+        if not QGuiApplication.clipboard().supportsSelection():
+            return None
+        ends = self.selection.ends()
+        is_short = ends is not None and ends[1].row.index - ends[0].row.index < 8
+        return self.selected_text() or None if is_short else None
+
+    def _widget_of(self, row: "Row") -> "EntryWidget":
+        return row.widget or self.create_widget(row)
+
+    # -- finding --
+
+    def find_text(self, text: str) -> None:
+        """Search for `text` and go to the match nearest above; an empty text ends the search. See `found`."""
+        self._finder.find(text)
+
+    def find_next(self) -> None:
+        """Go to the next match below, round the end."""
+        self._finder.step(1)
+
+    def find_previous(self) -> None:
+        """Go to the next match above, round the beginning."""
+        self._finder.step(-1)
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether a search is still reading."""
+        return self._finder.is_reading
+
+    # -- rows --
+
+    def make_widget(self, row: "Row") -> "EntryWidget":
+        from desktop_agent.ui.chat.entries.notice import NoticeWidget
+        from desktop_agent.ui.chat.entries.text import MarkdownWidget
+        from desktop_agent.ui.chat.entries.tool import ToolWidget
+        from desktop_agent.ui.chat.factory import make_widget
+
+        widget = make_widget(row, self.styles, self.viewport(), self._now)
+        widget.resized.connect(self._on_row_resized)
+        match widget:
+            case ToolWidget():
+                widget.stop_requested.connect(self.stop_requested)
+                widget.changes_requested.connect(self.changes_requested)
+                widget.output_requested.connect(self.output_requested)
+                widget.approval_answered.connect(self.approval_answered)
+                widget.approval_opened.connect(self.approval_opened)
+            case NoticeWidget():
+                widget.settings_requested.connect(self.settings_requested)
+                widget.retry_requested.connect(self.retry_requested)
+            case MarkdownWidget():
+                widget.link_activated.connect(self.link_activated)
+            case _:
+                pass
+        widget.column.set_selection(self.selection.range_in(row))
+        return widget
+
+    def keeps(self, row: "Row") -> bool:
+        return super().keeps(row) or self._pointer.holds(row)
+
+    def after_create(self, row: "Row") -> None:
+        self._finder.decorate(row)
+
+    def after_update(self, row: "Row") -> None:
+        self._finder.row_changed(row)
+
+    def after_layout(self) -> None:
+        self._place_jump()
+        self._empty.setGeometry(self.viewport().rect())
+        self._offer_shortcut()
+        self._order_tabs()
+        self.keep_time()
+
+    def _offer_shortcut(self) -> None:
+        """Let only the oldest question listen to the keyboard shortcut."""
+        is_taken = False
+        for row in sorted(self.live_rows, key=lambda row: row.index):
+            if row.entry.kind == "tool" and row.entry.is_waiting and row.widget is not None:
+                row.widget.set_shortcut(is_enabled=not is_taken)
+                is_taken = True
+
+    def _order_tabs(self) -> None:
+        """Let Tab go through the rows from top to bottom, whenever they were made."""
+        order = tuple(sorted(row.index for row in self.live_rows))
+        if order == self._tab_order:
+            return
+        self._tab_order = order
+        before: QWidget = self
+        for index in order:
+            widget = self.rows[index].widget
+            if widget is None:
+                continue
+            inside = [widget, *widget.findChildren(QWidget)]
+            for child in inside:
+                if child.focusPolicy() & Qt.FocusPolicy.TabFocus:
+                    QWidget.setTabOrder(before, child)
+                    before = child
+
+    def _place_jump(self) -> None:
+        is_needed = not self.is_following and len(self.rows) > 0
+        if is_needed:
+            size = self._jump.sizeHint()
+            area = self.viewport().geometry()
+            at = QPoint(area.center().x() - size.width() // 2, area.bottom() - size.height() - Space.M)
+            self._jump.setGeometry(at.x(), at.y(), size.width(), size.height())
+            self._jump.raise_()
+        self._jump.setVisible(is_needed)
+
+    def _on_row_resized(self) -> None:
+        widget = self.sender()
+        for row in self.live_rows:
+            if row.widget is widget:
+                self.row_resized(row)
+
+    def _on_focus_changed(self, _old: object, new: object) -> None:
+        if not isinstance(new, QWidget) or not self.viewport().isAncestorOf(new):
+            return
+        area = new.rect().translated(new.mapTo(self.viewport(), QPoint(0, 0)))
+        if area.top() < 0 or area.bottom() > self.viewport().height():
+            self.reveal(self.top_edge + area.top())
+
+    def on_tick(self) -> None:
+        if self._transcript is not None and self._transcript.status == "working":
+            self._activity.pulse()
+
+    @property
+    def needs_ticks(self) -> bool:
+        return self._transcript is not None and self._transcript.status == "working"
+
+    # -- Qt --
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pointer.press(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._pointer.move(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._pointer.release(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self._pointer.double_click(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        copy = menu.addAction(self.tr("Copy"), self.copy_selection)
+        copy.setShortcut(QKeySequence.StandardKey.Copy)
+        copy.setEnabled(not self.selection.is_empty)
+        self._pointer.add_menu_actions(menu, event.pos())
+        select_all = menu.addAction(self.tr("Select all"), self.select_all)
+        select_all.setShortcut(QKeySequence.StandardKey.SelectAll)
+        menu.popup(event.globalPos())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_selection()
+        elif event.matches(QKeySequence.StandardKey.SelectAll):
+            self.select_all()
+        elif event.key() == Qt.Key.Key_Home:
+            self.scroll_to_top()
+        elif event.key() == Qt.Key.Key_End:
+            self.scroll_to_bottom()
+        elif event.key() == Qt.Key.Key_Escape and not self.selection.is_empty:
+            self.clear_selection()
+        else:
+            super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._empty.setGeometry(self.viewport().rect())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._finder.resume()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._finder.pause()
+        if len(self.rows):
+            self._pointer.cancel()
+        super().hideEvent(event)

@@ -1,0 +1,13 @@
+"""Fixtures of the core's tests."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.harness import Ground
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    """An isolated home and workspace for sessions."""
+    return Ground(tmp_path / "ground")

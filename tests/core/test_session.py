@@ -1,0 +1,543 @@
+"""One conversation: what is asked of it, what happens, and what the model is sent next."""
+
+import asyncio
+import os
+from itertools import pairwise
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.context.history import STOPPED, UNANSWERED
+from desktop_agent.core.errors import CredentialsError, ProviderError
+from desktop_agent.core.model import (
+    Aborted,
+    Allowed,
+    ChangeSelection,
+    Denied,
+    ModelRef,
+    TextBlock,
+    ToolResultBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Say, Stop, Think
+from desktop_agent.core.tools.runtime import INTERRUPTED, NOT_STARTED, CallRules
+from desktop_agent.core.turn import CUT_OFF, TurnLimits
+from tests.harness import Ground, check_conversation
+
+EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1\n", "new_str": "x = 2\n"})
+UNDO_ALL = ops.UndoChanges(selection=ChangeSelection())
+
+
+def overloaded() -> ProviderError:
+    return ProviderError("The model is overloaded.", fault="overloaded", hint="It usually passes.")
+
+
+async def test_a_prompt_is_answered_and_everything_is_recorded_in_order(ground: Ground) -> None:
+    async with ground.session([[Think("hm"), Say("Hello.")]]) as s:
+        ended = await s.prompt("Hi")
+    assert ended.reason == "completed"
+    assert [event.type for event in s.rx.recorded] == [
+        "session_opened",
+        "prompt_submitted",
+        "turn_started",
+        "message_done",
+        "usage_reported",
+        "turn_ended",
+    ]
+    assert [event.seq for event in s.rx.recorded] == list(range(1, 7))
+    assert "".join(event.text for event in s.rx.all(ev.TextDelta)) == "Hello."
+
+
+async def test_reading_is_free_and_its_result_goes_back_to_the_model(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[Call("read_file", {"path": "a.py"})], [Say("It is 1.")]]) as s:
+        ended = await s.prompt()
+        assert ended.reason == "completed"
+        assert s.results() == [ToolResultBlock(call_id="toolu_scripted_0001", content="x = 1\n")]
+        assert s.rx.all(ev.ApprovalRequested) == []
+
+
+async def test_an_edit_is_asked_written_down_and_then_applied(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[EDIT], [Say("Done.")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        assert ground.read("a.py") == "x = 1\n"
+        assert [change.path for change in asked.request.changes] == ["a.py"]
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        assert ground.read("a.py") == "x = 2\n"
+        types = [event.type for event in s.rx.recorded]
+        start = types.index("tool_call_started")
+        assert types[start : start + 6] == [
+            "tool_call_started",
+            "approval_requested",
+            "approval_resolved",
+            "changes_prepared",
+            "changes_recorded",
+            "tool_call_finished",
+        ]
+
+
+async def test_a_denied_call_is_not_run_and_the_model_is_told_why(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[EDIT], [Say("All right.")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer(Denied(message="use a constant"))
+        ended = await s.rx.expect(ev.TurnEnded)
+        assert ended.reason == "completed"
+        assert ground.read("a.py") == "x = 1\n"
+        [result] = s.results()
+        assert result.is_error
+        assert "use a constant" in result.content
+
+
+async def test_a_command_the_person_edited_runs_as_edited_and_the_model_is_told(ground: Ground) -> None:
+    run = Call("run_terminal_cmd", {"command": "echo mine > out"})
+    async with ground.session([[run], [Say("Done.")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer(Allowed(edited_command="echo yours > out"))
+        await s.rx.expect(ev.TurnEnded)
+        assert ground.read("out") == "yours\n"
+        assert "echo yours > out" in s.results()[0].content
+
+
+async def test_what_a_command_changed_is_recorded_and_undone_like_an_edit(ground: Ground) -> None:
+    ground.write("a.txt", "one\r\ntwo\r\n")
+    ground.write("gone.bin", b"\x00\xff")
+    command = "sed -i s/two/2/ a.txt && rm gone.bin && mkdir -p new/deep && echo x > new/deep/f && chmod +x a.txt"
+    async with ground.session([[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        recorded = await s.rx.expect(ev.ChangesRecorded)
+        assert {(c.path, c.kind, c.author) for c in recorded.changes} == {
+            ("a.txt", "modified", "shell"),
+            ("gone.bin", "deleted", "shell"),
+            ("new/deep/f", "created", "shell"),
+        }
+        await s.rx.expect(ev.TurnEnded)
+        s.submit(UNDO_ALL)
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert {outcome.state for outcome in undone.outcomes} == {"restored"}
+        assert ground.read("a.txt") == "one\r\ntwo\r\n"
+        assert (ground.workspace / "a.txt").stat().st_mode & 0o111 == 0
+        assert (ground.workspace / "gone.bin").read_bytes() == b"\x00\xff"
+        assert not (ground.workspace / "new").exists()
+
+
+async def test_calls_of_one_message_are_answered_in_order_in_one_message(ground: Ground) -> None:
+    ground.write("a", "A")
+    ground.write("b", "B")
+    calls = [Call("read_file", {"path": name}) for name in ("a", "missing", "b")]
+    async with ground.session([calls, [Say("ok")]]) as s:
+        await s.prompt()
+        check_conversation(s.last_request)
+        assert [(r.content if not r.is_error else "error") for r in s.results()] == ["A", "error", "B"]
+
+
+async def test_arguments_that_are_no_json_are_answered_and_not_run(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    broken = Call("edit_file", malformed='{"path": "a.py", "old_str": "x')
+    async with ground.session([[broken], [Say("ok")]], approval="never") as s:
+        await s.prompt()
+        assert ground.read("a.py") == "x = 1\n"
+        [result] = s.results()
+        assert result.is_error
+        assert "not valid JSON" in result.content
+
+
+@pytest.mark.parametrize(
+    "reason", ["max_tokens", "end_turn", "model_context_window_exceeded", "refusal", "stop_sequence"]
+)
+async def test_a_call_runs_only_when_the_model_stopped_for_it(ground: Ground, reason: ev.StopReason) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[EDIT, Stop(reason)], [Say("ok")]], approval="never") as s:
+        await s.prompt()
+        assert ground.read("a.py") == "x = 1\n"
+        [finished] = s.rx.all(ev.ToolCallFinished)
+        assert finished.result.is_error
+        await s.prompt("and now?")
+        check_conversation(s.last_request)
+
+
+async def test_a_reply_cut_in_a_call_goes_on_and_gives_up_after_three(ground: Ground) -> None:
+    cut = [EDIT, Stop("max_tokens")]
+    async with ground.session([cut, cut, cut, [Say("never asked")]]) as s:
+        ended = await s.prompt()
+        assert (ended.reason, ended.requests) == ("limit", 3)
+        assert {event.result.content for event in s.rx.all(ev.ToolCallFinished)} == {CUT_OFF}
+
+
+async def test_a_text_cut_at_its_limit_ends_the_turn_with_a_word_to_the_person(ground: Ground) -> None:
+    async with ground.session([[Say("half a sen"), Stop("max_tokens")]]) as s:
+        assert (await s.prompt()).reason == "limit"
+        assert [notice.code for notice in s.rx.all(ev.Notice)] == ["max_tokens"]
+
+
+async def test_a_paused_answer_goes_on_without_a_prompt(ground: Ground) -> None:
+    async with ground.session([[Say("Searching"), Stop("pause_turn")], [Say(" done.")]]) as s:
+        ended = await s.prompt()
+        assert (ended.reason, ended.requests) == ("completed", 2)
+
+
+async def test_passing_failures_are_tried_again_and_shown(ground: Ground) -> None:
+    failing = [Say("Half an ans"), Fail(overloaded())]
+    async with ground.session([failing, failing, [Say("A whole answer.")]]) as s:
+        ended = await s.prompt()
+        assert ended.reason == "completed"
+        assert [notice.code for notice in s.rx.all(ev.Notice)] == ["retrying", "retrying"]
+        assert "try 2 of 5" in s.rx.all(ev.Notice)[0].hint
+        assert [block for event in s.rx.all(ev.MessageDone) for block in event.content] == [
+            TextBlock(text="A whole answer.")
+        ]
+        assert len(ground.clock.naps) == 2
+        assert ground.clock.naps[0] < ground.clock.naps[1]
+
+
+async def test_after_five_tries_the_turn_ends_with_the_reason(ground: Ground) -> None:
+    async with ground.session([[Fail(overloaded())]] * 5 + [[Say("too late")]]) as s:
+        ended = await s.prompt()
+        assert (ended.reason, ended.requests) == ("provider_error", 0)
+        notices = s.rx.all(ev.Notice)
+        assert [notice.code for notice in notices] == ["retrying"] * 4 + ["overloaded"]
+        assert len(s.provider.requests) == 5
+
+
+async def test_a_refused_key_is_not_tried_again(ground: Ground) -> None:
+    refused = ProviderError("The key was refused.", fault="authentication", hint="Change it in Settings.")
+    async with ground.session([[Fail(refused)], [Say("ok")]]) as s:
+        assert (await s.prompt()).reason == "provider_error"
+        assert len(s.provider.requests) == 1
+        assert (await s.prompt("again")).reason == "completed", "the conversation goes on after the key was changed"
+
+
+async def test_a_missing_key_says_what_to_do_and_keeps_the_prompt(ground: Ground) -> None:
+    async def no_key(_model: ModelRef) -> Provider:
+        raise CredentialsError("There is no API key for Anthropic.", hint="Enter one in Settings.")
+
+    async with ground.session([], provider_source=no_key) as s:
+        assert (await s.prompt("my long question")).reason == "provider_error"
+        [notice] = s.rx.all(ev.Notice)
+        assert (notice.code, notice.hint) == ("no_key", "Enter one in Settings.")
+        assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["my long question"]
+
+
+async def test_a_defect_in_a_provider_ends_the_turn_and_not_the_session(
+    ground: Ground, expected_logs: list[str]
+) -> None:
+    expected_logs.append("failed unexpectedly")
+    async with ground.session([[Crash(KeyError("oops"))], [Say("fine")]]) as s:
+        assert (await s.prompt()).reason == "internal_error"
+        assert (await s.prompt()).reason == "completed"
+
+
+async def test_the_number_of_requests_can_be_limited(ground: Ground) -> None:
+    look = [Call("list_files", {"path": "."})]
+    async with ground.session([look] * 5, limits=TurnLimits(max_requests=3)) as s:
+        ended = await s.prompt()
+        assert (ended.reason, ended.requests) == ("max_turns", 3)
+        await s.prompt("go on")
+        check_conversation(s.last_request)
+
+
+async def test_an_unknown_tool_is_answered_with_what_there_is(ground: Ground) -> None:
+    async with ground.session([[Call("read_fil", {"path": "a"})], [Say("ok")]]) as s:
+        await s.prompt()
+        assert "'read_file'" in s.results()[0].content
+
+
+async def test_a_tool_that_is_not_permitted_is_neither_told_of_nor_run(ground: Ground) -> None:
+    rules = CallRules(allowed_tools=("read_file",))
+    async with ground.session([[Call("list_files", {})], [Say("ok")]], rules=rules) as s:
+        await s.prompt()
+        assert [tool.name for tool in s.last_request.tools] == ["read_file"]
+        assert "not permitted" in s.results()[0].content
+
+
+async def test_a_dry_run_answers_every_call_without_running_it(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[EDIT], [Say("ok")]], rules=CallRules(is_dry_run=True), approval="never") as s:
+        await s.prompt()
+        assert s.results()[0].content == "dry-run: execution skipped"
+        assert ground.read("a.py") == "x = 1\n"
+
+
+async def test_stopping_while_the_model_writes_keeps_what_was_read(ground: Ground) -> None:
+    async with ground.session([[Say("As far as it got"), Hang()], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.TextDelta, lambda event: event.text.endswith("got"))
+        s.submit(ops.Interrupt())
+        ended = await s.rx.expect(ev.TurnEnded)
+        assert ended.reason == "interrupted"
+        assert s.rx.all(ev.MessageDone)[0].content == (TextBlock(text="As far as it got"),)
+        await s.prompt("go on")
+        check_conversation(s.last_request)
+        last = s.last_request.messages[-1]
+        assert isinstance(last, UserMessage)
+        assert [block.text for block in last.content if isinstance(block, TextBlock)] == [STOPPED, "go on"]
+
+
+async def test_stopping_a_command_ends_its_processes_and_answers_every_call(ground: Ground) -> None:
+    calls = [
+        Call("run_terminal_cmd", {"command": "echo started; echo $$ > pid; sleep 1000"}),
+        Call("edit_file", {"path": "pid", "old_str": "", "new_str": ""}),
+    ]
+    async with ground.session([calls, [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        await s.rx.expect(ev.ToolOutputDelta, lambda event: "started" in event.text)
+        s.submit(ops.Interrupt())
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        finished = [event.result.content for event in s.rx.all(ev.ToolCallFinished)]
+        assert finished == [INTERRUPTED, NOT_STARTED]
+        assert [change.path for event in s.rx.all(ev.ChangesRecorded) for change in event.changes] == ["pid"]
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(ground.read("pid")), 0)
+        await s.prompt("go on")
+        check_conversation(s.last_request)
+
+
+async def test_stopping_while_a_question_is_open_is_a_no(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[EDIT], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        s.submit(ops.Interrupt())
+        resolved = await s.rx.expect(ev.ApprovalResolved)
+        assert isinstance(resolved.decision, Aborted)
+        await s.rx.expect(ev.TurnEnded)
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.prompt("go on")
+        assert ground.read("a.py") == "x = 1\n", "a late answer changes nothing"
+
+
+async def test_stopping_twice_or_while_idle_does_no_harm(ground: Ground) -> None:
+    async with ground.session([[Say("…"), Hang()], [Say("ok")]]) as s:
+        s.submit(ops.Interrupt())
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.TextDelta)
+        s.submit(ops.Interrupt())
+        s.submit(ops.Interrupt())
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        assert (await s.prompt()).reason == "completed"
+
+
+async def test_prompts_sent_meanwhile_wait_their_turn_and_can_be_taken_back(ground: Ground) -> None:
+    async with ground.session([[Call("run_terminal_cmd", {"command": "true"})], [Say("1")], [Say("2")]]) as s:
+        s.submit(ops.SubmitPrompt(text="first"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        s.submit(ops.SubmitPrompt(text="second"))
+        s.submit(ops.SubmitPrompt(text="third"))
+        third = await s.rx.expect(ev.Queued, lambda event: event.text == "third")
+        s.submit(ops.Unqueue(prompt_id=third.prompt_id))
+        await s.rx.expect(ev.Unqueued)
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        await s.rx.expect(ev.TurnEnded)
+        assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["first", "second"]
+
+
+async def test_queued_prompts_wait_when_the_turn_was_stopped(ground: Ground) -> None:
+    async with ground.session([[Hang()], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="first"))
+        await s.rx.expect(ev.TurnStarted)
+        s.submit(ops.SubmitPrompt(text="second"))
+        await s.rx.expect(ev.Queued)
+        s.submit(ops.Interrupt())
+        await s.rx.expect(ev.TurnEnded)
+        s.submit(ops.RenameSession(title="still idle"))
+        await s.rx.expect(ev.SessionRenamed)
+        assert len(s.rx.all(ev.PromptSubmitted)) == 1
+        assert [prompt.text for prompt in s.session.transcript.queued] == ["second"]
+
+
+async def test_what_was_allowed_for_the_session_is_not_asked_again(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    back = Call("edit_file", {"path": "a.py", "old_str": "x = 2\n", "new_str": "x = 1\n"})
+    async with ground.session([[EDIT], [back], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer(Allowed(scope="session"))
+        await s.rx.expect(ev.TurnEnded)
+        assert len(s.rx.all(ev.ApprovalRequested)) == 1
+        session_id = s.id
+    async with ground.session([[EDIT], [Say("ok")]], resume=session_id) as s:
+        await s.prompt("again")
+        assert s.rx.all(ev.ApprovalRequested) == [], "the grant outlives a restart"
+
+
+async def test_undo_and_redo_by_turn_restore_exact_bytes(ground: Ground) -> None:
+    path = ground.write("a.py", b"x = 1\r\n\xef\xbb\xbf\x80 end")
+    edit = Call("edit_file", {"path": "a.py", "old_str": "x = 1", "new_str": "x = 2"})
+    before = path.read_bytes()
+    async with ground.session([[edit], [Say("ok")]], approval="never") as s:
+        await s.prompt()
+        after = path.read_bytes()
+        assert after == before.replace(b"1", b"2", 1)
+        for _ in range(2):
+            s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+            await s.rx.expect(ev.ChangesUndone)
+            assert path.read_bytes() == before
+            s.submit(ops.RedoChanges(selection=ChangeSelection(turn=1)))
+            await s.rx.expect(ev.ChangesRedone)
+            assert path.read_bytes() == after
+
+
+async def test_a_file_the_person_changed_since_is_reported_and_the_rest_is_undone(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    create = Call("create_file", {"path": "new.py", "content": "y = 1\n"})
+    async with ground.session([[EDIT, create], [Say("ok")]], approval="never") as s:
+        await s.prompt()
+        ground.write("a.py", "x = 2\nmine = True\n")
+        s.submit(UNDO_ALL)
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert {outcome.path: outcome.state for outcome in undone.outcomes} == {
+            "a.py": "conflict",
+            "new.py": "restored",
+        }
+        assert ground.read("a.py") == "x = 2\nmine = True\n"
+        assert not (ground.workspace / "new.py").exists()
+        assert [record.change.path for record in s.session.transcript.active_changes()] == ["a.py"]
+
+
+async def test_nothing_is_undone_under_a_working_agent(ground: Ground) -> None:
+    async with ground.session([[Hang()]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.TurnStarted)
+        s.submit(UNDO_ALL)
+        assert (await s.rx.expect(ev.Notice)).code == "busy"
+
+
+async def test_an_edit_of_a_file_that_changed_since_it_was_read_is_refused(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[Call("read_file", {"path": "a.py"})], [EDIT], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.ToolCallFinished)
+        ground.write("a.py", "x = 1\n# the person was here\n")
+        await s.rx.expect(ev.TurnEnded)
+        assert "changed on disk since you last read it" in s.results()[0].content
+        assert ground.read("a.py").endswith("# the person was here\n")
+
+
+async def test_an_edit_made_while_its_question_is_open_is_not_overwritten(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[EDIT], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        ground.write("a.py", "x = 1\n# meanwhile\n")
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        assert "changed on disk" in s.results()[0].content
+        assert ground.read("a.py") == "x = 1\n# meanwhile\n"
+
+
+async def test_a_resumed_session_sends_what_it_would_have_sent_without_the_restart(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    first = [[Think("hm"), Say("Reading."), Call("read_file", {"path": "a.py"})], [Say("It is 1.")]]
+    async with ground.session([*first, [Say("ok")]]) as s:
+        await s.prompt("one")
+        await s.prompt("two")
+        expected = s.last_request
+    async with ground.session(first) as s:
+        await s.prompt("one")
+        session_id = s.id
+    async with ground.session([[Say("ok")]], resume=session_id) as s:
+        await s.prompt("two")
+        resumed = s.last_request
+    assert (resumed.system, resumed.messages, resumed.tools) == (expected.system, expected.messages, expected.tools)
+
+
+async def test_a_call_id_that_comes_twice_is_told_apart(ground: Ground) -> None:
+    ground.write("a", "A")
+    ground.write("b", "B")
+    async with ground.session([[Call("read_file", {"path": "a"})], [Say("ok")]]) as s:
+        await s.prompt()
+        session_id = s.id
+    # A new provider counts its calls from one again.
+    async with ground.session([[Call("read_file", {"path": "b"})], [Say("ok")]], resume=session_id) as s:
+        await s.prompt()
+        check_conversation(s.last_request)
+        assert [result.content for result in s.results()] == ["B"]
+
+
+async def test_a_session_is_open_in_one_place_only(ground: Ground) -> None:
+    from desktop_agent.core.errors import SessionBusyError
+
+    async with ground.session([]) as s:
+        await s.rx.expect(ev.SessionOpened)
+        with pytest.raises(SessionBusyError):
+            async with ground.session([], resume=s.id):
+                pass
+
+
+async def test_a_workspace_that_vanished_ends_the_turn_with_a_clear_word(ground: Ground) -> None:
+    async with ground.session([[Say("never asked")]]) as s:
+        ground.workspace.rmdir()
+        assert (await s.prompt()).reason == "workspace_error"
+        assert s.rx.all(ev.Notice)[0].code == "workspace"
+        ground.workspace.mkdir()
+        assert (await s.prompt()).reason == "completed"
+
+
+async def test_a_workspace_deleted_by_a_command_fails_the_next_call_and_not_the_application(ground: Ground) -> None:
+    ground.write("a", "A")
+    gone = Call("run_terminal_cmd", {"command": 'rm -rf "$PWD"'})
+    async with ground.session([[gone], [Call("read_file", {"path": "a"})], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+        assert s.results()[0].is_error
+
+
+async def test_closing_ends_a_running_turn_and_leaves_a_valid_journal(ground: Ground) -> None:
+    async with ground.session([[Call("run_terminal_cmd", {"command": "sleep 1000"})]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        await s.rx.expect(ev.ChangesPrepared)
+        await s.close()
+        session_id = s.id
+    async with ground.session([[Say("ok")]], resume=session_id) as s:
+        assert s.transcript.last_end == "interrupted"
+        await s.prompt("go on")
+        check_conversation(s.last_request)
+
+
+async def test_the_first_request_after_a_lost_result_tells_the_model_the_truth(ground: Ground) -> None:
+    async with ground.session([[Call("run_terminal_cmd", {"command": "true"})], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        await s.rx.expect(ev.TurnEnded)
+        session_id = s.id
+    journal = ground.paths.sessions / session_id / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    cut = next(i for i, line in enumerate(lines) if b'"tool_call_finished"' in line)
+    journal.write_bytes(b"".join(lines[:cut]))
+    async with ground.session([[Say("ok")]], resume=session_id) as s:
+        await s.prompt("what happened?")
+        check_conversation(s.last_request)
+        last = s.last_request.messages[-1]
+        assert isinstance(last, UserMessage)
+        assert last.content[0] == ToolResultBlock(call_id="toolu_scripted_0001", content=UNANSWERED, is_error=True)
+
+
+async def test_turn_numbers_and_change_ids_go_on_after_a_restart(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[EDIT], [Say("ok")]], approval="never") as s:
+        await s.prompt()
+        session_id = s.id
+    create = Call("create_file", {"path": "b", "content": "b"})
+    async with ground.session([[create], [Say("ok")]], resume=session_id) as s:
+        await s.prompt()
+        assert list(s.session.transcript.changes) == ["1.1", "2.1"]
+        seqs = [event.seq for event in s.rx.recorded]
+        assert all(after == before + 1 for before, after in pairwise(seqs))
+
+
+async def test_several_sessions_run_side_by_side(ground: Ground) -> None:
+    async with ground.session([[Hang()]]) as one, ground.session([[Say("quick")]]) as two:
+        one.submit(ops.SubmitPrompt(text="slow"))
+        await one.rx.expect(ev.TurnStarted)
+        assert (await two.prompt()).reason == "completed"
+        assert one.session.transcript.is_running
+        await asyncio.gather(one.close(), two.close())

@@ -1,0 +1,76 @@
+"""`delete_file`: one file or one link, nothing else."""
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.tools.builtin.delete_file import DeleteFile
+
+if TYPE_CHECKING:
+    from tests.core.tools.conftest import Workspace
+
+TOOL = DeleteFile()
+
+
+def test_a_file_is_deleted_with_its_exact_bytes_on_record(work: "Workspace") -> None:
+    """T-54, Z-76: also when it is not text."""
+    work.write("x/a.bin", b"\xff\0").chmod(0o600)
+    plan = work.plan(TOOL, path="x/a.bin")
+    (write,) = plan.writes
+    assert (write.path, write.after) == ("x/a.bin", None)
+    assert write.before is not None
+    assert (write.before.content, write.before.mode) == (b"\xff\0", 0o600)
+    assert work.apply(TOOL, path="x/a.bin") == {"ok": True, "path": "x/a.bin"}
+    assert not (work.root / "x/a.bin").exists()
+    assert TOOL.title(TOOL.parse({"path": "x/a.bin"})) == "x/a.bin"
+
+
+def test_a_missing_file_is_no_error(work: "Workspace") -> None:
+    """T-53."""
+    plan = work.plan(TOOL, path="a.txt")
+    assert plan.writes == ()
+    assert json.loads(plan.content) == {"ok": True, "path": "a.txt", "note": "file did not exist"}
+
+
+def test_a_directory_is_refused(work: "Workspace") -> None:
+    """T-53."""
+    work.write("folder/a.txt")
+    with pytest.raises(ToolError, match="path is a directory"):
+        work.plan(TOOL, path="folder")
+
+
+def test_a_link_is_deleted_instead_of_what_it_points_to(work: "Workspace") -> None:
+    work.write("real.txt", "x")
+    (work.root / "link").symlink_to("real.txt")
+    work.apply(TOOL, path="link")
+    assert not (work.root / "link").is_symlink()
+    assert work.bytes_of("real.txt") == b"x"
+
+
+def test_a_file_that_changed_since_it_was_read_is_not_deleted(work: "Workspace") -> None:
+    work.write("a.txt", "theirs\n")
+    work.context.reads.note("a.txt", digest_of(b"as it was read\n"))
+    with pytest.raises(ToolError, match="changed on disk"):
+        work.plan(TOOL, path="a.txt")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [("../a", "outside"), (".git/HEAD", r"\.git"), (".", "workspace folder itself"), ("pipe", "neither a file")],
+)
+def test_a_path_that_must_not_be_deleted_is_refused(work: "Workspace", path: str, message: str) -> None:
+    """Z-90."""
+    os.mkfifo(work.root / "pipe")
+    with pytest.raises(ToolError, match=message):
+        work.plan(TOOL, path=path)
+
+
+@pytest.mark.parametrize(("arguments", "named"), [({}, "path"), ({"path": ""}, "path"), ({"path": "a", "f": 1}, "f")])
+def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> None:
+    with pytest.raises(ToolError, match=named) as caught:
+        TOOL.parse(arguments)
+    assert caught.value.error_type == "validation"

@@ -1,0 +1,306 @@
+"""`edit_file`: exactly what was asked for, or nothing and a good reason."""
+
+import codecs
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.tools.builtin import target as target_module
+from desktop_agent.core.tools.builtin.edit_file import EditFile
+
+if TYPE_CHECKING:
+    from tests.core.tools.conftest import Workspace
+
+TOOL = EditFile()
+
+
+def edit(work: "Workspace", old_str: str, new_str: str, **arguments: object) -> dict[str, Any]:
+    return work.apply(TOOL, path="a.py", old_str=old_str, new_str=new_str, **arguments)
+
+
+def refusal(work: "Workspace", old_str: str, new_str: str, **arguments: object) -> str:
+    """Return why an edit is refused, and check that the file stays as it is."""
+    before = work.bytes_of("a.py")
+    with pytest.raises(ToolError) as caught:
+        edit(work, old_str, new_str, **arguments)
+    assert work.bytes_of("a.py") == before
+    return str(caught.value)
+
+
+def test_a_text_that_occurs_once_is_replaced(work: "Workspace") -> None:
+    work.write("a.py", "one\ntwo\nthree\n")
+    assert edit(work, "two", "2") == {"ok": True, "action": "replace", "path": "a.py", "replacements": 1, "lines": [2]}
+    assert work.bytes_of("a.py") == b"one\n2\nthree\n"
+    assert TOOL.title(TOOL.parse({"path": "a.py", "old_str": "a", "new_str": "b"})) == "a.py"
+
+
+def test_a_text_can_be_deleted(work: "Workspace") -> None:
+    work.write("a.py", "one\ntwo\n")
+    edit(work, "one\n", "")
+    assert work.bytes_of("a.py") == b"two\n"
+
+
+def test_a_text_that_occurs_twice_is_refused_with_its_lines(work: "Workspace") -> None:
+    """Z-86."""
+    work.write("a.py", "foo\nbar\nfoo foo\n")
+    message = refusal(work, "foo", "x")
+    assert "occurs 3 times" in message
+    assert "lines 1, 3, 3" in message
+    assert "replace_all" in message
+
+
+def test_overlapping_occurrences_are_ambiguous_too(work: "Workspace") -> None:
+    work.write("a.py", "aaa\n")
+    assert "occurs 2 times" in refusal(work, "aa", "b")
+
+
+def test_every_occurrence_is_replaced_when_asked(work: "Workspace") -> None:
+    """T-39."""
+    work.write("a.py", "foo foo\nfoo\n")
+    assert edit(work, "foo", "x", replace_all=True)["replacements"] == 3
+    assert work.bytes_of("a.py") == b"x x\nx\n"
+
+
+def test_many_places_are_not_all_listed(work: "Workspace") -> None:
+    work.write("a.py", "foo\n" * 500)
+    message = refusal(work, "foo", "x")
+    assert "occurs 500 times" in message
+    assert len(message) < 400
+    assert len(edit(work, "foo", "x", replace_all=True)["lines"]) == 10
+
+
+# --- not found --------------------------------------------------------------------------------------------------------
+
+
+def test_a_text_that_differs_in_white_space_is_shown_as_it_is(work: "Workspace") -> None:
+    """T-40."""
+    work.write("a.py", "def f():\n\tif x:\n\t\treturn  1\n")
+    message = refusal(work, "    if x:\n        return 1", "pass")
+    assert "white space are at line 2" in message
+    assert message.endswith("\tif x:\n\t\treturn  1")
+
+
+def test_a_text_that_is_not_there_is_answered_with_the_closest_lines(work: "Workspace") -> None:
+    work.write("a.py", "import os\n\ndef compute_total(items):\n    return sum(items)\n")
+    message = refusal(work, "def compute_totals(item):", "x")
+    assert "does not occur in a.py. Nothing was changed." in message
+    assert "3: def compute_total(items):" in message
+
+
+def test_an_edit_that_was_made_before_is_recognised(work: "Workspace") -> None:
+    work.write("a.py", "value = 2\n")
+    assert "already there at line 1" in refusal(work, "something_else = 17", "value = 2")
+
+
+def test_a_text_like_nothing_in_the_file_is_said(work: "Workspace") -> None:
+    work.write("a.py", "abc\n")
+    assert "Nothing in it resembles" in refusal(work, "0123456789" * 3, "x")
+    assert "Nothing in it resembles" in refusal(work, "\n\n\n", "x")
+
+
+def test_a_quoted_replacement_character_is_explained(work: "Workspace") -> None:
+    work.write("a.py", b"caf\xe9 = 1\n")
+    message = refusal(work, "caf\ufffd = 1", "x")
+    assert "U+FFFD" in message
+    message.encode()
+
+
+def test_a_missing_file_is_named_with_what_is_there_instead(work: "Workspace") -> None:
+    """T-40, E-08."""
+    work.write("a.py", "x")
+    with pytest.raises(ToolError, match=r"b\.py does not exist\. Did you mean a\.py") as caught:
+        work.plan(TOOL, path="b.py", old_str="x", new_str="y")
+    assert caught.value.error_type == "not_found"
+
+
+# --- an empty old_str -------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_old_str_creates_a_file_with_its_parents(work: "Workspace") -> None:
+    """T-41, T-43."""
+    answer = work.apply(TOOL, path="new/deep/a.py", old_str="", new_str="x\n")
+    assert answer == {"ok": True, "action": "create", "path": "new/deep/a.py", "replacements": 1}
+    assert work.bytes_of("new/deep/a.py") == b"x\n"
+
+
+def test_an_empty_old_str_never_replaces_a_file_that_has_content(work: "Workspace") -> None:
+    """Z-86: the whole file was overwritten without a word."""
+    work.write("a.py", "precious\n")
+    message = refusal(work, "", "x")
+    assert "create_file" in message
+    assert "overwrite" in message
+
+
+def test_an_empty_old_str_fills_an_empty_file(work: "Workspace") -> None:
+    work.write("a.py").chmod(0o755)
+    assert edit(work, "", "x\n")["action"] == "replace"
+    assert work.bytes_of("a.py") == b"x\n"
+    assert (work.root / "a.py").stat().st_mode & 0o777 == 0o755
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"old_str": "a", "new_str": "b"}, "path"),
+        ({"path": "", "old_str": "a", "new_str": "b"}, "path"),
+        ({"path": "a.py", "new_str": "b"}, "old_str"),
+        ({"path": "a.py", "old_str": "b"}, "new_str"),
+        ({"path": "a.py", "old_str": "a", "new_str": "a"}, "new_str must differ from old_str"),
+        ({"path": "a.py", "old_str": "", "new_str": ""}, "new_str must differ from old_str"),
+        ({"path": "a.py", "old_str": "a", "new_str": "b", "replaceAll": True}, "replaceAll"),
+        ({"path": "a.py", "old_str": "a", "new_str": "\ud800"}, "new_str"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:
+    """T-38, T-08, Z-86."""
+    with pytest.raises(ToolError, match=message) as caught:
+        TOOL.parse(arguments)
+    assert caught.value.error_type == "validation"
+
+
+def test_a_dry_run_plans_the_same_and_says_so(work: "Workspace") -> None:
+    """T-05, T-42."""
+    work.write("a.py", "one\n")
+    arguments: JsonObject = {"path": "a.py", "old_str": "one", "new_str": "two", "dry_run": True}
+    plan = work.plan(TOOL, **arguments)
+    assert json.loads(plan.content)["dry_run"] is True
+    assert TOOL.is_dry_run(TOOL.parse(arguments))
+    assert work.bytes_of("a.py") == b"one\n"
+    assert [write.after.content for write in plan.writes if write.after] == [b"two\n"]
+    with pytest.raises(ToolError, match="does not occur"):
+        work.plan(TOOL, **{**arguments, "old_str": "three"})
+
+
+def test_a_large_file_is_answered_with_a_warning(work: "Workspace") -> None:
+    """T-06."""
+    work.write("a.py", "line\n" * 1999 + "last\n")
+    answer = edit(work, "last", "end")
+    assert answer["total_lines"] == 2000
+    assert "large file" in answer["warning"]
+    work.write("a.py", "line\n" * 1998 + "last\n")
+    work.context.reads.note("a.py", digest_of(work.bytes_of("a.py")))
+    assert "warning" not in edit(work, "last", "end")
+
+
+# --- bytes ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a\r\nold\r\nb\r\n", b"a\r\nnew\r\nb\r\n"),
+        (b"a\r\nold\nb\r\n", b"a\r\nnew\nb\r\n"),
+        (codecs.BOM_UTF8 + b"old\r\n", codecs.BOM_UTF8 + b"new\r\n"),
+        ("old größe\r\n".encode("utf-16"), "new größe\r\n".encode("utf-16")),
+        (b"\xff\xfe\xfd old"[2:], b"\xfd new"),
+        (b"a\rold\x0c\x85", b"a\rnew\x0c\x85"),
+        (b"old", b"new"),
+    ],
+)
+def test_everything_but_the_edit_stays(work: "Workspace", before: bytes, after: bytes) -> None:
+    """Z-81: endings, byte-order mark, encoding, bytes that are no text, a missing final newline."""
+    work.write("a.py", before)
+    edit(work, "old", "new")
+    assert work.bytes_of("a.py") == after
+
+
+def test_an_edit_over_several_lines_matches_what_read_file_shows(work: "Workspace") -> None:
+    work.write("a.py", b"one\r\ntwo\r\nthree\r\n")
+    edit(work, "one\ntwo\n", "1\n2\n2b\n")
+    assert work.bytes_of("a.py") == b"1\r\n2\r\n2b\r\nthree\r\n"
+
+
+def test_line_endings_in_the_arguments_make_no_difference(work: "Workspace") -> None:
+    work.write("a.py", b"one\ntwo\n")
+    edit(work, "one\r\ntwo", "1\r\n2")
+    assert work.bytes_of("a.py") == b"1\n2\n"
+    assert "differ only in line endings" in refusal(work, "1\n2", "1\r\n2")
+
+
+def test_the_mode_is_kept(work: "Workspace") -> None:
+    """Z-82."""
+    work.write("a.py", "old\n").chmod(0o754)
+    edit(work, "old", "new")
+    assert (work.root / "a.py").stat().st_mode & 0o777 == 0o754
+
+
+def test_the_plan_has_the_exact_bytes_before(work: "Workspace") -> None:
+    """Z-76."""
+    work.write("a.py", b"\xe9 old\r\n")
+    (write,) = work.plan(TOOL, path="a.py", old_str="old", new_str="new").writes
+    assert write.before is not None
+    assert write.before.content == b"\xe9 old\r\n"
+
+
+def test_a_binary_file_is_refused(work: "Workspace") -> None:
+    work.write("a.py", b"old\0\1\2")
+    assert "binary" in refusal(work, "old", "new")
+
+
+def test_a_file_that_is_too_large_to_undo_is_refused(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target_module, "LARGEST_EDITED_BYTES", 10)
+    work.write("a.py", "old and long\n")
+    assert "files up to 10 bytes" in refusal(work, "old", "new")
+
+
+# --- which file -------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_changed_since_it_was_read_is_refused(work: "Workspace") -> None:
+    """D-12, T-81."""
+    work.write("a.py", "old\n")
+    work.context.reads.note("a.py", digest_of(b"something older\n"))
+    assert "changed on disk since you last read it" in refusal(work, "old", "new")
+    work.context.reads.note("a.py", digest_of(b"old\n"))
+    edit(work, "old", "new")
+
+
+def test_a_file_that_was_deleted_since_it_was_read_is_refused(work: "Workspace") -> None:
+    work.context.reads.note("a.py", digest_of(b"old\n"))
+    with pytest.raises(ToolError, match="changed on disk"):
+        edit(work, "", "new")
+
+
+def test_a_link_is_followed_and_stays_a_link(work: "Workspace") -> None:
+    """Z-82."""
+    work.write("real.py", "old\n")
+    (work.root / "a.py").symlink_to("real.py")
+    assert edit(work, "old", "new")["path"] == "real.py"
+    assert (work.root / "a.py").is_symlink()
+    assert work.bytes_of("real.py") == b"new\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("../a.py", "outside the workspace"),
+        ("/etc/passwd", "outside the workspace"),
+        ("out.py", "outside the workspace"),
+        (".git/config", r"lies in '\.git'"),
+        (".", "workspace folder itself"),
+        ("folder", "path is a directory"),
+        ("file/x.py", "is a file, not a directory"),
+        ("pipe", "neither a file nor a symlink"),
+    ],
+)
+def test_a_path_that_must_not_be_edited_is_refused(work: "Workspace", path: str, message: str) -> None:
+    """Z-90."""
+    (work.root / "folder").mkdir()
+    work.write("file", "x")
+    (work.root / "out.py").symlink_to(work.root.parent / "outside.py")
+    os.mkfifo(work.root / "pipe")
+    with pytest.raises(ToolError, match=message):
+        work.plan(TOOL, path=path, old_str="", new_str="x")
+
+
+def test_editing_is_writing() -> None:
+    assert TOOL.capabilities == ("write_fs",)
+    assert not TOOL.is_read_only

@@ -1,0 +1,372 @@
+"""`run_terminal_cmd`: every parameter and every error, on real commands."""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.model import ToolResult
+from desktop_agent.core.process import ProcessOutcome, ProcessRunner
+from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
+from desktop_agent.core.tools.spec import ToolContext
+
+if TYPE_CHECKING:
+    from tests.core.tools.conftest import Workspace
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
+
+TOOL = RunTerminalCmd()
+
+
+async def run(work: "Workspace", command: str, **arguments: object) -> ToolResult:
+    return await work.call(TOOL, command=command, **arguments)
+
+
+async def output(work: "Workspace", command: str, **arguments: object) -> str:
+    return json.loads((await run(work, command, **arguments)).content)["output"]
+
+
+def with_environment(work: "Workspace", **variables: str) -> ToolContext:
+    return replace(work.context, environ={**work.context.environ, **variables})
+
+
+# --- foreground -------------------------------------------------------------------------------------------------------
+
+
+async def test_the_answer_has_output_exit_code_and_duration(work: "Workspace") -> None:
+    """T-90, Z-46."""
+    result = await run(work, "echo one; echo two >&2; echo three")
+    answer = json.loads(result.content)
+    assert answer["output"] == "one\ntwo\nthree\n"
+    assert answer["metadata"] == {
+        "exit_code": 0,
+        "duration_seconds": answer["metadata"]["duration_seconds"],
+        "timed_out": False,
+        "truncated": False,
+    }
+    assert re.fullmatch(r"\d+\.\d", str(answer["metadata"]["duration_seconds"]))
+    assert set(answer) == {"output", "metadata"}
+    assert (result.is_error, result.error_type, result.output) == (False, None, None)
+    assert result.metadata == answer["metadata"]
+    assert "".join(work.shown) == "one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize(("command", "code"), [("echo no; exit 3", 3), ("echo no; kill -KILL $$", 137)])
+async def test_a_command_that_fails_is_an_error_with_its_output(work: "Workspace", command: str, code: int) -> None:
+    """Z-50."""
+    result = await run(work, command)
+    answer = json.loads(result.content)
+    assert answer["output"] == "no\n"
+    assert answer["metadata"]["exit_code"] == code
+    assert (result.is_error, result.error_type) == (True, "recoverable")
+
+
+async def test_a_command_without_output_is_fine(work: "Workspace") -> None:
+    """SC-09."""
+    assert await output(work, "true") == ""
+
+
+async def test_a_command_runs_in_the_workspace_or_the_given_folder(work: "Workspace") -> None:
+    work.write("src/a.txt")
+    (work.root / "link").symlink_to("src")
+    assert await output(work, "pwd") == f"{work.root}\n"
+    assert await output(work, "pwd", cwd="src") == f"{work.root}/src\n"
+    assert await output(work, "pwd", cwd="link") == f"{work.root}/src\n"
+    assert await output(work, "pwd", cwd=str(work.root / "src")) == f"{work.root}/src\n"
+    arguments = TOOL.parse({"command": "true", "cwd": "src"})
+    assert await asyncio.to_thread(TOOL.working_folder, arguments, work.context) == work.root / "src"
+
+
+@pytest.mark.parametrize(
+    ("cwd", "message"), [("..", "outside"), ("srk", "Did you mean src"), ("src/a.txt", "is a file, not a directory")]
+)
+async def test_a_folder_that_is_none_of_ours_is_refused(work: "Workspace", cwd: str, message: str) -> None:
+    """Z-90."""
+    work.write("src/a.txt")
+    with pytest.raises(ToolError, match=message):
+        await run(work, "true", cwd=cwd)
+
+
+async def test_variables_are_added_to_the_environment(work: "Workspace") -> None:
+    """T-87, Z-48: and nothing else of ours is in it."""
+    assert await output(work, "echo $A-$PATH", env={"A": "1 2", "PATH": os.environ["PATH"]}) == (
+        f"1 2-{os.environ['PATH']}\n"
+    )
+    names = {line.partition("=")[0] for line in (await output(work, "env")).splitlines()}
+    ours = {"PAGER", "GIT_PAGER", "MANPAGER", "GH_PAGER", "GIT_TERMINAL_PROMPT", "GIT_EDITOR", "TERM"}
+    assert names - {"PWD", "OLDPWD", "SHLVL", "_"} == {"PATH", "HOME", "DESKTOP_AGENT_PROCESS"} | ours
+
+
+async def test_pagers_and_prompts_never_wait(work: "Workspace") -> None:
+    """Z-49: by variables, not by adding to the command."""
+    text = await output(work, "echo $TERM $PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT")
+    assert text == "xterm-256color cat cat 0\n"
+    assert await output(work, "echo $PAGER", env={"PAGER": "mine"}) == "mine\n"
+    dumb = with_environment(work, TERM="dumb", PAGER="less")
+    result = await TOOL.run(TOOL.parse({"command": "echo $TERM $PAGER"}), dumb)
+    assert json.loads(result.content)["output"] == "dumb cat\n"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+async def test_git_pages_and_edits_without_a_person(work: "Workspace") -> None:
+    name = "git -c user.name=x -c user.email=x@example.org"
+    script = f"git init -q && {name} commit -q --allow-empty -m first && git log --format=%s && {name} commit --amend"
+    assert (await output(work, script)).startswith("first\n")
+
+
+async def test_a_command_can_be_given_input(work: "Workspace") -> None:
+    assert await output(work, "cat; wc -c", stdin="grüße") == "grüße0\n"
+    assert await output(work, "cat; echo end") == "end\n"
+
+
+async def test_the_shell_can_be_chosen(work: "Workspace") -> None:
+    assert await output(work, "echo $0", shell="sh") == f"{shutil.which('sh')}\n"
+    with pytest.raises(ToolError, match="shell 'tcsh-not-here' is not installed"):
+        await run(work, "true", shell="tcsh-not-here")
+
+
+@pytest.mark.parametrize(
+    ("shell", "expected"),
+    [("/bin/sh", "/bin/sh"), ("/no/such/shell", shutil.which("bash")), ("/usr/sbin/nologin", shutil.which("bash"))],
+)
+async def test_the_default_shell_is_the_persons_if_it_is_one(work: "Workspace", shell: str, expected: str) -> None:
+    """Z-48: a shell that does not exist is not used."""
+    result = await TOOL.run(TOOL.parse({"command": "echo $0"}), with_environment(work, SHELL=shell))
+    assert json.loads(result.content)["output"] == f"{expected}\n"
+
+
+async def test_without_any_shell_the_answer_says_so(work: "Workspace") -> None:
+    with pytest.raises(ToolError, match="No shell is installed"):
+        await TOOL.run(TOOL.parse({"command": "true"}), with_environment(work, PATH="/nowhere"))
+
+
+async def test_a_command_that_cannot_be_started_is_an_error(work: "Workspace") -> None:
+    with pytest.raises(ToolError, match="could not be started: Argument list too long"):
+        await run(work, f": {'x' * 3_000_000}")
+
+
+# --- timeouts ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_timeout_keeps_what_was_printed(work: "Workspace") -> None:
+    """T-91, Z-45, Z-50."""
+    result = await run(work, "echo before; sleep 100", timeout=1)
+    answer = json.loads(result.content)
+    assert re.fullmatch(r"command timed out after \d+\.\ds\nbefore\n", answer["output"])
+    assert (answer["metadata"]["exit_code"], answer["metadata"]["timed_out"]) == (-1, True)
+    assert result.is_error
+
+
+async def test_a_timeout_without_output_is_not_cut(work: "Workspace") -> None:
+    """O-05."""
+    result = await run(work, "sleep 100", timeout=0.2)
+    assert json.loads(result.content)["metadata"]["truncated"] is False
+    assert result.metadata["timed_out"] is True
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "expected"),
+    [
+        (RunTerminalCmd(), None, 120.0),
+        (RunTerminalCmd(), 600, 600.0),
+        (RunTerminalCmd(30), None, 30.0),
+        (RunTerminalCmd(30), 5, 5.0),
+        (RunTerminalCmd(longest_s=1.5), None, 1.5),
+        (RunTerminalCmd(longest_s=1.5), 10, 1.5),
+        (RunTerminalCmd(longest_s=300), None, 120.0),
+    ],
+)
+async def test_the_timeout_is_the_calls_own_within_the_persons_limit(
+    work: "Workspace", monkeypatch: pytest.MonkeyPatch, tool: RunTerminalCmd, asked: float | None, expected: float
+) -> None:
+    """T-93."""
+    seen: list[object] = []
+    ran = ProcessRunner.run
+
+    async def observed(runner: ProcessRunner, *arguments: Any, **options: Any) -> ProcessOutcome:
+        seen.append(options["timeout_s"])
+        return await ran(runner, *arguments, **options)
+
+    monkeypatch.setattr(ProcessRunner, "run", observed)
+    await work.call(tool, command="true", timeout=asked)
+    assert seen == [expected]
+
+
+# --- long output ------------------------------------------------------------------------------------------------------
+
+
+async def test_long_output_keeps_both_ends_and_is_kept_whole_in_a_file(work: "Workspace") -> None:
+    """O-06, O-07, O-10, T-90."""
+    result = await run(work, "seq 100000")
+    answer = json.loads(result.content)
+    assert answer["output"].startswith("Total output lines: 100000\n\n1\n2\n")
+    assert answer["output"].endswith("\n99999\n100000\n")
+    assert "[... omitted" in answer["output"]
+    assert len(answer["output"].encode()) <= 10_240
+    assert answer["metadata"]["truncated"] is True
+    assert SPOOL_KEY not in answer["metadata"]
+    spool = Path(str(result.metadata[SPOOL_KEY]))
+    assert spool.parent == work.context.spool_folder
+    assert len(await asyncio.to_thread(spool.read_bytes)) == 588_895
+
+
+async def test_output_that_is_long_only_for_the_model_is_kept_whole_too(work: "Workspace") -> None:
+    result = await run(work, "seq 1000")
+    spool = Path(str(result.metadata[SPOOL_KEY]))
+    assert await asyncio.to_thread(spool.read_text) == "".join(f"{number}\n" for number in range(1, 1001))
+    assert (await asyncio.to_thread(spool.stat)).st_mode & 0o777 == 0o600
+
+
+async def test_short_output_leaves_no_file(work: "Workspace") -> None:
+    result = await run(work, "seq 100")
+    assert SPOOL_KEY not in result.metadata
+    assert not await asyncio.to_thread(work.context.spool_folder.exists)
+
+
+async def test_any_bytes_make_valid_json(work: "Workspace") -> None:
+    assert await output(work, r"printf 'a\0\377\033[1m\r\n'") == "a\0\ufffd\x1b[1m\r\n"
+
+
+# --- what is left running ---------------------------------------------------------------------------------------------
+
+
+async def test_what_a_command_leaves_running_is_ended_and_said(work: "Workspace") -> None:
+    answer = json.loads((await run(work, "sleep 100 & echo done")).content)
+    assert answer["output"] == "done\n"
+    assert "(sleep) was ended" in answer["note"]
+    assert "is_background" in answer["note"]
+
+
+async def test_cancelling_ends_the_command(work: "Workspace") -> None:
+    os.mkfifo(work.root / "gate")
+    task = asyncio.create_task(run(work, "echo $$ > gate; sleep 100; echo never"))
+    pid = int(await asyncio.to_thread((work.root / "gate").read_text))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not psutil.pid_exists(pid)
+
+
+# --- background -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_background_command_returns_at_once_with_its_job(work: "Workspace") -> None:
+    """T-92."""
+    os.mkfifo(work.root / "gate")
+    result = await run(work, "echo up; read -r _ < gate; echo down; exit 5", is_background=True)
+    answer = json.loads(result.content)
+    assert answer["metadata"] == {
+        "exit_code": 0,
+        "duration_seconds": 0.0,
+        "timed_out": False,
+        "truncated": False,
+    }
+    job_id, pid, log = (result.metadata[key] for key in ("job_id", "pid", "log"))
+    assert re.fullmatch(r"job-\d{8}-\d{6}-[0-9a-f]{8}", str(job_id))
+    assert answer["output"].splitlines() == [
+        "background command dispatched",
+        f"job_id: {job_id}",
+        f"pid: {pid}",
+        f"stdout_log: {log}",
+        f"stderr_log: {log}",
+        f"hint: tail -n 50 {log}",
+    ]
+    await asyncio.to_thread((work.root / "gate").write_text, "go\n")
+    job = await work.context.jobs.wait(str(job_id))
+    assert (job.state, job.exit_code, job.command) == ("exited", 5, "echo up; read -r _ < gate; echo down; exit 5")
+    assert await work.context.jobs.tail(job.id) == "up\ndown\n"
+
+
+async def test_a_background_command_keeps_to_its_timeout(work: "Workspace") -> None:
+    """Z-47."""
+    result = await run(work, "sleep 100", is_background=True, timeout=0.2)
+    job = await work.context.jobs.wait(str(result.metadata["job_id"]))
+    assert job.state == "timed_out"
+
+
+# --- arguments --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "command"),
+        ({"command": ""}, "command must contain text"),
+        ({"command": " \n"}, "command must contain text"),
+        ({"command": "a\0b"}, "NUL"),
+        ({"command": "cat", "stdin": "x", "is_background": True}, "stdin not supported with background jobs"),
+        ({"command": "x", "timeout": 0}, "timeout"),
+        ({"command": "x", "timeout": -1}, "timeout"),
+        ({"command": "x", "timeout": "inf"}, "timeout"),
+        ({"command": "x", "env": {"A=B": "c"}}, "not a variable name"),
+        ({"command": "x", "env": {"": "c"}}, "not a variable name"),
+        ({"command": "x", "env": {"A": "\0"}}, "NUL"),
+        ({"command": "x", "env": {"A": "\ud800"}}, "surrogate"),
+        ({"command": "x", "workdir": "."}, "workdir"),
+        ({"command": "vim a.txt"}, "Refusing to run interactive program 'vim' in foreground; set is_background=true"),
+        ({"command": "git log | less"}, "Refusing to run interactive program 'less'"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:
+    """T-84, T-86, T-88, Z-47: before anybody is asked to approve them."""
+    with pytest.raises(ToolError, match=message) as caught:
+        TOOL.parse(arguments)
+    assert caught.value.error_type == "validation"
+
+
+@pytest.mark.parametrize("command", ["rm -rf /tmp/x", "cat add if=1", 'echo "dd if="', "echo useless", "cat echo.txt"])
+def test_no_list_of_words_decides(command: str) -> None:
+    """Z-91, Z-92."""
+    assert TOOL.parse({"command": command}).command == command
+
+
+def test_an_interactive_program_may_run_in_the_background() -> None:
+    """T-88."""
+    assert TOOL.parse({"command": "top", "is_background": True})
+
+
+# --- what the person is shown -----------------------------------------------------------------------------------------
+
+
+def test_the_person_is_shown_the_command_and_all_that_decides_what_runs() -> None:
+    arguments = TOOL.parse(
+        {
+            "command": "make\n  all",
+            "env": {"PATH": "/tmp/x y", "A": "1"},
+            "stdin": "x" * 300,
+            "shell": "zsh",
+            "explanation": "Build it.",
+        }
+    )
+    assert TOOL.command(arguments) == "make\n  all"
+    assert TOOL.title(arguments) == "make"
+    variables, text, shell = TOOL.circumstances(arguments)
+    assert variables == "Variables: PATH='/tmp/x y' A=1"
+    assert text == f"Input: {'x' * 200}… (300 characters)"
+    assert shell == "Shell: zsh"
+    assert TOOL.circumstances(TOOL.parse({"command": "make"})) == ()
+    assert TOOL.circumstances(TOOL.parse({"command": "make", "is_background": True})) == (
+        "Runs in the background until it ends or is stopped.",
+    )
+
+
+def test_an_edited_command_keeps_everything_else() -> None:
+    arguments = TOOL.parse({"command": "make", "env": {"A": "1"}, "timeout": 5})
+    edited = TOOL.with_command(arguments, "make test")
+    assert (edited.command, edited.env, edited.timeout) == ("make test", {"A": "1"}, 5)
+    with pytest.raises(ToolError, match="command must contain text"):
+        TOOL.with_command(arguments, " ")
+
+
+def test_running_is_not_reading() -> None:
+    assert TOOL.capabilities == ("exec_shell",)
+    assert not TOOL.is_read_only

@@ -1,0 +1,35 @@
+"""Suggestions are about what is really there, and quick on large input."""
+
+from pathlib import Path
+
+from desktop_agent.core.tools.suggest import closest_names, closest_paths, same_words, similar_lines
+
+
+def test_names_come_best_first() -> None:
+    assert closest_names("read_fil", ["grep", "read_files", "read_file"])[0] == "read_file"
+    assert closest_names("zzz", ["grep", "read_file"]) == ()
+    assert closest_names("x", []) == ()
+
+
+def test_paths_are_relative_to_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "settings.py").touch()
+    assert closest_paths(tmp_path / "src" / "setting.py", tmp_path) == ("src/settings.py",)
+    assert closest_paths(tmp_path / "nowhere" / "a", tmp_path) == ()
+
+
+def test_white_space_within_lines_is_ignored_but_not_their_number() -> None:
+    text = "a\n\tb  c\nd\n"
+    assert same_words("b c", text) == 2
+    assert same_words(" b c\nd", text) == 2
+    assert same_words("b c d", text) is None
+    assert same_words("b\nc", text) is None
+    assert same_words(" \n ", text) is None
+    assert same_words("d\n\n\n", text) == 3
+
+
+def test_similar_lines_are_those_like_the_first_line() -> None:
+    text = "def compute(x):\n    pass\n\ndef computed(x):\n"
+    assert similar_lines("def compute(y):\n    pass", text) == (1, 4)
+    assert similar_lines("", text) == ()
+    assert similar_lines("####", text) == ()

@@ -1,0 +1,107 @@
+"""The laboratory of the kill test: a process of its own that starts turns and kills them, again and again.
+
+    python -m tests.e2e.kill_lab FOLDER COUNT SEED
+
+The imports are done once; every trial is a forked child that runs one turn (edits, commands, an undo, a redo) on a
+workspace of its own and is killed with SIGKILL at a random moment. What is left on disk is judged by the test.
+"""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.providers.scripted import Call, Reply, Say, Think
+from tests.harness import Ground
+
+FILES: dict[str, bytes] = {
+    "a.py": b"x = 1\r\n" * 50,
+    "b.txt": b"b\n",
+    "gone.bin": bytes(range(256)),
+    "many.txt": b"line\n" * 20_000,
+}
+
+SCRIPT: list[Reply] = [
+    [
+        Think("Where to begin?"),
+        Say("Looking around. " * 50),
+        Call("read_file", {"path": "a.py"}),
+        Call("list_files", {"path": "."}),
+    ],
+    [
+        Call("edit_file", {"path": "b.txt", "old_str": "b", "new_str": "B" * 30_000}),
+        Call("create_file", {"path": "new/deep/c.txt", "content": "c\n" * 9000}),
+        Call("delete_file", {"path": "gone.bin"}),
+    ],
+    [
+        Call(
+            "run_terminal_cmd",
+            {"command": "for i in 1 2 3 4 5; do echo $i >> many.txt; done; mv a.py moved.py; seq 1 9999"},
+        )
+    ],
+    [Call("edit_file", {"path": "b.txt", "old_str": "B" * 30_000, "new_str": "done"})],
+    [Say("All done. " * 100)],
+]
+
+
+async def one_life(ground: Ground) -> None:
+    """A turn with every kind of change, then undo and redo of it."""
+    async with ground.session(SCRIPT, approval="never") as s:
+        s.submit(ops.SubmitPrompt(text="go " * 8000))
+        await s.answer()
+        await s.rx.expect(ev.TurnEnded)
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        s.submit(ops.RedoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesRedone)
+
+
+def prepare(folder: Path) -> Ground:
+    ground = Ground(folder)
+    for name, content in FILES.items():
+        ground.write(name, content)
+    return ground
+
+
+def live(ground: Ground) -> int:
+    """Fork a child that lives one life; return its process id."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os.setpgid(0, 0)
+        asyncio.run(one_life(ground))  # noqa: TID251 - the entry point of the forked process
+        os._exit(0)
+    except BaseException as error:  # noqa: BLE001 - the parent must hear of it, whatever it is
+        print(repr(error), file=sys.stderr, flush=True)
+        os._exit(1)
+
+
+def main() -> None:
+    folder, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    rng = random.Random(seed)
+    started = time.monotonic()
+    child = live(prepare(folder / "whole"))
+    _, status = os.waitpid(child, 0)
+    assert status == 0, "the whole life must succeed"
+    lifetime_s = time.monotonic() - started
+    print(json.dumps({"lifetime_s": lifetime_s}), flush=True)
+    for number in range(count):
+        ground = prepare(folder / f"{number:04}")
+        delay_s = rng.uniform(0, lifetime_s)
+        child = live(ground)
+        time.sleep(delay_s)  # noqa: TID251 - the random moment is the point
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        print(json.dumps({"trial": number, "delay_s": delay_s}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""A real session on a real folder with a scripted model, and a receiver that waits for events by name."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeVar
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import (
+    Allowed,
+    ApprovalPolicy,
+    AssistantMessage,
+    Decision,
+    ModelRef,
+    ModelRequest,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
+from desktop_agent.core.session import ProviderSource, Session
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.tools.builtin import first_tools
+from desktop_agent.core.tools.runtime import CallRules
+from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.transcript import Transcript, replay
+from desktop_agent.core.turn import TurnLimits
+from desktop_agent.workbench import Workbench
+
+E = TypeVar("E", bound=ev.Event)
+
+PATIENCE_S = 20
+"""How long a receiver waits before it says what came instead. Long: it only matters for tests that fail."""
+
+MODEL = ModelRef(provider="scripted", model="scripted")
+
+
+class ImpatientClock(SystemClock):
+    """Real time, but waiting costs none; `naps` says how long somebody wanted to wait."""
+
+    def __init__(self) -> None:
+        self.naps: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.naps.append(seconds)
+        await asyncio.sleep(0)
+
+
+class FrozenClock(ImpatientClock):
+    """A clock that stands still, for comparing what two sessions wrote."""
+
+    def now(self) -> datetime:
+        return datetime(2026, 11, 21, 21, 37, tzinfo=UTC)
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+class Receiver:
+    """Hears every event of a session, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[ev.Event] = []
+        self._next = 0
+        self._came = asyncio.Event()
+
+    def __call__(self, event: ev.Event) -> None:
+        self.events.append(event)
+        self._came.set()
+
+    async def expect(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> E:
+        """Return the next event of this kind, passing over others; fail with what came instead."""
+        start = self._next
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while True:
+                    while self._next < len(self.events):
+                        event = self.events[self._next]
+                        self._next += 1
+                        if isinstance(event, kind) and where(event):
+                            return event
+                    self._came.clear()
+                    await self._came.wait()
+        except TimeoutError:
+            came = [event.type for event in self.events[start:]]
+            raise AssertionError(f"no {kind.__name__} came, but {came}") from None
+
+    @property
+    def recorded(self) -> list[ev.JournalEvent]:
+        """What went into the journal."""
+        return [event for event in self.events if isinstance(event, ev.JournalEvent) and event.seq > 0]
+
+    def all(self, kind: type[E]) -> list[E]:
+        """Every event of this kind so far."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@dataclass(slots=True)
+class Open:
+    """An open session."""
+
+    session: Session
+    rx: Receiver
+    provider: ScriptedProvider
+    workspace: Path
+    task: asyncio.Task[None]
+    transcript: Transcript = field(default_factory=Transcript)
+    """What the session had before it was opened."""
+
+    @property
+    def id(self) -> SessionId:
+        return self.session.id
+
+    async def prompt(self, text: str = "go") -> ev.TurnEnded:
+        """Submit a prompt and wait for the end of its turn."""
+        self.submit(ops.SubmitPrompt(text=text))
+        submitted = await self.rx.expect(ev.PromptSubmitted)
+        return await self.rx.expect(ev.TurnEnded, lambda event: event.turn == submitted.turn)
+
+    def submit(self, op: ops.Op) -> None:
+        self.session.submit(op)
+
+    async def answer(self, decision: Decision | None = None) -> ev.ApprovalRequested:
+        """Wait for the next question and answer it; yes unless told otherwise."""
+        asked = await self.rx.expect(ev.ApprovalRequested)
+        self.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=decision or Allowed()))
+        return asked
+
+    async def close(self) -> None:
+        self.submit(ops.Shutdown())
+        await self.task
+
+    @property
+    def last_request(self) -> ModelRequest:
+        return self.provider.requests[-1]
+
+    def results(self) -> list[ToolResultBlock]:
+        """The tool results that the last request carried back."""
+        message = self.last_request.messages[-1]
+        assert isinstance(message, UserMessage)
+        return [block for block in message.content if isinstance(block, ToolResultBlock)]
+
+
+class Ground:
+    """One isolated home and workspace, on which sessions are created, closed and opened again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.paths = AppPaths(folder / "config", folder / "data", folder / "cache", folder / "logs")
+        self.workspace = folder / "workspace"
+        self.workspace.mkdir(parents=True)
+        self.clock: ImpatientClock = ImpatientClock()
+        self.settings = Settings()
+        self.extra_tools: tuple[AnyTool, ...] = ()
+        """Tools that sessions have besides the real ones."""
+
+    def write(self, path: str, content: str | bytes) -> Path:
+        target = self.workspace / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
+        return target
+
+    def read(self, path: str) -> str:
+        return (self.workspace / path).read_bytes().decode()
+
+    def bench(self, provider: Provider, provider_source: ProviderSource | None = None) -> Workbench:
+        async def only(_model: ModelRef) -> Provider:
+            return provider
+
+        tools = (*first_tools(), *self.extra_tools)
+        source = provider_source or only
+        return Workbench(self.paths, self.settings, clock=self.clock, provider_source=source, tools=tools)
+
+    @asynccontextmanager
+    async def session(
+        self,
+        script: Script | Iterable[Reply],
+        *,
+        approval: ApprovalPolicy = "on_write",
+        resume: SessionId | None = None,
+        rules: CallRules | None = None,
+        limits: TurnLimits | None = None,
+        provider_source: ProviderSource | None = None,
+    ) -> AsyncGenerator[Open]:
+        """Open a session whose model follows `script`; it is shut down at the end."""
+        provider = ScriptedProvider(script if callable(script) else in_order(script), clock=self.clock)
+        bench = self.bench(provider, provider_source)
+        rx = Receiver()
+        transcript = Transcript()
+        if resume is None:
+            session = await bench.create_session(
+                self.workspace, sink=rx, model=MODEL, approval=approval, rules=rules, limits=limits
+            )
+        else:
+            opened = await bench.open_session(resume, sink=rx, rules=rules, limits=limits)
+            session, transcript = opened.session, replay(opened.events)
+        task = asyncio.create_task(session.run(), name="session")
+        running = Open(session, rx, provider, self.workspace, task, transcript)
+        try:
+            yield running
+        finally:
+            session.submit(ops.Shutdown())
+            await task
+
+
+def check_conversation(request: ModelRequest) -> None:
+    """The rules that every provider enforces on a request."""
+    messages = request.messages
+    assert messages
+    assert messages[0].role == "user"
+    for before, after in pairwise(messages):
+        assert before.role != after.role, "roles alternate"
+    for index, message in enumerate(messages):
+        assert message.content, "no message is empty"
+        if isinstance(message, AssistantMessage):
+            calls = [block.id for block in message.content if isinstance(block, ToolUseBlock)]
+            following = messages[index + 1].content if index + 1 < len(messages) else ()
+            answers = [block.call_id for block in following if isinstance(block, ToolResultBlock)]
+            assert answers == calls, "every call is answered once, in order, in the next message"
+            assert len(set(calls)) == len(calls)

@@ -1,0 +1,29 @@
+"""The theme, and contents to ask about."""
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from desktop_agent.ui.theme import Theme
+from tests.ui.review.stage import Session, Source, Tasks
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    theme = Theme(qapp, "light")
+    theme.install()
+    return theme
+
+
+@pytest.fixture
+def session() -> Session:
+    return Session()
+
+
+@pytest.fixture
+def source(session: Session) -> Source:
+    return Source(session)
+
+
+@pytest.fixture
+def tasks() -> Tasks:
+    return Tasks()

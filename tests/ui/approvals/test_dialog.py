@@ -1,0 +1,389 @@
+"""The approval dialog shows exactly what would happen, and nothing is allowed that nobody meant to allow."""
+
+from typing import Protocol, TypeVar
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
+from PySide6.QtTest import QSignalSpy, QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.model import Allowed, ApprovalRequest, Denied, ScopeOffer
+from desktop_agent.ui.approvals.dialog import ARMING_DELAY_MS, ApprovalDialog
+from desktop_agent.ui.approvals.risk_note import RiskNote
+from desktop_agent.ui.review.diff_view import DiffView
+from desktop_agent.ui.theme import Theme
+from tests.ui.review.stage import Session, Source, Tasks
+
+_Widget = TypeVar("_Widget", bound=QWidget)
+
+
+class Ask(Protocol):
+    def __call__(self, request: ApprovalRequest, *, arming_delay_ms: int = 0) -> ApprovalDialog: ...
+
+
+COMMAND = ApprovalRequest(
+    call_id="call-1",
+    tool="run_command",
+    title="Run this command?",
+    reason="git push uses the network.",
+    arguments_digest="0" * 64,
+    command="git add -A && git push",
+    cwd="~/code/pagination",
+    risks=("Uses the network", "Changes another machine"),
+    scopes=(ScopeOffer(scope="session", label="git push in this session"),),
+)
+
+
+@pytest.fixture
+def ask(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> Ask:
+    """Open the dialog for a request, and wait until it has the focus. Without a delay, it can be allowed soon."""
+
+    opened: list[ApprovalDialog] = []
+
+    def ask(request: ApprovalRequest, *, arming_delay_ms: int = 0) -> ApprovalDialog:
+        dialog = ApprovalDialog(theme, request, source, tasks.spawn, arming_delay_ms=arming_delay_ms)
+        qtbot.addWidget(dialog)
+        opened.append(dialog)
+        dialog.open()
+        dialog.activateWindow()
+        qtbot.waitUntil(lambda: QApplication.activeWindow() is dialog)
+        return dialog
+
+    return ask
+
+
+@pytest.fixture
+def edit_request(session: Session) -> ApprovalRequest:
+    session.change(1, "call-2", "src/pages.py", "one\ntwo\n", "one\nTWO\n")
+    session.change(1, "call-2", "src/new.py", None, "new\n")
+    return ApprovalRequest(
+        call_id="call-2",
+        tool="apply_patch",
+        title="Change 2 files?",
+        reason="Writing asks first.",
+        arguments_digest="0" * 64,
+        changes=session.recorded(),
+    )
+
+
+def child(dialog: ApprovalDialog, kind: type[_Widget], name: str) -> _Widget:
+    found = dialog.findChild(kind, name)
+    assert found
+    return found
+
+
+def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    """Press a key where the focus is, as a person would."""
+    focused = QApplication.focusWidget()
+    assert focused
+    QTest.keyClick(focused, key, modifier)
+
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+# --- what it shows ------------------------------------------------------------------------------------------------
+
+
+def test_a_command_is_shown_with_its_folder_its_reason_and_its_risks(ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    assert child(dialog, QPlainTextEdit, "approvalCommandEdit").toPlainText() == COMMAND.command
+    assert child(dialog, QLabel, "approvalSummary").text() == "run_command · in ~/code/pagination"
+    assert child(dialog, QLabel, "approvalReason").text() == "git push uses the network."
+    risks = child(dialog, RiskNote, "approvalRiskNote")
+    assert risks.isVisible()
+    assert risks.text() == "• Uses the network\n• Changes another machine"
+
+
+def test_a_change_is_shown_file_by_file(ask: Ask, edit_request: ApprovalRequest) -> None:
+    dialog = ask(edit_request)
+    view = child(dialog, DiffView, "approvalDiffView")
+    assert child(dialog, QLabel, "approvalSummary").text() == "apply_patch · inside the workspace · 2 files · +2 −1"
+    assert view.diff
+    assert view.diff.path == "src/pages.py"
+    QTest.keyClick(child(dialog, QListView, "approvalFileList"), Qt.Key.Key_Down)
+    assert view.diff.path == "src/new.py"
+    assert not child(dialog, RiskNote, "approvalRiskNote").isVisible()
+    assert dialog.findChild(QPlainTextEdit, "approvalCommandEdit") is None
+
+
+def test_what_the_model_wrote_is_shown_as_it_is(ask: Ask) -> None:
+    request = ApprovalRequest(
+        call_id="c",
+        tool="t",
+        title="<b>Run</b> it?",
+        reason="<img src=x>",
+        arguments_digest="0",
+        risks=("<i>none</i>",),
+    )
+    labels = {label.text(): label.textFormat() for label in ask(request).findChildren(QLabel)}
+    for text in ("<b>Run</b> it?", "<img src=x>", "<i>none</i>"):
+        assert labels[text] == Qt.TextFormat.PlainText
+
+
+def test_characters_of_a_command_that_cannot_be_seen_are_named(ask: Ask) -> None:
+    request = ApprovalRequest(
+        call_id="c", tool="t", title="Run?", reason="", arguments_digest="0", command="ls \u202e# mr\u200b"
+    )
+    risks = child(ask(request), RiskNote, "approvalRiskNote")
+    assert risks.text() == ("The command has characters that cannot be seen. It really is: ls ⟨U+202E⟩# mr⟨U+200B⟩")
+
+
+def test_a_path_outside_the_workspace_is_said_to_be_there(ask: Ask, session: Session) -> None:
+    session.change(1, "c", "../other/a.py", "1\n", "2\n")
+    request = ApprovalRequest(
+        call_id="c", tool="edit_file", title="Change?", reason="", arguments_digest="0", changes=session.recorded()
+    )
+    assert "outside the workspace" in child(ask(request), QLabel, "approvalSummary").text()
+
+
+# --- allowing -----------------------------------------------------------------------------------------------------
+
+
+def test_allowing_answers_once_with_the_call(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    qtbot.waitUntil(lambda: dialog.can_allow)
+    child(dialog, QPushButton, "approveButton").click()
+    dialog.deny()
+    assert [decided.at(index) for index in range(decided.count())] == [["call-1", Allowed()]]
+    assert not dialog.isVisible()
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+def test_ctrl_enter_allows_from_anywhere(qtbot: QtBot, ask: Ask, key: Qt.Key) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    child(dialog, QPlainTextEdit, "approvalCommandEdit").setFocus()
+    qtbot.waitUntil(lambda: dialog.can_allow)
+    press(key, CTRL)
+    assert decided.at(0) == ["call-1", Allowed()]
+
+
+def test_a_key_meant_for_something_else_does_not_allow(ask: Ask) -> None:
+    dialog = ask(COMMAND, arming_delay_ms=600_000)
+    decided = QSignalSpy(dialog.decided)
+    press(Qt.Key.Key_Return, CTRL)
+    press(Qt.Key.Key_Return)
+    child(dialog, QPushButton, "approveButton").click()
+    assert decided.count() == 0
+    assert dialog.isVisible()
+
+
+def test_enter_alone_never_allows_unless_the_button_has_the_focus(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    qtbot.waitUntil(lambda: dialog.can_allow)
+    press(Qt.Key.Key_Return)
+    child(dialog, QLineEdit, "denyMessageEdit").setFocus()
+    press(Qt.Key.Key_Return)
+    assert decided.count() == 0
+    child(dialog, QPushButton, "approveButton").setFocus()
+    press(Qt.Key.Key_Return)
+    assert decided.at(0) == ["call-1", Allowed()]
+
+
+def test_a_moment_must_pass_before_it_can_be_allowed() -> None:
+    assert ARMING_DELAY_MS == 300
+
+
+def test_the_focus_starts_where_no_key_does_harm(ask: Ask, edit_request: ApprovalRequest) -> None:
+    assert isinstance(ask(edit_request).focusWidget(), DiffView)
+    focused = ask(COMMAND).focusWidget()
+    assert isinstance(focused, QLabel)
+    assert focused.text() == "Run this command?"
+
+
+def test_no_button_is_pressed_by_enter_wherever_the_focus_is(ask: Ask, edit_request: ApprovalRequest) -> None:
+    for dialog in (ask(COMMAND), ask(edit_request)):
+        buttons = [button for button in dialog.findChildren(QPushButton) if button.isDefault() or button.autoDefault()]
+        assert buttons == []
+
+
+def test_an_offered_scope_goes_with_the_answer(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    scopes = child(dialog, QComboBox, "approvalScopePicker")
+    assert [scopes.itemText(index) for index in range(scopes.count())] == [
+        "Only this once",
+        "git push in this session",
+    ]
+    scopes.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: dialog.can_allow)
+    dialog.allow()
+    assert decided.at(0) == ["call-1", Allowed(scope="session")]
+
+
+def test_without_offers_there_is_nothing_to_pick(ask: Ask, edit_request: ApprovalRequest) -> None:
+    assert not child(ask(edit_request), QComboBox, "approvalScopePicker").isVisible()
+
+
+# --- editing the command ------------------------------------------------------------------------------------------
+
+
+def test_an_edited_command_is_marked_and_goes_with_the_answer(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    mark = child(dialog, QLabel, "commandModifiedMark")
+    assert not mark.isVisible()
+    child(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("git add -A\ngit status")
+    assert mark.isVisible()
+    qtbot.waitUntil(lambda: dialog.can_allow)
+    dialog.allow()
+    assert decided.at(0) == ["call-1", Allowed(edited_command="git add -A\ngit status")]
+
+
+def test_an_edited_command_is_allowed_only_once(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    scopes = child(dialog, QComboBox, "approvalScopePicker")
+    scopes.setCurrentIndex(1)
+    child(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("rm -rf build")
+    assert not scopes.isEnabled()
+    qtbot.waitUntil(lambda: dialog.can_allow)
+    dialog.allow()
+    assert decided.at(0) == ["call-1", Allowed(edited_command="rm -rf build")]
+
+
+def test_restoring_brings_the_agents_command_back(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    edit = child(dialog, QPlainTextEdit, "approvalCommandEdit")
+    edit.setPlainText("something else")
+    child(dialog, QPushButton, "restoreCommandButton").click()
+    assert edit.toPlainText() == COMMAND.command
+    assert child(dialog, QComboBox, "approvalScopePicker").isEnabled()
+    qtbot.waitUntil(lambda: dialog.can_allow)
+    dialog.allow()
+    assert decided.at(0) == ["call-1", Allowed()]
+
+
+def test_an_empty_command_cannot_be_allowed(ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    child(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("  ")
+    approve = child(dialog, QAbstractButton, "approveButton")
+    assert not approve.isEnabled()
+    assert approve.toolTip() == "There is no command to run"
+
+
+# --- denying and closing ------------------------------------------------------------------------------------------
+
+
+def test_denying_needs_no_wait_and_takes_a_word_along(ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    child(dialog, QLineEdit, "denyMessageEdit").setText("  Do not push. ")
+    child(dialog, QPushButton, "denyButton").click()
+    assert decided.at(0) == ["call-1", Denied(message="Do not push.")]
+
+
+def test_ctrl_backspace_denies_but_deletes_a_word_where_one_is_typed(ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    message = child(dialog, QLineEdit, "denyMessageEdit")
+    message.setFocus()
+    message.setText("two words")
+    press(Qt.Key.Key_Backspace, CTRL)
+    assert (message.text(), decided.count()) == ("two ", 0)
+    child(dialog, QPushButton, "denyButton").setFocus()
+    press(Qt.Key.Key_Backspace, CTRL)
+    assert decided.at(0) == ["call-1", Denied(message="two")]
+
+
+def test_ctrl_backspace_deletes_a_word_of_the_command(ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    edit = child(dialog, QPlainTextEdit, "approvalCommandEdit")
+    edit.setFocus()
+    edit.moveCursor(QTextCursor.MoveOperation.End)
+    press(Qt.Key.Key_Backspace, CTRL)
+    assert (edit.toPlainText(), decided.count()) == ("git add -A && git ", 0)
+
+
+def test_enter_in_the_message_denies_once_there_is_one(ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    message = child(dialog, QLineEdit, "denyMessageEdit")
+    message.setFocus()
+    press(Qt.Key.Key_Return)
+    assert decided.count() == 0
+    message.setText("Use make")
+    press(Qt.Key.Key_Return)
+    assert decided.at(0) == ["call-1", Denied(message="Use make")]
+
+
+@pytest.mark.parametrize("is_by_key", [True, False])
+def test_escape_and_closing_decide_nothing_and_it_says_so(ask: Ask, is_by_key: bool) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    quiet = child(dialog, QLabel, "approvalQuietLine")
+    assert quiet.text() == "Closing this decides nothing: the question stays in the conversation."
+    if is_by_key:
+        press(Qt.Key.Key_Escape)
+    else:
+        dialog.close()
+    assert (dialog.isVisible(), decided.count()) == (False, 0)
+
+
+def test_it_closes_without_an_answer_when_somebody_else_answered(ask: Ask) -> None:
+    dialog = ask(COMMAND)
+    decided = QSignalSpy(dialog.decided)
+    dialog.close_if("call-9")
+    assert dialog.isVisible()
+    dialog.close_if("call-1")
+    assert (dialog.isVisible(), decided.count()) == (False, 0)
+
+
+def test_it_is_modal_to_its_window(ask: Ask) -> None:
+    assert ask(COMMAND).windowModality() == Qt.WindowModality.WindowModal
+
+
+# --- what cannot be seen cannot be allowed ------------------------------------------------------------------------
+
+
+def test_a_change_cannot_be_allowed_before_it_is_shown(
+    qtbot: QtBot, ask: Ask, edit_request: ApprovalRequest, source: Source, tasks: Tasks
+) -> None:
+    source.is_held = True
+    dialog = ask(edit_request)
+    approve = child(dialog, QPushButton, "approveButton")
+    view = child(dialog, DiffView, "approvalDiffView")
+    qtbot.waitUntil(lambda: view.message == "Loading…")
+    assert not approve.isEnabled()
+    assert approve.toolTip() == "Only what can be seen can be allowed"
+    assert child(dialog, QPushButton, "denyButton").isEnabled()
+    tasks.let_go()
+    assert approve.isEnabled()
+    assert view.diff
+
+
+def test_a_change_that_cannot_be_shown_cannot_be_allowed(
+    ask: Ask, edit_request: ApprovalRequest, source: Source
+) -> None:
+    source.error = StorageError("The content is gone")
+    dialog = ask(edit_request)
+    assert child(dialog, DiffView, "approvalDiffView").message == "The content is gone"
+    assert not child(dialog, QPushButton, "approveButton").isEnabled()
+
+
+def test_a_preview_that_comes_after_the_dialog_is_gone_harms_nothing(
+    qtbot: QtBot, theme: Theme, edit_request: ApprovalRequest, source: Source, tasks: Tasks
+) -> None:
+    source.is_held = True
+    dialog = ApprovalDialog(theme, edit_request, source, tasks.spawn)
+    with qtbot.waitSignal(dialog.destroyed):
+        dialog.deleteLater()
+    tasks.let_go()

@@ -1,0 +1,177 @@
+"""Diffs of real bytes, a transcript that grows call by call, and tasks that go on when they are told to."""
+
+from collections.abc import Coroutine, Sequence
+from hashlib import blake2b
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.changes.diff import count_lines, diff_change
+from desktop_agent.core.changes.net import net_change
+from desktop_agent.core.changes.text import is_binary
+from desktop_agent.core.model import (
+    ApprovalRequest,
+    Author,
+    ChangeKind,
+    FileChange,
+    FileDiff,
+    FileImage,
+    FileOutcome,
+    ModelRef,
+    ToolCall,
+    Uncaptured,
+)
+from desktop_agent.core.transcript import ChangeRecord, Transcript
+
+
+def make_diff(
+    before: str | bytes | None, after: str | bytes | None, *, path: str = "src/app.py", mode: int = 0o644
+) -> FileDiff:
+    """Compare two contents as one change of `path`; `None` means that the file is absent."""
+    old, new = _bytes(before), _bytes(after)
+    return diff_change(change_of("1.1", path, old, new, mode=mode), old, new)
+
+
+class Session:
+    """Makes a transcript, call by call, and keeps the contents of the files as a store of blobs would."""
+
+    def __init__(self) -> None:
+        self.transcript = Transcript()
+        self.blobs: dict[str, bytes] = {}
+        self._model = ModelRef(provider="demo", model="demo")
+        self._changes = 0
+        self._prompts = 0
+
+    def start_turn(self, turn: int, prompt: str = "Fix it") -> None:
+        self.transcript.apply(ev.PromptSubmitted(turn=turn, prompt_id=f"p-{turn}", text=prompt))
+        self.transcript.apply(ev.TurnStarted(turn=turn, model=self._model))
+
+    def end_turn(self, turn: int) -> None:
+        self.transcript.apply(ev.TurnEnded(turn=turn, reason="completed", requests=1, duration_s=1.0))
+
+    def change(
+        self,
+        turn: int,
+        call_id: str,
+        path: str,
+        before: str | bytes | None,
+        after: str | bytes | None,
+        *,
+        author: Author = "agent",
+        uncaptured: tuple[Uncaptured, ...] = (),
+    ) -> str:
+        """A call of `edit_file` changes a file; returns the id of the change."""
+        self._changes += 1
+        old, new = _bytes(before), _bytes(after)
+        change = change_of(f"{turn}.{self._changes}", path, old, new, author=author)
+        for image, content in ((change.before, old), (change.after, new)):
+            if image and content is not None:
+                self.blobs[image.digest] = content
+        call = ToolCall(id=call_id, name="edit_file", arguments={})
+        self.transcript.apply(
+            ev.ToolCallStarted(
+                turn=turn, call=call, title=path, source="workspace", capabilities=("write_fs",), is_read_only=False
+            )
+        )
+        self.transcript.apply(ev.ChangesRecorded(turn=turn, call_id=call_id, changes=(change,), uncaptured=uncaptured))
+        return change.id
+
+    def recorded(self) -> tuple[FileChange, ...]:
+        """All changes so far, as a request for an approval would carry them."""
+        return tuple(record.change for record in self.transcript.changes.values())
+
+    def undo(self, *change_ids: str, outcomes: tuple[FileOutcome, ...] = ()) -> None:
+        selection = ev.ChangeSelection(change_ids=change_ids)
+        self.transcript.apply(ev.ChangesUndone(selection=selection, change_ids=change_ids, outcomes=outcomes))
+
+    def redo(self, *change_ids: str) -> None:
+        selection = ev.ChangeSelection(change_ids=change_ids)
+        self.transcript.apply(ev.ChangesRedone(selection=selection, change_ids=change_ids, outcomes=()))
+
+
+class Source:
+    """Compares at once, unless it is held back; then every answer waits to be let go."""
+
+    def __init__(self, session: Session) -> None:
+        self.blobs = session.blobs
+        self.asked: list[list[str]] = []
+        self.error: Exception | None = None
+        self.is_held = False
+
+    async def diff(self, records: Sequence[ChangeRecord]) -> FileDiff:
+        self.asked.append([record.change.id for record in records])
+        if self.is_held:
+            await _Hold()
+        if self.error:
+            raise self.error
+        return self._compare(net_change([record.change for record in records]))
+
+    async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
+        if self.is_held:
+            await _Hold()
+        if self.error:
+            raise self.error
+        return [self._compare(change) for change in request.changes]
+
+    def _compare(self, change: FileChange) -> FileDiff:
+        images = (change.before, change.after)
+        return diff_change(change, *(self.blobs[image.digest] if image else None for image in images))
+
+
+class Tasks:
+    """Runs coroutines by hand: each goes as far as it can, and goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Coroutine[object, object, None]] = []
+
+    def spawn(self, task: Coroutine[object, object, None]) -> None:
+        self._step(task)
+
+    def let_go(self, index: int = 0) -> None:
+        """Go on with one of those that wait."""
+        self._step(self.waiting.pop(index))
+
+    def _step(self, task: Coroutine[object, object, None]) -> None:
+        try:
+            task.send(None)
+        except StopIteration:
+            return
+        self.waiting.append(task)
+
+
+class _Hold:
+    def __await__(self):
+        yield
+
+
+def _bytes(content: str | bytes | None) -> bytes | None:
+    return content.encode() if isinstance(content, str) else content
+
+
+def change_of(
+    change_id: str,
+    path: str,
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    author: Author = "agent",
+    mode: int = 0o644,
+) -> FileChange:
+    """The record of a change from `before` to `after`."""
+    kind: ChangeKind = "created" if before is None else "deleted" if after is None else "modified"
+    added, removed = count_lines(before, after)
+    return FileChange(
+        id=change_id,
+        path=path,
+        kind=kind,
+        author=author,
+        before=_image(before, 0o644),
+        after=_image(after, mode),
+        added=added,
+        removed=removed,
+        is_binary=any(content is not None and is_binary(content) for content in (before, after)),
+    )
+
+
+def _image(content: bytes | None, mode: int) -> FileImage | None:
+    if content is None:
+        return None
+    return FileImage(digest=blake2b(content, digest_size=32).hexdigest(), size=len(content), mode=mode)

@@ -1,0 +1,56 @@
+"""Of a long line only a part is laid out, and nobody can tell."""
+
+import pytest
+from PySide6.QtGui import QImage, QPainter
+
+from desktop_agent.ui.review.line_layouts import WINDOW_CHARS, Columns, LineLayouts
+from desktop_agent.ui.review.syntax import Span
+from desktop_agent.ui.review.visible_text import visible_line
+from desktop_agent.ui.theme import Theme
+
+WHOLE = Columns(0, 10_000)
+
+
+@pytest.fixture
+def layouts(theme: Theme) -> LineLayouts:
+    return LineLayouts(theme, theme.code_font(12))
+
+
+@pytest.mark.parametrize("line", ["plain = 1\n", "żółć 🎉🎉 = '\t'\r\n", "x" * 3_000, "ab\u202ecd" * 400])
+def test_every_character_is_hit_where_it_stands(layouts: LineLayouts, line: str) -> None:
+    text = line.rstrip("\r\n")
+    for first in (0, 700, 1_300):
+        column = visible_line(text).position(first) if first < len(text) else 0
+        laid = layouts.line("new", 1, line, (), Columns(column, 320))
+        for offset in range(min(first, len(text)), min(first + 80, len(text))):
+            assert laid.offset(laid.x(offset)) == offset
+
+
+def test_a_window_is_as_wide_and_stands_where_the_whole_line_would(layouts: LineLayouts) -> None:
+    line = "abcdefghij" * 300
+    whole, window = layouts.line("old", 1, line, (), WHOLE), layouts.line("new", 1, line, (), Columns(1_000, 80))
+    assert window.width == pytest.approx(whole.width)
+    for offset in (0, 999, 1_040, 2_500, 3_000):
+        assert window.x(offset) == pytest.approx(whole.x(offset))
+
+
+def test_a_window_looks_like_that_part_of_the_whole_line(layouts: LineLayouts, theme: Theme) -> None:
+    line = "".join(f"{number:05} " for number in range(500))
+    spans = tuple(Span(start, start + 5, "syntax_number") for start in range(0, 3_000, 12))
+    pictures: list[QImage] = []
+    for side, columns in (("old", WHOLE), ("new", Columns(1_000, 80))):
+        image = QImage(500, 20, QImage.Format.Format_RGB32)
+        image.fill(theme.colour("surface"))
+        painter = QPainter(image)
+        laid = layouts.line(side, 1, line, spans, columns)
+        laid.draw(painter, -round(laid.x(1_000)), 0, 20)
+        painter.end()
+        pictures.append(image)
+    assert pictures[0] == pictures[1]
+
+
+def test_scrolling_a_little_keeps_the_layout(layouts: LineLayouts) -> None:
+    line = "x" * 3_000
+    first = layouts.line("new", 1, line, (), Columns(WINDOW_CHARS, 80))
+    assert layouts.line("new", 1, line, (), Columns(WINDOW_CHARS + 5, 80)) is first
+    assert layouts.line("new", 1, line, (), Columns(3 * WINDOW_CHARS, 80)) is not first

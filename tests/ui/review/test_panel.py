@@ -1,0 +1,404 @@
+"""The review panel shows what changed and asks for undo and redo; it never acts by itself."""
+
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtTest import QSignalSpy, QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QLabel, QListView, QMenu, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.model import ChangeSelection, FileOutcome, Uncaptured
+from desktop_agent.ui.review.diff_view import DiffView
+from desktop_agent.ui.review.panel import ReviewPanel
+from desktop_agent.ui.theme import Theme
+from tests.ui.review.stage import Session, Source, Tasks
+
+_Widget = TypeVar("_Widget", bound=QWidget)
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> ReviewPanel:
+    panel = ReviewPanel(theme, source, tasks.spawn)
+    qtbot.addWidget(panel)
+    panel.resize(560, 800)
+    panel.show()
+    qtbot.waitExposed(panel)
+    return panel
+
+
+@pytest.fixture
+def reviewed(panel: ReviewPanel, session: Session) -> ReviewPanel:
+    """Two turns: the first changed two files, the second one of them again."""
+    session.start_turn(1, "Fix the page count\nand more")
+    session.change(1, "call-1", "src/pages.py", "one\ntwo\n", "one\nTWO\n")
+    session.change(1, "call-2", "README.md", None, "hello\n", author="shell")
+    session.end_turn(1)
+    session.start_turn(2, "Louder")
+    session.change(2, "call-3", "src/pages.py", "one\nTWO\n", "one\nTWO!\n")
+    session.end_turn(2)
+    panel.set_transcript(session.transcript)
+    return panel
+
+
+def child(panel: ReviewPanel, kind: type[_Widget], name: str) -> _Widget:
+    found = panel.findChild(kind, name)
+    assert found
+    return found
+
+
+def files(panel: ReviewPanel) -> list[str]:
+    model = child(panel, QListView, "changeList").model()
+    return [model.data(model.index(row, 0)) for row in range(model.rowCount())]
+
+
+def diff_view(panel: ReviewPanel) -> DiffView:
+    return child(panel, DiffView, "diffView")
+
+
+def button(panel: ReviewPanel, name: str) -> QPushButton:
+    return child(panel, QPushButton, name)
+
+
+def choose(panel: ReviewPanel, label: str) -> None:
+    picker = child(panel, QComboBox, "baselinePicker")
+    index = next(index for index in range(picker.count()) if picker.itemText(index).startswith(label))
+    picker.setCurrentIndex(index)
+    picker.activated.emit(index)
+
+
+def texts(panel: ReviewPanel) -> set[str]:
+    return {label.text() for label in panel.findChildren(QLabel) if label.isVisible()}
+
+
+# --- what is shown ------------------------------------------------------------------------------------------------
+
+
+def test_before_anything_changed_it_says_what_will_be_here(panel: ReviewPanel) -> None:
+    assert "No changes yet" in texts(panel)
+    assert panel.findChild(QPushButton, "undoTurnButton") is None
+    assert panel.accessibleName() == "Review"
+
+
+def test_the_last_turn_is_shown_first(reviewed: ReviewPanel) -> None:
+    assert files(reviewed) == ["src/pages.py"]
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert (diff.path, diff.old_lines, diff.new_lines) == ("src/pages.py", ("one\n", "TWO\n"), ("one\n", "TWO!\n"))
+
+
+def test_the_baselines_are_the_last_turn_the_session_and_every_turn(reviewed: ReviewPanel) -> None:
+    picker = child(reviewed, QComboBox, "baselinePicker")
+    assert [picker.itemText(index) for index in range(picker.count())] == [
+        "Last turn (2)",
+        "This session",
+        "Turn 2: Louder",
+        "Turn 1: Fix the page count",
+    ]
+
+
+def test_several_changes_of_one_file_are_shown_as_one(reviewed: ReviewPanel, source: Source) -> None:
+    choose(reviewed, "This session")
+    assert files(reviewed) == ["src/pages.py", "README.md"]
+    assert source.asked[-1] == ["1.1", "2.3"]
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert diff.new_lines == ("one\n", "TWO!\n")
+
+
+def test_totals_are_net_of_lines_changed_twice(reviewed: ReviewPanel) -> None:
+    choose(reviewed, "This session")
+    assert {"+2", "−1"} <= texts(reviewed)
+
+
+def test_picking_another_file_shows_its_diff(reviewed: ReviewPanel) -> None:
+    choose(reviewed, "This session")
+    QTest.keyClick(child(reviewed, QListView, "changeList"), Qt.Key.Key_Down)
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert diff.path == "README.md"
+
+
+def test_a_change_while_the_turn_runs_appears_and_moves_nothing(reviewed: ReviewPanel, session: Session) -> None:
+    choose(reviewed, "This session")
+    session.start_turn(3)
+    session.change(3, "call-4", "new.py", None, "x\n")
+    reviewed.refresh()
+    assert files(reviewed) == ["src/pages.py", "README.md", "new.py"]
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert diff.path == "src/pages.py"
+
+
+def test_what_was_not_recorded_is_said_before_anybody_relies_on_it(panel: ReviewPanel, session: Session) -> None:
+    session.start_turn(1)
+    skipped = (Uncaptured(path="big.iso", reason="larger than 50 MB"),)
+    session.change(1, "call-1", "a.py", "1\n", "2\n", uncaptured=skipped)
+    panel.set_transcript(session.transcript)
+    note = child(panel, QLabel, "uncapturedNote")
+    assert note.text() == "big.iso was changed but not recorded: it cannot be undone."
+    assert note.toolTip() == "big.iso: larger than 50 MB"
+    assert note.isVisible()
+
+
+def test_the_call_behind_a_change_is_shown(reviewed: ReviewPanel) -> None:
+    choose(reviewed, "This session")
+    assert reviewed.show_call("call-2")
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert diff.path == "README.md"
+    assert not reviewed.show_call("call-9")
+
+
+def test_showing_a_call_of_another_turn_goes_to_that_turn(reviewed: ReviewPanel) -> None:
+    assert reviewed.show_call("call-1")
+    assert files(reviewed) == ["src/pages.py", "README.md"]
+    assert child(reviewed, QComboBox, "baselinePicker").currentText() == "Turn 1: Fix the page count"
+
+
+def test_another_session_is_shown_even_if_everything_has_the_same_name(reviewed: ReviewPanel, source: Source) -> None:
+    other = Session()
+    other.blobs = source.blobs
+    other.change(1, "call-1", "README.md", "x\n", "y\n")
+    other.change(1, "call-1", "README.md", "y\n", "z\n")
+    other.change(2, "call-3", "src/pages.py", "other\n", "session\n")
+    reviewed.set_transcript(other.transcript)
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert diff.new_lines == ("session\n",)
+
+
+# --- loading ------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_for_a_file_left_behind_is_dropped(
+    reviewed: ReviewPanel, source: Source, tasks: Tasks, session: Session
+) -> None:
+    session.start_turn(3)
+    session.change(3, "call-4", "slow.py", None, "slow\n")
+    session.change(3, "call-5", "fast.py", None, "fast\n")
+    source.is_held = True
+    reviewed.refresh()
+    reviewed.show_call("call-5")
+    assert len(tasks.waiting) == 2
+    tasks.let_go(1)
+    tasks.let_go(0)
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert diff.path == "fast.py"
+
+
+def test_only_a_slow_answer_is_announced(qtbot: QtBot, reviewed: ReviewPanel, source: Source, tasks: Tasks) -> None:
+    source.is_held = True
+    choose(reviewed, "Turn 1")
+    assert diff_view(reviewed).message == ""
+    qtbot.waitUntil(lambda: diff_view(reviewed).message == "Loading…")
+    tasks.let_go()
+    assert diff_view(reviewed).message == ""
+
+
+def test_a_refresh_does_not_compare_again(reviewed: ReviewPanel, source: Source) -> None:
+    asked = len(source.asked)
+    reviewed.refresh()
+    assert len(source.asked) == asked
+
+
+def test_a_file_that_cannot_be_read_says_why_and_can_be_tried_again(reviewed: ReviewPanel, source: Source) -> None:
+    source.error = StorageError("The content is gone", hint="Its blob is missing.")
+    choose(reviewed, "Turn 1")
+    assert diff_view(reviewed).message == "The content is gone Its blob is missing."
+    asked = len(source.asked)
+    reviewed.refresh()
+    assert len(source.asked) == asked
+    source.error = None
+    changes = child(reviewed, QListView, "changeList")
+    QTest.mouseClick(changes.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(40, 15))
+    assert diff_view(reviewed).message == ""
+
+
+def test_an_unexpected_failure_is_shown_and_passed_on(reviewed: ReviewPanel, source: Source) -> None:
+    source.error = RuntimeError("a defect")
+    with pytest.raises(RuntimeError):
+        reviewed.show_call("call-1")
+    assert diff_view(reviewed).message.startswith("The change could not be shown")
+
+
+def test_an_answer_after_the_panel_is_gone_harms_nothing(
+    qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: Tasks
+) -> None:
+    panel = ReviewPanel(theme, source, tasks.spawn)
+    session.change(1, "call-1", "a.py", "1\n", "2\n")
+    source.is_held = True
+    panel.set_transcript(session.transcript)
+    with qtbot.waitSignal(panel.destroyed):
+        panel.deleteLater()
+    tasks.let_go()
+
+
+def test_a_refresh_without_news_touches_nothing(reviewed: ReviewPanel) -> None:
+    changed = QSignalSpy(child(reviewed, QListView, "changeList").model().dataChanged)
+    reviewed.refresh()
+    assert changed.count() == 0
+
+
+# --- undo and redo ------------------------------------------------------------------------------------------------
+
+
+def test_undoing_the_last_turn_asks_for_that_turn(reviewed: ReviewPanel) -> None:
+    asked = QSignalSpy(reviewed.undo_requested)
+    undo = button(reviewed, "undoTurnButton")
+    assert undo.text() == "Undo turn"
+    undo.click()
+    assert asked.at(0) == [ChangeSelection(turn=2)]
+
+
+def test_undoing_the_session_says_so_and_asks_for_everything(reviewed: ReviewPanel) -> None:
+    asked = QSignalSpy(reviewed.undo_requested)
+    choose(reviewed, "This session")
+    undo = button(reviewed, "undoTurnButton")
+    assert undo.text() == "Undo session"
+    assert undo.toolTip() == "Put 2 files back. Files that were changed since are left alone and listed."
+    undo.click()
+    assert asked.at(0) == [ChangeSelection()]
+
+
+def test_what_is_undone_can_be_redone_and_nothing_else(reviewed: ReviewPanel, session: Session) -> None:
+    redo, undo = button(reviewed, "redoButton"), button(reviewed, "undoTurnButton")
+    assert not redo.isVisible()
+    session.undo("2.3")
+    reviewed.refresh()
+    assert redo.isVisible()
+    assert not undo.isEnabled()
+    assert "1 of 1 undone" in texts(reviewed)
+    asked = QSignalSpy(reviewed.redo_requested)
+    redo.click()
+    assert asked.at(0) == [ChangeSelection(turn=2)]
+
+
+def test_an_undone_change_is_still_shown(reviewed: ReviewPanel, session: Session) -> None:
+    session.undo("2.3")
+    reviewed.refresh()
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert diff.new_lines == ("one\n", "TWO!\n")
+
+
+def test_of_a_file_undone_in_part_the_part_that_stands_is_shown(reviewed: ReviewPanel, session: Session) -> None:
+    choose(reviewed, "This session")
+    session.undo("2.3")
+    reviewed.refresh()
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert diff.new_lines == ("one\n", "TWO\n")
+
+
+def test_while_a_turn_runs_nothing_can_be_undone(reviewed: ReviewPanel, session: Session) -> None:
+    session.start_turn(3)
+    reviewed.refresh()
+    undo = button(reviewed, "undoTurnButton")
+    assert not undo.isEnabled()
+    assert undo.toolTip() == "Wait until the turn has ended, or stop it"
+    session.end_turn(3)
+    reviewed.refresh()
+    assert undo.isEnabled()
+
+
+def test_one_file_can_be_undone_from_its_menu(reviewed: ReviewPanel) -> None:
+    choose(reviewed, "This session")
+    asked = QSignalSpy(reviewed.undo_requested)
+    menu_action(reviewed, "Undo this file").trigger()
+    assert asked.at(0) == [ChangeSelection(path="src/pages.py")]
+
+
+def test_files_and_calls_are_opened_from_the_list(reviewed: ReviewPanel) -> None:
+    opened, calls = QSignalSpy(reviewed.file_open_requested), QSignalSpy(reviewed.call_requested)
+    menu_action(reviewed, "Open file").trigger()
+    menu_action(reviewed, "Show the call").trigger()
+    button(reviewed, "showCallButton").click()
+    assert [opened.at(0), calls.at(0), calls.at(1)] == [["src/pages.py"], ["call-3"], ["call-3"]]
+
+
+def menu_action(panel: ReviewPanel, text: str) -> QAction:
+    changes = child(panel, QListView, "changeList")
+    changes.customContextMenuRequested.emit(QPoint(20, 10))
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    action = next(action for action in menu.actions() if action.text() == text)
+    menu.close()
+    return action
+
+
+# --- conflicts ----------------------------------------------------------------------------------------------------
+
+LEFT_ALONE = FileOutcome(path="src/pages.py", state="conflict", change_ids=("2.3",), reason="You changed it since.")
+RESTORED = FileOutcome(path="README.md", state="restored", change_ids=("1.2",))
+
+
+def test_files_that_an_undo_left_alone_are_listed_with_the_reason(reviewed: ReviewPanel, session: Session) -> None:
+    session.undo("1.2", outcomes=(LEFT_ALONE, RESTORED))
+    reviewed.refresh()
+    dialog = child(reviewed, QDialog, "undoConflictDialog")
+    words = [label.text() for label in dialog.findChildren(QLabel)]
+    assert words == [
+        "1 file was not undone",
+        "Nothing was written to what is listed here. 1 other file was undone.",
+        "src/pages.py",
+        "You changed it since.",
+    ]
+    assert dialog.isModal()
+    dialog.close()
+
+
+def test_an_undo_without_conflicts_opens_nothing(reviewed: ReviewPanel, session: Session) -> None:
+    session.undo("1.2", outcomes=(RESTORED,))
+    reviewed.refresh()
+    assert reviewed.findChild(QDialog, "undoConflictDialog") is None
+
+
+def test_conflicts_of_a_session_that_is_opened_again_are_no_news(reviewed: ReviewPanel, session: Session) -> None:
+    session.undo("1.2", outcomes=(LEFT_ALONE,))
+    reviewed.set_transcript(session.transcript)
+    reviewed.refresh()
+    assert reviewed.findChild(QDialog, "undoConflictDialog") is None
+
+
+# --- modes --------------------------------------------------------------------------------------------------------
+
+
+def test_the_mode_is_switched_remembered_and_told(reviewed: ReviewPanel) -> None:
+    told = QSignalSpy(reviewed.diff_mode_changed)
+    mode = button(reviewed, "diffModeButton")
+    assert (mode.text(), diff_view(reviewed).mode) == ("Side by side", "side_by_side")
+    mode.click()
+    assert (mode.text(), diff_view(reviewed).mode, told.at(0)) == ("Unified", "unified", ["unified"])
+    choose(reviewed, "This session")
+    assert diff_view(reviewed).mode == "unified"
+
+
+def test_a_panel_too_narrow_for_two_sides_says_so(qtbot: QtBot, reviewed: ReviewPanel) -> None:
+    mode = button(reviewed, "diffModeButton")
+    reviewed.resize(380, 800)
+    qtbot.waitUntil(lambda: mode.text() == "Unified")
+    assert not mode.isEnabled()
+    assert mode.toolTip() == "Too narrow for two sides"
+
+
+def test_a_chosen_mode_holds_before_anything_is_shown(panel: ReviewPanel, session: Session) -> None:
+    panel.set_diff_mode("unified")
+    session.start_turn(1)
+    session.change(1, "call-1", "a.py", "1\n", "2\n")
+    panel.set_transcript(session.transcript)
+    assert diff_view(panel).mode == "unified"
+
+
+def test_f7_goes_through_the_changes_from_anywhere_in_the_panel(panel: ReviewPanel, session: Session) -> None:
+    lines = "".join(f"{number}\n" for number in range(60))
+    session.start_turn(1)
+    session.change(1, "call-1", "a.py", lines, lines.replace("10\n", "ten\n").replace("40\n", "forty\n"))
+    panel.set_transcript(session.transcript)
+    child(panel, QListView, "changeList").setFocus()
+    before = diff_view(panel).current_change
+    QTest.keyClick(child(panel, QListView, "changeList"), Qt.Key.Key_F7)
+    assert diff_view(panel).current_change == before + 1
