@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.app.later import LaterDiffs
@@ -33,8 +32,8 @@ class Desk:
     wiring: SessionWiring
 
 
-def build_desk(theme: Theme, layout_store: QSettings, diffs: LaterDiffs, spawner: TaskSpawner) -> Desk:
-    """Build the window with all its panels, empty."""
+def furnish(window: MainWindow, theme: Theme, diffs: LaterDiffs, spawner: TaskSpawner) -> Desk:
+    """Build all panels, empty, put them into the window and connect what needs no session."""
     sessions = SessionList(theme)
     files = FileTree(theme, spawner.spawn)
     transcript = TranscriptView(theme)
@@ -46,7 +45,7 @@ def build_desk(theme: Theme, layout_store: QSettings, diffs: LaterDiffs, spawner
     banner = Banner()
     find_bar = FindBar(transcript)
     conversation = _stack(banner, find_bar, transcript)
-    window = MainWindow(theme, Panels(sessions, files, conversation, composer, review), layout_store)
+    window.furnish(Panels(sessions, files, conversation, composer, review))
     actions = window.actions_
     panels = SessionPanels(window.top_bar, transcript, composer, pickers, review, files)
     wiring = SessionWiring(window, theme, actions, panels, diffs, spawner.spawn)

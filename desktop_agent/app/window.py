@@ -1,6 +1,9 @@
-"""Building and running the window."""
+"""Building and running the window.
 
-import logging
+The order is for the person who waits: the window's frame is built and painted first, then its panels, then the core is
+imported in a thread while the window already answers.
+"""
+
 import os
 import sys
 from collections.abc import Sequence
@@ -10,22 +13,19 @@ from PySide6.QtCore import QObject, QSettings, Signal
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.arguments import WindowArguments, parse_arguments
-from desktop_agent.app.desk import Desk, build_desk
-from desktop_agent.app.later import LaterDiffs
+from desktop_agent.core.errors import UsageError
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.settings import LoadedSettings, load_settings
-from desktop_agent.ui import eventloop
-from desktop_agent.ui.garbage import WindowThreadCollector
-from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.watchdog import Watchdog
+from desktop_agent.ui.first_paint import show_painted
+from desktop_agent.ui.main_window import MainWindow
+from desktop_agent.ui.theme import Theme, last_theme
 
 if TYPE_CHECKING:
     import asyncio
 
     from desktop_agent.app.conductor import Conductor
+    from desktop_agent.app.desk import Desk
+    from desktop_agent.core.settings import LoadedSettings
     from desktop_agent.workbench import Workbench
-
-logger = logging.getLogger(__name__)
 
 
 class Window(QObject):
@@ -37,31 +37,54 @@ class Window(QObject):
 
     ready = Signal()
 
-    def __init__(self, app: QApplication, arguments: WindowArguments, paths: AppPaths, loaded: LoadedSettings) -> None:
+    def __init__(self, app: QApplication, arguments: WindowArguments, paths: AppPaths) -> None:
+        """Build the frame of the window; `furnish` builds what is in it."""
         super().__init__(app)
-        self._app = app
         self._arguments = arguments
         self._paths = paths
-        self._loaded = loaded
-        ui = loaded.settings.ui
-        self.theme = Theme(app, ui.theme, is_colour_blind_safe=ui.colour_blind_safe_diff)
+        self._store = QSettings(str(paths.config / "window.ini"), QSettings.Format.IniFormat)
+        # The look of the last time, until the settings are read: reading them costs as much as painting the frame.
+        self.theme = Theme(app, last_theme(self._store))
         self.theme.install()
-        self._spawner = eventloop.TaskSpawner(self._on_error)
+        self.main_window = MainWindow(self.theme, self._store)
+        self._desk: Desk | None = None
+        self._conductor: Conductor | None = None
+        self._quit: asyncio.Event | None = None
+        self.main_window.close_requested.connect(self.request_quit)
+        self.main_window.actions_.connect(self.main_window.actions_.quit, self.request_quit)
+
+    @property
+    def desk(self) -> "Desk":
+        """The panels of the window."""
+        assert self._desk is not None, "the window is furnished first"
+        return self._desk
+
+    def furnish(self) -> None:
+        """Build the panels, if that has not been done yet."""
+        if self._desk is not None:
+            return
+        from desktop_agent.app.desk import furnish
+        from desktop_agent.app.later import LaterDiffs
+        from desktop_agent.core.settings import load_settings
+        from desktop_agent.ui.eventloop import TaskSpawner
+        from desktop_agent.ui.garbage import WindowThreadCollector
+        from desktop_agent.ui.watchdog import Watchdog
+
+        self._loaded = load_settings(self._paths.settings_file())
+        self._spawner = TaskSpawner(self._on_error)
         self._diffs = LaterDiffs()
-        layout_store = QSettings(str(paths.config / "window.ini"), QSettings.Format.IniFormat)
-        self.desk: Desk = build_desk(self.theme, layout_store, self._diffs, self._spawner)
-        self.main_window = self.desk.window
+        self._desk = furnish(self.main_window, self.theme, self._diffs, self._spawner)
+        ui = self._loaded.settings.ui
+        self.theme.choose(ui.theme, is_colour_blind_safe=ui.colour_blind_safe_diff)
+        self._store.setValue("theme", ui.theme)
         self._watchdog = Watchdog(self)
         self._collector = WindowThreadCollector(self)
-        self._quit: asyncio.Event | None = None
-        self._conductor: Conductor | None = None
-        self.main_window.close_requested.connect(self._on_close_requested)
-        self.main_window.actions_.connect(self.main_window.actions_.quit, self._on_close_requested)
 
     async def serve(self) -> int:
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
         import asyncio
 
+        self.furnish()
         self._quit = asyncio.Event()
         self._spawner.start()
         self._watchdog.start()
@@ -83,70 +106,82 @@ class Window(QObject):
         return 0
 
     def request_quit(self) -> None:
-        """Quit as if the person had closed the window."""
-        self._on_close_requested()
+        """Quit as if the person had closed the window: with a question if an agent is working."""
+        if self._desk is not None:
+            self._spawner.spawn(self._quit_if_allowed())
 
     def _build_conductor(self, bench: "Workbench") -> "Conductor":
         from desktop_agent.app.conductor import Conductor
 
         return Conductor(self.desk, self._arguments, bench, self._diffs, self._spawner)
 
-    def _on_close_requested(self) -> None:
-        self._spawner.spawn(self._close_if_allowed())
-
-    async def _close_if_allowed(self) -> None:
+    async def _quit_if_allowed(self) -> None:
         if self._conductor is None or await self._conductor.may_close():
             assert self._quit is not None
             self._quit.set()
 
     def _on_error(self, error: BaseException) -> None:
         """Where every exception of background work ends: in the log, whole, and in the banner, in words."""
+        import logging
+
         from desktop_agent.core.errors import AgentError
 
-        logger.error("Background work failed", exc_info=error)
+        logging.getLogger(__name__).error("Background work failed", exc_info=error)
         told = self.tr("Something went wrong inside the application.")
         hint = self.tr("Your files and conversations are safe. The details are in the log.")
         self.desk.banner.show_error(AgentError(told, hint=hint, detail=f"{type(error).__name__}: {error}"))
 
 
 def build(argv: Sequence[str]) -> Window:
-    """Build the real application without entering its event loop. `window.main_window` is its `QMainWindow`."""
-    arguments = parse_arguments(argv)
-    paths = AppPaths.from_environment()
-    loaded = load_settings(paths.settings_file())
-    existing = QApplication.instance()
-    app = existing if isinstance(existing, QApplication) else QApplication([sys.argv[0]])
-    app.setApplicationName("desktop-agent")
-    app.setApplicationDisplayName("Desktop Agent")
-    return Window(app, arguments, paths, loaded)
+    """Build the real application, whole, without entering its event loop.
+
+    `window.main_window` is its `QMainWindow`. Raises `UsageError` when no window can be opened here.
+    """
+    window = _build_frame(argv)
+    window.furnish()
+    return window
 
 
 def main(argv: Sequence[str]) -> int:
     """Open the window and return the exit code when it has closed."""
-    if problem := _platform_problem():
-        print(problem, file=sys.stderr)  # noqa: T201 - there is no window to tell it
-        return 2
-    window = build(argv)
-    window.main_window.show()
+    try:
+        window = _build_frame(argv)
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - there is no window to tell it
+        return error.exit_code
     app = QApplication.instance()
     assert isinstance(app, QApplication)
+    show_painted(app, window.main_window, window.main_window.top_bar)
+
+    from desktop_agent.ui import eventloop
+
     return eventloop.run(app, window.serve, on_signal=window.request_quit)
 
 
-def _platform_problem() -> str:
-    """Why no window can be opened here, in words; Qt itself would abort the process."""
+def _build_frame(argv: Sequence[str]) -> Window:
+    _require_display()
+    arguments = parse_arguments(argv)
+    existing = QApplication.instance()
+    # The style by argument: naming it through QStyle would create 15 ms of enumerations before the first paint.
+    app = existing if isinstance(existing, QApplication) else QApplication([sys.argv[0], "-style", "fusion"])
+    app.setApplicationName("desktop-agent")
+    app.setApplicationDisplayName("Desktop Agent")
+    return Window(app, arguments, AppPaths.from_environment())
+
+
+def _require_display() -> None:
+    """Raise `UsageError` when there is no display: Qt itself would abort the process."""
     if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
-        return ""
-    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
-        return ""
-    return (
-        "Desktop Agent needs a display to open its window, and there is none (DISPLAY and WAYLAND_DISPLAY are unset).\n"
-        "Without one use `desktop-agent run --prompt …`."
-    )
+        return
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise UsageError(
+            "There is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are unset).",
+            hint="Without one use `desktop-agent run --prompt …`.",
+        )
 
 
-def _load_core(paths: AppPaths, loaded: LoadedSettings) -> "Workbench":
-    """Import the core, in a thread: it takes as long as ten first paints."""
+def _load_core(paths: AppPaths, loaded: "LoadedSettings") -> "Workbench":
+    """Import the core, in a thread: it takes as long as several first paints."""
     from desktop_agent.workbench import Workbench
 
     return Workbench(paths, loaded.settings)

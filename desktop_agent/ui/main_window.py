@@ -37,7 +37,7 @@ class Panels:
 
 
 class MainWindow(QMainWindow):
-    """Docks and drawers around the conversation.
+    """Docks and drawers around the conversation. Built as a frame that can be painted at once; `furnish` fills it.
 
     Signals:
         close_requested: the person wants to close the window; it stays until `let_close` was called.
@@ -45,30 +45,41 @@ class MainWindow(QMainWindow):
 
     close_requested = Signal()
 
-    def __init__(self, theme: Theme, panels: Panels, layout_store: QSettings) -> None:
+    def __init__(self, theme: Theme, layout_store: QSettings) -> None:
         super().__init__()
         self.setObjectName("mainWindow")
         self.setAccessibleName(self.tr("Desktop Agent"))
         self.setWindowTitle(self.tr("Desktop Agent"))
         self.setMinimumSize(_MINIMUM_SIZE)
-        self._panels = panels
         self._store = layout_store
         self._may_close = False
         self._is_narrow = False
         self.actions_ = Actions(self)
         self.top_bar = TopBar(theme, self.actions_)
         self.setMenuWidget(self.top_bar)
-        conversation = self._build_conversation()
-        self.setCentralWidget(conversation)
-        self._side = self._build_side()
+        self._conversation = self._build_conversation()
+        self.setCentralWidget(self._conversation)
+        self._side = QWidget()
+        self._review = QWidget()
         self.side_dock = self._build_dock("sideDock", self.tr("Sessions and files"), self._side)
-        self.review_dock = self._build_dock("reviewDock", self.tr("Review"), panels.review)
+        self.review_dock = self._build_dock("reviewDock", self.tr("Review"), self._review)
         self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self.side_dock)
         self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.review_dock)
-        self.side_drawer = Drawer(conversation, "left", _SIDE_WIDTH + 44)
-        self.review_drawer = Drawer(conversation, "right", _REVIEW_WIDTH + 80)
+        self.side_drawer = Drawer(self._conversation, "left", _SIDE_WIDTH + 44)
+        self.review_drawer = Drawer(self._conversation, "right", _REVIEW_WIDTH + 80)
         self._connect()
         self._restore_layout()
+
+    def furnish(self, panels: Panels) -> None:
+        """Put the panels into the frame."""
+        layout = self._conversation.layout()
+        assert isinstance(layout, QVBoxLayout)
+        layout.addWidget(panels.transcript, 1)
+        layout.addWidget(panels.composer)
+        self._side = self._build_side(panels)
+        self._review = panels.review
+        self.side_dock.setWidget(self._side)
+        self.review_dock.setWidget(self._review)
 
     def let_close(self) -> None:
         """Close for good: whatever had to be finished is finished."""
@@ -79,7 +90,7 @@ class MainWindow(QMainWindow):
         """Bring the review panel into sight."""
         if self._is_narrow:
             self.side_drawer.close_drawer()
-            self.review_drawer.open_with(self._panels.review)
+            self.review_drawer.open_with(self._review)
         else:
             self.review_dock.show()
             self.review_dock.raise_()
@@ -109,16 +120,14 @@ class MainWindow(QMainWindow):
         layout = QVBoxLayout(area)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addWidget(self._panels.transcript, 1)
-        layout.addWidget(self._panels.composer)
         return area
 
-    def _build_side(self) -> QSplitter:
+    def _build_side(self, panels: Panels) -> QSplitter:
         side = QSplitter(Qt.Orientation.Vertical)
         side.setObjectName("sideSplitter")
         side.setChildrenCollapsible(False)
-        side.addWidget(self._panels.sessions)
-        side.addWidget(self._panels.files)
+        side.addWidget(panels.sessions)
+        side.addWidget(panels.files)
         side.setStretchFactor(0, 0)
         side.setStretchFactor(1, 1)
         side.setSizes([160, 500])
@@ -160,7 +169,7 @@ class MainWindow(QMainWindow):
         self.side_dock.setWidget(self._side)
 
     def _take_review_back(self) -> None:
-        self.review_dock.setWidget(self._panels.review)
+        self.review_dock.setWidget(self._review)
 
     def _set_narrow(self, is_narrow: bool) -> None:
         self._is_narrow = is_narrow

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
@@ -11,6 +11,17 @@ from desktop_agent.ui.theme.stylesheet import style_sheet
 from desktop_agent.ui.theme.tokens import DARK, LIGHT, Palette, TypeSize, colour_blind_safe
 
 ThemeChoice = Literal["system", "light", "dark"]
+
+
+def last_theme(store: QSettings) -> ThemeChoice:
+    """The choice that was in force when the window was open last."""
+    match store.value("theme"):
+        case "light":
+            return "light"
+        case "dark":
+            return "dark"
+        case _:
+            return "system"
 
 
 class Theme(QObject):
@@ -54,14 +65,15 @@ class Theme(QObject):
         """Return the fixed-pitch font."""
         return fonts.code_font(size_px)
 
-    def choose(self, choice: ThemeChoice) -> None:
-        """Force a theme, or follow the system again."""
+    def choose(self, choice: ThemeChoice, *, is_colour_blind_safe: bool | None = None) -> None:
+        """Force a theme, or follow the system again; `None` leaves the colours of diffs as they are."""
         self._choice = choice
+        if is_colour_blind_safe is not None:
+            self._is_colour_blind_safe = is_colour_blind_safe
         self._update()
 
     def install(self) -> None:
-        """Give the application this theme's style, palette, font and style sheet."""
-        self._app.setStyle("Fusion")
+        """Give the application this theme's palette, font and style sheet. Its style should be Fusion."""
         self._app.setFont(self.text_font())
         self._app.setPalette(_qt_palette(self._colours))
         self._app.setStyleSheet(style_sheet(self._colours))
