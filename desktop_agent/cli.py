@@ -1,170 +1,22 @@
-"""The command tree of `desktop-agent`. Without a command it opens the window; headless commands never import Qt."""
+"""The entry point of `desktop-agent`: a command, or the window. Headless commands never import Qt.
 
-import argparse
-import importlib
+What a command needs is imported when it is called: whoever opens the window waits for nothing else.
+"""
+
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
 
-from desktop_agent import __version__
-from desktop_agent.commands.console import Console
-from desktop_agent.core.errors import AgentError
-
-if TYPE_CHECKING:
-    # argparse has no public name for what add_subparsers returns.
-    from argparse import _SubParsersAction  # pyright: ignore[reportPrivateUsage]
-
-    _Commands = _SubParsersAction[argparse.ArgumentParser]
-
-APPROVALS = ("always", "on_write", "on_request", "never")
 COMMANDS = ("run", "sessions", "changes", "tools", "auth", "config")
-
-
-class _Command(Protocol):
-    """What a module in `commands` offers."""
-
-    def main(self, args: argparse.Namespace, console: Console) -> int: ...
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     # A folder may be named like a command; then it is written ./run.
-    if arguments and (arguments[0] in COMMANDS or arguments[0] in ("-h", "--help", "--version")):
-        return _run_command(build_parser().parse_args(arguments))
+    if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version"):
+        from desktop_agent.commands import run_command
+
+        return run_command(arguments)
     from desktop_agent import app
 
     return app.main(arguments)
-
-
-def _run_command(args: argparse.Namespace) -> int:
-    console = Console(is_json=args.json)
-    module = cast("_Command", importlib.import_module(f"desktop_agent.commands.{args.command}"))
-    try:
-        return module.main(args, console)
-    except AgentError as error:
-        console.fail(error)
-        return error.exit_code
-    except KeyboardInterrupt:
-        return 130
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(
-        prog="desktop-agent",
-        description="A coding assistant whose every change can be seen and undone.",
-        epilog="Without a command: open the window, in WORKSPACE or the current folder. "
-        "Example: desktop-agent ~/code/app --continue",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"desktop-agent {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_run(commands)
-    _add_sessions(commands)
-    _add_changes(commands)
-    _add_tools(commands)
-    _add_auth(commands)
-    _add_config(commands)
-    return parser
-
-
-def _command(commands: "_Commands", name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=summary, description=summary, epilog=f"Example: desktop-agent {example}")
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    folder = "the folder to work in (default: the current one)"
-    parser.add_argument("--workspace", type=Path, metavar="DIR", help=folder)
-    return parser
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return number
-
-
-def _add_run(commands: "_Commands") -> None:
-    run = _command(commands, "run", "Run one prompt without a window.", 'run --prompt "Fix the failing test"')
-    prompt = run.add_mutually_exclusive_group()
-    prompt.add_argument("--prompt", metavar="TEXT", help="the prompt")
-    prompt.add_argument("--prompt-file", metavar="F", help="read the prompt from a file")
-    prompt.add_argument("stdin", nargs="?", choices=["-"], help="read the prompt from standard input")
-    session = run.add_mutually_exclusive_group()
-    session.add_argument("--resume", metavar="ID", help="go on with this session")
-    session.add_argument("--continue", dest="continue_last", action="store_true", help="go on with the last one here")
-    run.add_argument("--provider", metavar="P", help="the model's provider: anthropic, demo")
-    run.add_argument("--model", metavar="M", help="the model")
-    run.add_argument("--base-url", metavar="URL", help="another address of the provider")
-    run.add_argument("--approval", choices=APPROVALS, metavar="P", help=f"approval policy: {', '.join(APPROVALS)}")
-    run.add_argument("--max-turns", type=_at_least_one, metavar="N", help="at most N requests to the model (8)")
-    run.add_argument("--exit-on-tool-error", action="store_true", help="stop after the first failed call")
-    run.add_argument("--dry-run", action="store_true", help="answer every tool call without running it")
-    run.add_argument("--allowed-tools", type=_names, metavar="A,B", help="only these tools")
-    run.add_argument("--blocked-tools", type=_names, metavar="A,B", help="not these tools")
-    run.add_argument("--audit-log", type=Path, metavar="F", help="append every tool call as a JSON line")
-    run.add_argument("--changes-log", type=Path, metavar="F", help="append every change as a JSON line")
-    run.add_argument("--debug-tool-use", action=argparse.BooleanOptionalAction, default=False, help="show tool calls")
-    run.add_argument("--tool-debug-log", type=Path, metavar="F", help="with --debug-tool-use: append them here too")
-    run.add_argument("--undo-last-turn", action="store_true", help="take the run's changes back at the end")
-    run.add_argument("--config", type=Path, metavar="F", help="another settings file")
-    run.add_argument("--stream", action="store_true", help="print every event as a JSON line while running")
-    run.add_argument("--verbose", action="store_true", help="tell what happens on standard error")
-
-
-def _add_sessions(commands: "_Commands") -> None:
-    sessions = commands.add_parser("sessions", help="List and show sessions.")
-    actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "list", "List all sessions, the last used first.", "sessions list")
-    show = _command(actions, "show", "Show one session.", "sessions show 20261121-213700-k3f9qx")
-    show.add_argument("id", metavar="ID", help="a session id, or an unambiguous part of one")
-
-
-def _add_changes(commands: "_Commands") -> None:
-    changes = commands.add_parser("changes", help="List, show, undo and redo what a session changed.")
-    actions = changes.add_subparsers(dest="action", required=True, metavar="ACTION")
-    summaries = {
-        "list": "List the changes of a session.",
-        "diff": "Print the changes of a session as a patch.",
-        "undo": "Take changes back. A file that somebody changed since is left alone and reported.",
-        "redo": "Apply undone changes again.",
-    }
-    for name, summary in summaries.items():
-        action = _command(actions, name, summary, f"changes {name} k3f9qx --turn 2")
-        action.add_argument("id", metavar="ID", help="a session id, or an unambiguous part of one")
-        action.add_argument("--turn", type=_at_least_one, metavar="N", help="only this turn")
-        action.add_argument("--call", metavar="ID", help="only this tool call")
-        action.add_argument("--file", metavar="P", help="only this file, by its path in the workspace")
-        if name in ("undo", "redo"):
-            action.add_argument("--dry-run", action="store_true", help="only say what would happen")
-
-
-def _add_tools(commands: "_Commands") -> None:
-    tools = commands.add_parser("tools", help="List and describe the model's tools.")
-    actions = tools.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "list", "List all tools.", "tools list")
-    describe = _command(actions, "describe", "Describe one tool.", "tools describe edit_file")
-    describe.add_argument("name", metavar="NAME")
-
-
-def _add_auth(commands: "_Commands") -> None:
-    auth = commands.add_parser("auth", help="Keep the providers' keys in the system keyring.")
-    actions = auth.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "status", "Say where each provider's key comes from.", "auth status")
-    for name, summary in (("set", "Store a key."), ("delete", "Remove a key.")):
-        action = _command(actions, name, summary, f"auth {name} anthropic")
-        action.add_argument("provider", metavar="PROVIDER")
-
-
-def _add_config(commands: "_Commands") -> None:
-    config = commands.add_parser("config", help="Show the settings.")
-    actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "show", "Show all settings.", "config show")
-    _command(actions, "path", "Show where the settings file is.", "config path")
-    get = _command(actions, "get", "Show one setting.", "config get model.name")
-    get.add_argument("key", metavar="KEY")

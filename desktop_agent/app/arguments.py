@@ -1,6 +1,5 @@
 """The command line of the window."""
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,10 @@ class WindowArguments:
 
 def parse_arguments(argv: Sequence[str]) -> WindowArguments:
     """Read the command line; exits with 2 and a usage line when it is wrong."""
+    if not argv:
+        return WindowArguments()
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="desktop-agent",
         description="Open the window. Commands without a window: run, sessions, changes, tools, auth, config.",

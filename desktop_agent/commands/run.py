@@ -6,6 +6,7 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 from desktop_agent.commands.console import Console
 from desktop_agent.core import events as ev
@@ -145,8 +146,8 @@ def _summary(result: RunResult) -> str:
     lines.append("Tools executed:")
     for event in result.tools:
         state = "skipped" if event["skipped"] else "error" if event["is_error"] else "ok"
-        paths = event["paths"]
-        where = f" paths={','.join(map(str, paths))}" if isinstance(paths, list) and paths else ""
+        paths = cast("list[str]", event["paths"])
+        where = f" paths={','.join(paths)}" if paths else ""
         lines.append(f"- turn {event['turn']}: {event['tool']} [{state}]{where}")
     if not result.tools:
         lines.append("none")

@@ -4,26 +4,24 @@ Variants are dynamic properties, so a widget says what it is and never how it lo
 "primary")` on a button, `setProperty("role", "heading")` on a label.
 """
 
-from string import Template
-
 from desktop_agent.ui.theme.tokens import Height, Palette, Radius, TypeSize
 
-_SHEET = Template("""
+_SHEET = """
 QMainWindow, QDockWidget > QWidget { background: $bg; }
 QDialog { background: $surface; }
 QWidget#topBar { background: $bg; border-bottom: 1px solid $border; }
 QFrame[role="hairline"] { background: $border; border: none; }
-QLabel[role="heading"] { color: $muted; font-size: ${head}px; font-weight: 600; }
-QLabel[role="title"] { font-size: ${title}px; font-weight: 600; }
-QLabel[role="secondary"] { color: $muted; font-size: ${secondary}px; }
+QLabel[role="heading"] { color: $muted; font-size: $headpx; font-weight: 600; }
+QLabel[role="title"] { font-size: $titlepx; font-weight: 600; }
+QLabel[role="secondary"] { color: $muted; font-size: $secondarypx; }
 QLabel[role="hint"] { color: $faint; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="error"] { color: $removed_text; }
 QLabel[role="warning"] { color: $warning_text; }
 
 QPushButton, QToolButton {
-  background: $surface; color: $text; border: 1px solid $border; border-radius: ${control}px;
-  padding: 0 10px; min-height: ${button}px; font-size: ${secondary}px;
+  background: $surface; color: $text; border: 1px solid $border; border-radius: $controlpx;
+  padding: 0 10px; min-height: $buttonpx; font-size: $secondarypx;
 }
 QPushButton:hover, QToolButton:hover { background: $sunken; }
 QPushButton:pressed, QToolButton:pressed { background: $border; }
@@ -42,19 +40,19 @@ QPushButton[variant="flat"]:focus, QToolButton[variant="flat"]:focus { border: 2
 QPushButton[variant="warning"] {
   background: $warning_bg; color: $warning_text; border-color: $warning_border; font-weight: 600;
 }
-QPushButton[compact="true"], QToolButton[compact="true"] { min-height: ${small_button}px; padding: 0 8px; }
+QPushButton[compact="true"], QToolButton[compact="true"] { min-height: $small_buttonpx; padding: 0 8px; }
 QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 0 7px; }
 QPushButton::menu-indicator, QToolButton::menu-indicator { image: none; width: 0; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
-  background: $surface; color: $text; border: 1px solid $border_strong; border-radius: ${control}px;
+  background: $surface; color: $text; border: 1px solid $border_strong; border-radius: $controlpx;
   padding: 4px 8px; selection-background-color: $accent; selection-color: $on_accent;
 }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus { border: 2px solid $accent; padding: 3px 7px; }
 QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus {
   background: transparent; border: none; padding: 0;
 }
-QComboBox { min-height: 20px; padding-right: 20px; font-size: ${secondary}px; }
+QComboBox { min-height: 20px; padding-right: 20px; font-size: $secondarypx; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; padding: 4px; }
 
@@ -62,7 +60,7 @@ QTreeView, QListView {
   background: transparent; border: none; outline: none;
   selection-background-color: $accent_weak; selection-color: $accent_text;
 }
-QTreeView::item, QListView::item { min-height: ${list_row}px; border-radius: ${control}px; }
+QTreeView::item, QListView::item { min-height: $list_rowpx; border-radius: $controlpx; }
 QTreeView::item:hover, QListView::item:hover { background: $sunken; }
 QTreeView::item:selected, QListView::item:selected { background: $accent_weak; color: $accent_text; }
 QTableView {
@@ -70,7 +68,7 @@ QTableView {
   selection-background-color: transparent; /* its delegates draw rounded rows */
 }
 
-QMenu { background: $surface; border: 1px solid $border_strong; border-radius: ${control}px; padding: 4px; }
+QMenu { background: $surface; border: 1px solid $border_strong; border-radius: $controlpx; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
 QMenu::item:selected { background: $accent_weak; color: $accent_text; }
 QMenu::item:disabled { color: $faint; }
@@ -91,18 +89,23 @@ QScrollBar::handle:vertical { min-height: 28px; }
 QScrollBar::handle:horizontal { min-width: 28px; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
-""")
+"""
 
 
 def style_sheet(colours: Palette) -> str:
     """Return the style sheet for these colours."""
-    return _SHEET.substitute(
-        {name: getattr(colours, name) for name in Palette.__slots__},
-        head=TypeSize.HEAD,
-        secondary=TypeSize.SECONDARY,
-        title=TypeSize.TITLE,
-        control=Radius.CONTROL,
-        button=Height.BUTTON - 2,
-        small_button=Height.SMALL_BUTTON - 2,
-        list_row=Height.LIST_ROW,
-    )
+    values: dict[str, object] = {
+        **colours._asdict(),
+        "head": TypeSize.HEAD,
+        "secondary": TypeSize.SECONDARY,
+        "title": TypeSize.TITLE,
+        "control": Radius.CONTROL,
+        "button": Height.BUTTON - 2,
+        "small_button": Height.SMALL_BUTTON - 2,
+        "list_row": Height.LIST_ROW,
+    }
+    sheet = _SHEET
+    # The longest names first: $border_strong must not be taken for $border.
+    for name in sorted(values, key=len, reverse=True):
+        sheet = sheet.replace(f"${name}", str(values[name]))
+    return sheet
