@@ -18,6 +18,7 @@ QLabel[role="title"] { font-size: ${title}px; font-weight: 600; }
 QLabel[role="secondary"] { color: $muted; font-size: ${secondary}px; }
 QLabel[role="hint"] { color: $faint; }
 QLabel[role="strong"] { font-weight: 600; }
+QLabel[role="good"] { color: $added_text; }
 QLabel[role="error"] { color: $removed_text; }
 QLabel[role="warning"] { color: $warning_text; }
 
