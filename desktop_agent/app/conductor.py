@@ -25,6 +25,7 @@ from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.events import ModeSet
 from desktop_agent.core.gitrepo import RepoStatus
+from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.workspace import check_workspace
@@ -124,10 +125,9 @@ class Conductor(QObject):
             await self.show_folder(folder)
 
     async def _show_last_or_welcome(self) -> None:
-        summaries = await asyncio.to_thread(self._bench.catalog.summaries)
-        last = next((item for item in summaries if Path(item.workspace).is_dir()), None)
+        last = await asyncio.to_thread(_last_usable, self._bench)
         if last is not None:
-            await self.show_session(last.id)
+            await self.show_session(last)
         else:
             self._welcome()
 
@@ -307,6 +307,11 @@ def _usable(folder: Path) -> Path:
     root = folder.expanduser().resolve()
     check_workspace(root)
     return root
+
+
+def _last_usable(bench: Workbench) -> SessionId | None:
+    """The session last used whose folder is still there."""
+    return next((item.id for item in bench.catalog.summaries() if Path(item.workspace).is_dir()), None)
 
 
 def _as_live(summary: SessionSummary, bridge: SessionBridge | None) -> SessionSummary:

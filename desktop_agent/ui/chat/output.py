@@ -62,15 +62,25 @@ def _shorten(lines: list[str]) -> str:
 
 
 def readable(content: str) -> str:
-    """Return the part of a tool's result that a person wants to see: tools answer the model in JSON at times."""
-    if content.startswith("{") and len(content) <= _MAX_JSON:
-        try:
-            fields: object = json.loads(content)
-        except ValueError:
-            return content
-        if isinstance(fields, dict):
-            for key in ("output", "error", "message"):
-                text = cast("dict[str, object]", fields).get(key)
-                if isinstance(text, str) and text:
-                    return text
-    return content
+    """Return what a person wants to see of a tool's result: tools answer the model in JSON."""
+    if not content.startswith(("{", "[")) or len(content) > _MAX_JSON:
+        return content
+    try:
+        answer: object = json.loads(content)
+    except ValueError:
+        return content
+    return _text_of(answer) or content
+
+
+def _text_of(answer: object) -> str:
+    if isinstance(answer, list):
+        items = cast("list[object]", answer)
+        return "\n".join(map(str, items)) if all(isinstance(item, str | int) for item in items) else ""
+    fields = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
+    for key in ("output", "error", "message", "entries"):
+        value = fields.get(key)
+        text = value if isinstance(value, str) else _text_of(cast("object", value) if isinstance(value, list) else None)
+        if text:
+            return text
+    is_count = bool(fields) and all(isinstance(value, int) for value in fields.values())
+    return "\n".join(f"{name}: {value}" for name, value in fields.items()) if is_count else ""

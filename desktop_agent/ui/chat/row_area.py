@@ -394,6 +394,11 @@ class RowArea(QAbstractScrollArea):
         """Whether something outside the rows shows time passing."""
         return False
 
+    @property
+    def is_ticking(self) -> bool:
+        """Whether time passes on screen now."""
+        return self._tick_timer.isActive()
+
     def keep_time(self) -> None:
         """Tick while anything on screen shows time passing."""
         is_ticking = self.isVisible() and (

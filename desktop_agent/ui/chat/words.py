@@ -1,12 +1,13 @@
 """What the transcript says in words: verbs, sums, and how things ended."""
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.model import Aborted, Allowed, Denied
 
 if TYPE_CHECKING:
+    from desktop_agent.core.events import TurnEndReason
     from desktop_agent.core.transcript import ToolEntry, TurnEndEntry, UndoEntry
 
 MINUS = "−"
@@ -108,7 +109,7 @@ def summary(entry: "ToolEntry") -> str:
     """Return what a finished call came to: `84 lines · 6 ms`."""
     parts: list[str] = []
     metadata = entry.result.metadata if entry.result is not None else {}
-    matches, files, lines = (_count(metadata.get(key)) for key in ("matches", "files", "lines"))
+    matches, files, lines, entries = (_count(metadata.get(key)) for key in ("matches", "files", "lines", "entries"))
     if matches is not None and files is not None:
         parts.append(
             say("{matches} in {files}").format(
@@ -121,9 +122,11 @@ def summary(entry: "ToolEntry") -> str:
         parts.append(counted(files, "file", "files"))
     elif lines is not None:
         parts.append(counted(lines, "line", "lines"))
+    elif entries is not None:
+        parts.append(counted(entries, "entry", "entries"))
     if metadata.get("timed_out") is True:
         parts.append(say("timed out"))
-    elif (exit_code := _count(metadata.get("exit_code"))) is not None and exit_code != 0:
+    elif exit_code := _count(metadata.get("exit_code")):
         parts.append(say("exit code {code}").format(code=exit_code))
     if len(entry.changes) > 1:
         parts.append(counted(len(entry.changes), "file", "files"))
@@ -156,33 +159,26 @@ def notes(entry: "ToolEntry") -> list[tuple[str, str]]:
     return found
 
 
+_TURN_ENDS: dict["TurnEndReason", str] = {
+    "completed": "Done after {time}",
+    "max_turns": "Reached the limit of {requests}. Send a message to go on.",
+    "tool_error": "Stopped because a tool failed.",
+    "fatal_tool_error": "Stopped because a tool failed beyond repair.",
+    "approval_required": "Stopped: something needed an approval that nobody could give.",
+    "provider_error": "Stopped because the model did not answer.",
+    "storage_error": "Stopped because the session could not be saved.",
+    "interrupted": "Stopped by you after {time}",
+    "limit": "Stopped because a limit was reached.",
+    "refused": "The model declined to answer.",
+    "workspace_error": "Stopped because the folder cannot be used.",
+    "internal_error": "Stopped by a fault in the application.",
+}
+
+
 def turn_end(entry: "TurnEndEntry") -> str:
     """Return how a turn ended, as a sentence."""
-    match entry.reason:
-        case "completed":
-            return say("Done after {time}").format(time=duration(entry.duration_s))
-        case "max_turns":
-            return say("Reached the limit of {count}. Send a message to go on.").format(
-                count=counted(entry.requests, "model request", "model requests")
-            )
-        case "tool_error":
-            return say("Stopped because a tool failed.")
-        case "fatal_tool_error":
-            return say("Stopped because a tool failed beyond repair.")
-        case "approval_required":
-            return say("Stopped: something needed an approval that nobody could give.")
-        case "provider_error":
-            return say("Stopped because the model did not answer.")
-        case "storage_error":
-            return say("Stopped because the session could not be saved.")
-        case "interrupted":
-            return say("Stopped by you after {time}").format(time=duration(entry.duration_s))
-        case "limit":
-            return say("Stopped because a limit was reached.")
-        case "refused":
-            return say("The model declined to answer.")
-        case _:
-            assert_never(entry.reason)
+    requests = counted(entry.requests, "model request", "model requests")
+    return say(_TURN_ENDS[entry.reason]).format(time=duration(entry.duration_s), requests=requests)
 
 
 def undo(entry: "UndoEntry") -> str:

@@ -7,7 +7,7 @@ moved to it, and no button is a default.
 from pathlib import Path
 
 from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QFont, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QShowEvent
+from PySide6.QtGui import QFont, QHideEvent, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QShowEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Denied
@@ -59,6 +59,9 @@ class ApprovalCard(QWidget):
         self._edit = self._button(self.tr("Edit"), self._on_edit, variant="flat", is_compact=True)
         self._edit.setVisible(self._command is not None)
         self._files = Paragraph(_file_list(request), styles, self, font=styles.body) if request.changes else None
+        self._details = [
+            Paragraph(detail, styles, self, role="muted", font=styles.secondary) for detail in request.details
+        ]
         self._reasons = [
             Paragraph(text, styles, self, role="warning_text", font=styles.body)
             for text in (request.reason, *(f"⚠ {risk}" for risk in request.risks))
@@ -133,7 +136,8 @@ class ApprovalCard(QWidget):
             self._edit.setGeometry(_PADDING + inner - edit.width() - 5, y + 5, edit.width(), edit.height())
             self._edit.raise_()
             y += height + Space.S
-        for paragraph in (*((self._files,) if self._files is not None else ()), *self._reasons):
+        files = (self._files,) if self._files is not None else ()
+        for paragraph in (*files, *self._details, *self._reasons):
             y += paragraph.place(_PADDING, y, inner) + Space.XS // 2
         y += Space.S + 2
         y = self._place_answers(y, inner)
@@ -172,6 +176,10 @@ class ApprovalCard(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._guard.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._guard.stop()
+        super().hideEvent(event)
 
     # -- answers --
 

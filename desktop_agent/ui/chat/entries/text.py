@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFocusEvent, QGuiApplication, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import TextEntry
@@ -124,6 +124,10 @@ class MarkdownWidget(EntryWidget):
             button.setText(self.tr("Copy"))
         self._arranged = None
         self.arrange()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._copied_timer.stop()
+        super().hideEvent(event)
 
     # -- links by keyboard --
 

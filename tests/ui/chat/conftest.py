@@ -1,0 +1,20 @@
+"""The theme as the application installs it, and a stage to show things on."""
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.theme import Theme
+from tests.ui.chat.stage import Stage
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    theme = Theme(qapp, "light")
+    theme.install()
+    return theme
+
+
+@pytest.fixture
+def stage(theme: Theme, qtbot: QtBot) -> Stage:
+    return Stage(theme, qtbot)

@@ -1,0 +1,35 @@
+"""Code is coloured by role, piece by piece."""
+
+from desktop_agent.ui.chat.markdown.highlight import colour_code
+from desktop_agent.ui.chat.markdown.inline import utf16_slice
+
+
+def coloured(language: str, code: str, before: str = "") -> list[tuple[str, str]]:
+    colouring = colour_code(language, before, code)
+    return [(utf16_slice(code, start, start + length), role) for start, length, role in colouring]
+
+
+def test_roles_are_found() -> None:
+    found = coloured("python", "def f(x):\n    return 'a' + 1  # why")
+    assert ("def", "keyword") in found
+    assert ("f", "function") in found
+    assert ("1", "number") in found
+    assert ("# why", "comment") in found
+    assert ("a", "string") in found
+
+
+def test_positions_hold_behind_characters_outside_the_basic_plane() -> None:
+    assert ("return", "keyword") in coloured("python", "'😀'; return")
+
+
+def test_the_piece_before_is_context() -> None:
+    assert coloured("python", 'still text"""', before='x = """begin') == [("still text", "string"), ('"""', "string")]
+
+
+def test_an_unknown_language_stays_plain() -> None:
+    assert coloured("klingon", "Qapla'") == []
+    assert coloured("", "x = 1") == []
+
+
+def test_data_on_one_long_line_is_not_read() -> None:
+    assert coloured("json", "[" + "1," * 5_000 + "1]") == []

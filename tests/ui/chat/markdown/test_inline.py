@@ -1,0 +1,102 @@
+"""Inline markdown of a model becomes text and spans; nothing in it can load, run or hide anything."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, Span, rich_text, utf16_length, utf16_slice
+from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
+
+
+def read(text: str) -> RichText:
+    return rich_text(text, {})
+
+
+def links(rich: RichText) -> list[tuple[str, str]]:
+    return [
+        (utf16_slice(rich.text, span.start, span.start + span.length), span.href) for span in rich.spans if span.href
+    ]
+
+
+def test_emphasis_adds_up() -> None:
+    assert read("a **b _c_** `x` ~~d~~") == RichText(
+        "a b c x d",
+        (Span(2, 2, BOLD), Span(4, 1, BOLD | ITALIC), Span(6, 1, CODE), Span(8, 1, STRIKE)),
+    )
+
+
+def test_positions_count_utf16_units() -> None:
+    assert read("😀 **b**").spans == (Span(3, 1, BOLD),)
+
+
+def test_plain_text_needs_no_parser() -> None:
+    assert read("just words, 1 + 1 = 2.") == RichText("just words, 1 + 1 = 2.")
+
+
+def test_line_breaks_are_kept() -> None:
+    assert read("one\ntwo  \nthree").text == LINE_BREAK.join(("one", "two", "three"))
+
+
+def test_entities_and_escapes_are_read() -> None:
+    assert read(r"a&amp;b \*c\*").text == "a&b *c*"
+
+
+@pytest.mark.parametrize("text", ["[label](https://a.b/c)", "<https://a.b/c>", "https://a.b/c"])
+def test_web_addresses_become_links(text: str) -> None:
+    assert [href for _, href in links(read(text))] == ["https://a.b/c"]
+
+
+def test_a_bare_address_ends_before_the_punctuation_of_its_sentence() -> None:
+    assert links(read("See https://a.b/c_d. And (http://x.y/z)!")) == [
+        ("https://a.b/c_d", "https://a.b/c_d"),
+        ("http://x.y/z", "http://x.y/z"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "vbscript:x", "ftp://x/y", "mailto:a@b"],
+)
+def test_other_addresses_are_no_links(address: str) -> None:
+    rich = read(f"[click]({address}) ![pic]({address})")
+    assert links(rich) == []
+    assert not any(span.style & LINK for span in rich.spans)
+
+
+def test_where_a_link_without_an_address_of_the_web_points_is_said() -> None:
+    rich = read("[the code](src/app.py#L3)")
+    assert rich.text == "the code (src/app.py#L3)"
+    assert rich.spans == (Span(8, 16, MUTED),)
+
+
+def test_an_image_is_its_description_and_leads_to_its_address() -> None:
+    assert links(read("![a cat](https://cats.example/1.png)")) == [("a cat", "https://cats.example/1.png")]
+
+
+def test_html_stays_text() -> None:
+    assert read('<img src="https://x/y.png"> <b>bold</b>').text == '<img src="https://x/y.png"> <b>bold</b>'
+
+
+def test_a_reference_is_a_link_once_it_is_defined() -> None:
+    definition: dict[str, object] = {"title": "", "href": "https://a.b"}
+    assert links(rich_text("[foo]", {"FOO": definition})) == [("foo", "https://a.b")]
+    assert links(rich_text("[foo]", {})) == []
+
+
+@given(st.text())
+def test_spans_lie_within_the_text_and_never_overlap(text: str) -> None:
+    rich = read(text)
+    end = 0
+    for span in rich.spans:
+        assert span.start >= end
+        end = span.start + span.length
+    assert end <= utf16_length(rich.text)
+
+
+@given(st.text(), st.integers(0, 20), st.integers(0, 20))
+def test_slices_join_to_the_text(text: str, first: int, second: int) -> None:
+    at = min(first, utf16_length(text))
+    if utf16_length(utf16_slice(text, 0, at)) == at and "\ufffd" not in utf16_slice(text, 0, at):
+        assert utf16_slice(text, 0, at) + utf16_slice(text, at, utf16_length(text)) == text
+    assert utf16_slice(text, 0, utf16_length(text)) == text
+    assert second >= 0

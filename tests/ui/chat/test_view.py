@@ -1,0 +1,580 @@
+"""The transcript view: what is on screen follows the transcript, and the person's eye, at any length."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.model import ToolResult
+from desktop_agent.core.transcript import RETRYING, Entry, TextEntry, Transcript
+from desktop_agent.ui.theme import Theme
+from tests.ui.chat.stage import (
+    Conversation,
+    Stage,
+    answer,
+    call,
+    change,
+    click,
+    long_text,
+    prompt,
+    question,
+    record,
+    thought,
+    type_text,
+)
+
+
+def drawn(stage: Stage) -> list[tuple[str, str, int]]:
+    """What is on screen: each live row's kind, text and height."""
+    return [
+        (row.entry.kind, stage.shown_text(row.index), stage.view.rows.heights[row.index])
+        for row in sorted(stage.view.live_rows, key=lambda row: row.index)
+    ]
+
+
+class TestFollowingTheTranscript:
+    def test_a_conversation_opens_at_its_end(self, stage: Stage) -> None:
+        stage.show(prompt("first"), answer(long_text(40)), answer("the end"))
+        assert stage.view.is_following
+        bar = stage.view.verticalScrollBar()
+        assert bar.value() == bar.maximum() > 0
+        assert "the end" in stage.shown_text(-1)
+
+    def test_patches_lead_to_the_same_view_as_a_reset(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("do it")
+        conversation.happen(ev.ThinkingDelta(turn=1, text="hm"))
+        conversation.stream("# Title\n\nSome **text**.\n\n- one\n- two\n\n```py\nx = 1\n```\n")
+        conversation.finish("# Title\n\nSome **text**.\n\n- one\n- two\n\n```py\nx = 1\n```\n", thinking="hm")
+        first = conversation.start_call("run_terminal_cmd", "pytest -q")
+        conversation.happen(ev.ToolOutputDelta(turn=1, call_id=first, text="....\n2 passed\n"))
+        conversation.end_call(first, "....\n2 passed\n")
+        conversation.happen(ev.Notice(level="warning", code="busy", title="Busy", hint="Wait."))
+        conversation.end_turn("interrupted")
+        stage.view.flush()
+        patched = drawn(stage)
+
+        stage.view.show_transcript(conversation.transcript)
+
+        assert drawn(stage) == patched
+        assert [kind for kind, _, _ in patched] == ["prompt", "thinking", "text", "tool", "notice", "turn_end"]
+
+    def test_many_events_between_two_frames_are_drawn_once_and_right(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("one")
+        conversation.stream("half an answ")
+        conversation.happen(ev.Notice(level="warning", code=RETRYING, title="Trying again."))
+        conversation.stream("a whole answer")
+        stage.view.flush()
+        assert [kind for kind, _, _ in drawn(stage)] == ["prompt", "notice", "text"]
+        assert stage.shown_text(-1) == "a whole answer"
+
+    def test_an_answer_that_comes_again_replaces_the_half_one(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("one")
+        conversation.stream("partly diff")
+        stage.view.flush()
+        conversation.finish("something else")
+        stage.view.flush()
+        assert [stage.shown_text(index) for index in range(len(stage.view.rows))][1:] == ["something else"]
+
+    def test_bursts_are_drawn_at_most_once_per_frame(self, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("one")
+        stage.view.flush()
+        layouts: list[int] = []
+        lay_out = stage.view.lay_out
+        monkeypatch.setattr(stage.view, "lay_out", lambda: layouts.append(1) or lay_out())
+        conversation.stream("word " * 100, size=5)
+        assert len(layouts) <= 1
+        stage.qtbot.waitUntil(lambda: stage.shown_text(-1).count("word") == 100)
+
+    def test_nothing_is_drawn_while_the_view_is_hidden_and_all_of_it_after(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("one")
+        stage.window.hide()
+        conversation.stream("said in the dark")
+        stage.window.show()
+        assert stage.shown_text(-1) == "said in the dark"
+
+    def test_an_empty_conversation_invites(self, stage: Stage) -> None:
+        stage.show()
+        chosen = record(stage.view.example_chosen)
+        stage.button("Find a bug").click()
+        assert chosen == [("Find a bug and fix it, with a test",)]
+        stage.show(prompt("hello"))
+        assert not any(text.startswith("Find a bug") for text in stage.buttons())
+
+    def test_what_the_agent_does_is_said_at_the_end_while_it_works(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        conversation.happen(ev.ToolProgress(turn=1, call_id="c", name="edit_file", message="writing edit_file"))
+        stage.view.flush()
+        names = [child.accessibleName() for child in stage.view.viewport().findChildren(QWidget) if child.isVisible()]
+        assert "Writing edit_file" in names
+        conversation.end_turn()
+        stage.view.flush()
+        names = [child.accessibleName() for child in stage.view.viewport().findChildren(QWidget) if child.isVisible()]
+        assert "Writing edit_file" not in names
+
+
+class TestStayingInPlace:
+    def test_the_end_is_followed_while_text_streams(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        for number in range(30):
+            conversation.stream(long_text(1, f"part {number}") + "\n\n", size=40)
+            stage.view.flush()
+            bar = stage.view.verticalScrollBar()
+            assert bar.value() == bar.maximum()
+        assert "Jump to latest ↓" not in stage.buttons()
+
+    def test_scrolling_up_detaches_and_nothing_moves_while_text_streams(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        conversation.stream(long_text(30), size=400)
+        stage.view.flush()
+        stage.wheel(2)
+        before, picture = stage.top_text(), stage.view.viewport().grab(stage.view.viewport().rect()).toImage()
+
+        conversation.stream("\n\n" + long_text(10, "more"), size=100)
+        stage.view.flush()
+
+        assert not stage.view.is_following
+        assert stage.top_text() == before
+        area = stage.view.viewport().rect().adjusted(0, 0, 0, -200)
+        assert stage.view.viewport().grab(area).toImage() == picture.copy(area)
+        assert "Jump to latest ↓" in stage.buttons()
+
+    def test_the_jump_button_goes_back_to_following(self, stage: Stage) -> None:
+        stage.show(answer(long_text(40)))
+        stage.wheel(5)
+        stage.button("Jump to latest").click()
+        assert stage.view.is_following
+        assert "Jump to latest ↓" not in stage.buttons()
+
+    def test_scrolling_back_to_the_end_follows_again(self, stage: Stage) -> None:
+        stage.show(answer(long_text(40)))
+        stage.wheel(3)
+        assert not stage.view.is_following
+        stage.wheel(-4)
+        assert stage.view.is_following
+
+    @pytest.mark.parametrize("key", [Qt.Key.Key_PageUp, Qt.Key.Key_Up, Qt.Key.Key_Home])
+    def test_a_key_upwards_detaches(self, stage: Stage, key: Qt.Key) -> None:
+        stage.show(answer(long_text(40)))
+        stage.key(key)
+        assert not stage.view.is_following
+
+    def test_home_and_end_reach_the_ends(self, stage: Stage) -> None:
+        stage.show(prompt("the very first"), *(answer(long_text(5)) for _ in range(40)), answer("the very last"))
+        stage.key(Qt.Key.Key_Home)
+        assert stage.view.verticalScrollBar().value() == 0
+        assert stage.shown_text(0) == "the very first"
+        stage.key(Qt.Key.Key_End)
+        assert stage.shown_text(-1) == "the very last"
+        assert stage.view.is_following
+
+    def test_what_is_read_stays_while_estimates_above_become_exact(self, stage: Stage) -> None:
+        entries: list[Entry] = []
+        chance = random.Random(3)
+        for number in range(60):
+            entries.append(prompt(f"prompt {number}"))
+            entries.append(answer(long_text(chance.randrange(1, 9), f"answer {number}") + "\n\n- a\n- b\n- c"))
+        stage.show(*entries)
+        for _ in range(25):
+            row, block, distance = stage.top_text()
+            edge = stage.view.top_edge
+            stage.wheel(1)
+            moved = edge - stage.view.top_edge
+            widget = stage.row(row).widget
+            if widget is not None:
+                inside = widget.column_origin.y() + widget.column.top(block) + distance
+                y = stage.view.row_top(stage.row(row)) + inside
+                # What was at the top edge went down by exactly what was scrolled.
+                assert y - stage.view.top_edge == 60 or moved == 0
+
+    def test_a_narrower_view_keeps_what_is_read(self, stage: Stage) -> None:
+        stage.show(*(answer(long_text(3, f"answer {number}")) for number in range(40)))
+        stage.view.scroll_to(stage.view.row_top(stage.row(20)))
+        row, block, _ = stage.top_text()
+        stage.window.resize(430, 600)
+        assert stage.top_text()[:2] == (row, block)
+
+    def test_unfolding_at_the_end_moves_nothing_above(self, stage: Stage) -> None:
+        stage.show(answer(long_text(20)), thought("why " * 600))
+        top = stage.widget(1).y()
+        click(stage.widget(1).findChildren(QWidget)[0])
+        assert stage.widget(1).y() == top
+        assert not stage.view.is_following
+
+
+class TestVirtualisation:
+    def test_only_what_is_near_the_eye_has_widgets_and_layouts(self, stage: Stage) -> None:
+        entries: list[Entry] = [
+            entry for number in range(1000) for entry in (prompt(f"prompt {number}"), answer(long_text(3)))
+        ]
+        stage.show(*entries)
+        bar = stage.view.verticalScrollBar()
+        positions = [bar.maximum(), bar.maximum() // 2, 0, bar.maximum() // 3]
+        for position in positions:
+            bar.setValue(position)
+            for _ in range(10):
+                stage.key(Qt.Key.Key_PageUp)
+        live = stage.view.live_rows
+        assert 2 <= len(live) <= 40
+        assert sum(row.widget.column.laid_out for row in live if row.widget is not None) <= 150
+        stage.qtbot.waitUntil(lambda: len(stage.view.viewport().children()) <= 60)
+        assert sum(stage.view.rows[index].stream is not None for index in range(len(entries))) <= 110
+
+    def test_a_message_of_a_megabyte_is_laid_out_only_where_it_is_seen(self, stage: Stage) -> None:
+        stage.show(answer(long_text(4_000)))
+        assert stage.widget(0).column.laid_out <= 60
+        stage.view.scroll_to_top()
+        for _ in range(10):
+            stage.key(Qt.Key.Key_PageDown)
+        assert stage.widget(0).column.laid_out <= 60
+
+    def test_what_waits_for_the_person_stays_alive_out_of_sight(self, stage: Stage) -> None:
+        waiting = call("run_terminal_cmd", "git push", approval=question())
+        stage.show(waiting, *(answer(long_text(6)) for _ in range(30)), is_running=True)
+        stage.view.scroll_to_top()
+        widget = stage.widget(0)
+        stage.view.scroll_to_bottom()
+        assert stage.row(0).widget is widget
+
+    def test_a_focused_card_is_not_taken_away(self, stage: Stage) -> None:
+        stage.show(call(), *(answer(long_text(6)) for _ in range(30)))
+        stage.view.scroll_to_top()
+        line = stage.widget(0).findChildren(QWidget)[0]
+        line.setFocus()
+        bar = stage.view.verticalScrollBar()
+        bar.setValue(bar.maximum())
+        assert line.hasFocus()
+
+    def test_what_was_unfolded_is_unfolded_when_it_comes_back(self, stage: Stage) -> None:
+        stage.show(thought("deep thought"), *(answer(long_text(6)) for _ in range(30)))
+        stage.view.scroll_to_top()
+        click(stage.widget(0).findChildren(QWidget)[0])
+        stage.view.scroll_to_bottom()
+        assert stage.row(0).widget is None
+        stage.view.scroll_to_top()
+        assert stage.widget(0).is_column_shown
+        assert stage.shown_text(0) == "deep thought"
+
+    def test_an_answer_grows_out_of_sight(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        conversation.stream(long_text(40), size=500)
+        stage.view.flush()
+        stage.view.scroll_to_top()
+        conversation.stream("\n\n" + long_text(200, "late"), size=500)
+        stage.view.flush()
+        stage.view.scroll_to_bottom()
+        assert "late 199" in stage.shown_text(1)
+
+
+class TestSelecting:
+    def test_a_drag_selects_across_entries(self, stage: Stage) -> None:
+        stage.show(prompt("the question"), answer("First **bold** words.\n\nSecond paragraph."), answer("Third one."))
+        stage.drag(stage.point_of(0, "question"), stage.point_of(2, "Third", at_end=True))
+        assert stage.view.selected_text() == "question\n\nFirst **bold** words.\n\nSecond paragraph.\n\nThird"
+
+    def test_a_drag_upwards_selects_the_same(self, stage: Stage) -> None:
+        stage.show(answer("Some words here."), answer("And there."))
+        stage.drag(stage.point_of(1, "there", at_end=True), stage.point_of(0, "words"))
+        assert stage.view.selected_text() == "words here.\n\nAnd there"
+
+    def test_within_a_paragraph_the_text_is_copied_as_shown(self, stage: Stage) -> None:
+        stage.show(answer("Some **bold** `code` words."))
+        stage.drag(stage.point_of(0, "bold"), stage.point_of(0, "code", at_end=True))
+        stage.view.copy_selection()
+        assert QGuiApplication.clipboard().text() == "bold code"
+
+    def test_lines_of_code_are_copied_as_lines(self, stage: Stage) -> None:
+        stage.show(answer("```py\nfirst = 1\nsecond = 2\n```"))
+        stage.drag(stage.point_of(0, "first"), stage.point_of(0, "2", at_end=True))
+        assert stage.view.selected_text() == "first = 1\nsecond = 2"
+
+    def test_everything_can_be_selected_and_copied(self, stage: Stage) -> None:
+        many = [answer(f"Answer *{number}*.") for number in range(300)]
+        stage.show(prompt("hello"), *many, call("run_terminal_cmd", "ls", output="a\nb\n"))
+        stage.key(QKeySequence.StandardKey.SelectAll)
+        stage.key(QKeySequence.StandardKey.Copy)
+        copied = QGuiApplication.clipboard().text()
+        assert copied.startswith("hello\n\nAnswer *0*.\n\nAnswer *1*.")
+        assert copied.endswith("Answer *299*.\n\nRun ls\na\nb")
+
+    def test_a_double_click_selects_a_word_and_a_third_click_the_line(self, stage: Stage) -> None:
+        stage.show(answer("one two-three four\nsecond line"))
+        at = stage.point_of(0, "three")
+        stage.double_click(at)
+        assert stage.view.selected_text() == "three"
+        stage.press(at)
+        stage.release(at)
+        assert stage.view.selected_text() == "one two-three four"
+
+    def test_shift_click_extends(self, stage: Stage) -> None:
+        stage.show(answer("alpha beta gamma"), answer("delta"))
+        stage.press(stage.point_of(0, "beta"))
+        stage.release(stage.point_of(0, "beta"))
+        end = stage.point_of(1, "delta", at_end=True)
+        stage.press(end, Qt.KeyboardModifier.ShiftModifier)
+        stage.release(end)
+        assert stage.view.selected_text() == "beta gamma\n\ndelta"
+
+    def test_a_click_selects_nothing_and_escape_clears(self, stage: Stage) -> None:
+        stage.show(answer("alpha beta gamma"))
+        stage.drag(stage.point_of(0, "alpha"), stage.point_of(0, "gamma"))
+        stage.key(Qt.Key.Key_Escape)
+        assert stage.view.selected_text() == ""
+
+    def test_the_selection_is_drawn(self, stage: Stage, theme: Theme) -> None:
+        stage.show(answer("alpha beta gamma"))
+        stage.drag(stage.point_of(0, "alpha"), stage.point_of(0, "gamma", at_end=True))
+        image = stage.widget(0).grab().toImage()
+        colours = {image.pixelColor(x, y).name() for x in range(100) for y in range(20)}
+        assert theme.colours.accent.lower() in colours
+
+    def test_a_selection_survives_what_streams_behind_it(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        conversation.stream("alpha beta gamma\n\n")
+        stage.view.flush()
+        stage.drag(stage.point_of(1, "beta"), stage.point_of(1, "gamma", at_end=True))
+        conversation.stream("and much more text\n\n- with\n- lists")
+        stage.view.flush()
+        assert stage.view.selected_text() == "beta gamma"
+
+    def test_a_selection_of_what_is_no_more_is_dropped(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        conversation.stream("half an answer")
+        stage.view.flush()
+        stage.drag(stage.point_of(1, "half"), stage.point_of(1, "answer"))
+        conversation.happen(ev.Notice(level="warning", code=RETRYING, title="Again."))
+        stage.view.flush()
+        assert stage.view.selected_text() == ""
+
+    def test_drawing_beyond_the_edge_scrolls(self, stage: Stage) -> None:
+        stage.show(*(answer(long_text(5, f"answer {number}")) for number in range(20)))
+        start = QPoint(200, 300)
+        edge = stage.view.top_edge
+        stage.press(start)
+        stage.move(QPoint(200, -120), is_pressed=True)
+        stage.qtbot.waitUntil(lambda: stage.view.top_edge < edge - 200)
+        stage.release(QPoint(200, -120))
+        assert len(stage.view.selected_text()) > 500
+
+
+class TestLinks:
+    def test_a_click_on_a_web_link_is_reported(self, stage: Stage) -> None:
+        stage.show(answer("See [the docs](https://example.org/a) or [files](file:///etc)."))
+        at = stage.point_of(0, "docs")
+        opened = record(stage.view.link_activated)
+        stage.press(at)
+        stage.release(at)
+        assert opened == [("https://example.org/a",)]
+
+    def test_nothing_else_is_a_link(self, stage: Stage) -> None:
+        stage.show(answer("[run](javascript:alert(1)) [files](file:///etc) plain"))
+        opened = record(stage.view.link_activated)
+        for word in ("run", "files", "plain"):
+            at = stage.point_of(0, word)
+            stage.press(at)
+            stage.release(at)
+        assert not opened
+
+    def test_drawing_over_a_link_does_not_open_it(self, stage: Stage) -> None:
+        stage.show(answer("See [the docs](https://example.org/a) here."))
+        opened = record(stage.view.link_activated)
+        stage.drag(stage.point_of(0, "docs"), stage.point_of(0, "docs", at_end=True))
+        assert not opened
+
+    def test_the_pointer_shows_what_is_under_it(self, stage: Stage) -> None:
+        stage.show(answer("See [the docs](https://example.org/a) here."), call())
+        shapes: list[Qt.CursorShape] = []
+        for at in (stage.point_of(0, "docs"), stage.point_of(0, "here"), QPoint(300, 400)):
+            stage.move(at)
+            shapes.append(stage.view.viewport().cursor().shape())
+        shape = Qt.CursorShape
+        assert shapes == [shape.PointingHandCursor, shape.IBeamCursor, shape.ArrowCursor]
+
+    def test_links_are_reached_and_opened_with_the_keyboard(self, stage: Stage) -> None:
+        stage.show(answer("See [one](https://example.org/1) and [two](https://example.org/2)."))
+        widget = stage.widget(0)
+        widget.setFocus(Qt.FocusReason.TabFocusReason)
+        stage.key(Qt.Key.Key_Tab, widget)
+        opened = record(stage.view.link_activated)
+        stage.key(Qt.Key.Key_Return, widget)
+        assert opened == [("https://example.org/2",)]
+
+
+class TestFinding:
+    def found(self, stage: Stage, act: Callable[[], object]) -> tuple[int, int]:
+        results: list[tuple[int, int]] = []
+
+        def note(position: int, total: int) -> None:
+            results.append((position, total))
+
+        stage.view.found.connect(note)
+        act()
+        stage.qtbot.waitUntil(lambda: not stage.view.is_searching)
+        stage.view.found.disconnect(note)
+        return results[-1]
+
+    def test_matches_are_counted_in_what_is_shown(self, stage: Stage) -> None:
+        stage.show(prompt("Needle"), answer("A **nee**dle? A `needle`. [x](https://needle.example)"), thought("needle"))
+        assert self.found(stage, lambda: stage.view.find_text("needle"))[1] == 4
+
+    def test_next_and_previous_go_round(self, stage: Stage) -> None:
+        stage.show(*(answer(f"{long_text(4)}\n\nneedle {number}") for number in range(20)))
+        positions = [self.found(stage, lambda: stage.view.find_text("needle"))]
+        positions += [self.found(stage, stage.view.find_next) for _ in range(2)]
+        positions += [self.found(stage, stage.view.find_previous) for _ in range(3)]
+        assert positions == [(20, 20), (1, 20), (2, 20), (1, 20), (20, 20), (19, 20)]
+
+    def test_a_match_is_brought_into_view_and_marked(self, stage: Stage, theme: Theme) -> None:
+        stage.show(answer("needle"), *(answer(long_text(5)) for _ in range(30)))
+        self.found(stage, lambda: stage.view.find_text("needle"))
+        widget = stage.widget(0)
+        assert 0 <= widget.y() < stage.view.viewport().height()
+        image = widget.grab().toImage()
+        colours = {image.pixelColor(x, y).name() for x in range(50) for y in range(20)}
+        assert theme.colours.warning_border.lower() in colours
+
+    def test_a_match_in_folded_text_unfolds_it(self, stage: Stage) -> None:
+        stage.show(thought("a needle in here"), answer("none"))
+        self.found(stage, lambda: stage.view.find_text("needle"))
+        assert stage.widget(0).is_column_shown
+
+    def test_titles_and_output_of_tools_are_found(self, stage: Stage) -> None:
+        stage.show(call("run_terminal_cmd", "grep needle", output="one needle\n"))
+        assert self.found(stage, lambda: stage.view.find_text("needle"))[1] == 2
+
+    def test_what_arrives_later_is_found(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        self.found(stage, lambda: stage.view.find_text("needle"))
+        conversation.stream("here is a needle")
+        assert self.found(stage, stage.view.flush)[1] == 1
+
+    def test_an_empty_text_ends_the_search(self, stage: Stage) -> None:
+        stage.show(answer("needle"))
+        self.found(stage, lambda: stage.view.find_text("needle"))
+        assert self.found(stage, lambda: stage.view.find_text("")) == (0, 0)
+
+    def test_searching_leaves_no_layouts_behind(self, stage: Stage) -> None:
+        stage.show(*(answer(f"{long_text(4)} needle") for _ in range(200)))
+        assert self.found(stage, lambda: stage.view.find_text("needle"))[1] == 200
+        assert sum(stage.row(index).stream is not None for index in range(200)) < 40
+
+
+class TestReachingEverything:
+    def test_tab_goes_through_the_entries_in_order(self, stage: Stage) -> None:
+        stage.show(
+            call(title="first", call_id="a", result=ToolResult(content="x")),
+            answer("```py\nx\n```"),
+            call("edit_file", "second", call_id="b", changes=(change(),), result=ToolResult(content="ok")),
+        )
+        stage.view.setFocus()
+        names: list[str] = []
+        for _ in range(4):
+            focused = stage.window.focusWidget()
+            stage.key(Qt.Key.Key_Tab, focused)
+            names.append(stage.window.focusWidget().accessibleName())
+        assert names[0].startswith("Read first")
+        assert names[1] == "Copy code"
+        assert names[2].startswith("Edit second")
+        assert names[3] == "Show change"
+
+    def test_what_gets_the_focus_comes_into_view(self, stage: Stage) -> None:
+        stage.show(call(title="first"), answer(long_text(12)), answer(long_text(3)))
+        stage.view.scroll_to_top()
+        line = stage.widget(0).findChildren(QWidget)[0]
+        bar = stage.view.verticalScrollBar()
+        bar.setValue(300)
+        assert line.mapTo(stage.view.viewport(), QPoint(0, 0)).y() < 0
+        line.setFocus()
+        assert line.mapTo(stage.view.viewport(), QPoint(0, 0)).y() >= 0
+
+    def test_every_entry_says_what_it_is(self, stage: Stage) -> None:
+        stage.show(
+            prompt("the question"),
+            thought("hm"),
+            answer("the answer"),
+            call("run_terminal_cmd", "pytest"),
+        )
+        names = [stage.widget(index).accessibleName() for index in range(4)]
+        assert names == ["You: the question", "Thought", "Answer: the answer", "Run pytest running 3.2 s"]
+        assert stage.view.accessibleName() == "Conversation"
+        assert stage.view.objectName() == "transcript"
+
+    def test_every_button_has_a_name(self, stage: Stage) -> None:
+        stage.show(
+            answer("```py\nx\n```"),
+            call("run_terminal_cmd", "ls", output="x\n" * 40, call_id="a"),
+            call("edit_file", changes=(change(),), call_id="b"),
+            call("run_terminal_cmd", "git push", approval=question(offers=["Allow `git push`"]), call_id="c"),
+            is_running=True,
+        )
+        for button in stage.view.findChildren(QPushButton):
+            assert button.accessibleName() or button.text()
+
+
+class TestTheTheme:
+    def test_another_theme_redraws_everything(self, stage: Stage, theme: Theme) -> None:
+        stage.show(prompt("hi"), answer("# Title\n\ntext `code`\n\n```py\nx = 1\n```"), call())
+        light = stage.view.grab().toImage()
+        top = stage.top_text()
+        theme.choose("dark")
+        try:
+            dark = stage.view.grab().toImage()
+            assert dark != light
+            assert dark.pixelColor(5, 5).name() == theme.colours.surface.lower()
+            assert stage.top_text() == top
+        finally:
+            theme.choose("light")
+        assert stage.shown_text(1).startswith("Title")
+
+    def test_what_the_person_wrote_survives_another_theme(self, stage: Stage, theme: Theme) -> None:
+        stage.show(call("run_terminal_cmd", "git push", approval=question()), is_running=True)
+        stage.button("Deny").click()
+        type_text(stage.window.focusWidget(), "not yet")
+        theme.choose("dark")
+        try:
+            texts = [edit.text() for edit in stage.widget(0).findChildren(type(stage.field))]
+            assert texts == ["not yet"]
+        finally:
+            theme.choose("light")
+
+
+def test_colours_of_code_come_a_moment_later(stage: Stage, theme: Theme) -> None:
+    stage.show(answer("```python\ndef f(): return 1\n```"))
+
+    def colours() -> set[str]:
+        image = stage.widget(0).grab().toImage()
+        return {image.pixelColor(x, y).name() for x in range(12, 200) for y in range(30, 50)}
+
+    stage.qtbot.waitUntil(lambda: theme.colours.syntax_keyword.lower() in colours())
+
+
+def test_an_open_answer_of_another_conversation_does_not_leak_in(stage: Stage) -> None:
+    first = Conversation(stage.view)
+    first.ask("one")
+    first.stream("from the first")
+    second = Transcript(entries=[TextEntry(turn=1, chunks=["from the second"], is_open=False, kind="text")])
+    stage.view.show_transcript(second)
+    stage.view.flush()
+    assert [stage.shown_text(row.index) for row in stage.view.live_rows] == ["from the second"]
+
+
+def test_time_passes_on_running_calls_only_while_they_are_seen(stage: Stage) -> None:
+    stage.show(call("run_terminal_cmd", "sleep 9"), is_running=True)
+    assert stage.view.is_ticking
+    stage.window.hide()
+    assert not stage.view.is_ticking
