@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -159,12 +159,15 @@ class TreeReader(QObject):
             self.matches_found.emit(matches)
 
 
-class _Job(NamedTuple):
+class _Job:
     """One thing to read, of the workspace of one moment."""
 
-    generation: int
-    workspace: Path
-    key: str
+    __slots__ = ("generation", "key", "workspace")
+
+    def __init__(self, generation: int, workspace: Path, key: str) -> None:
+        self.generation = generation
+        self.workspace = workspace
+        self.key = key
 
 
 _REPOSITORY = "\0repository"
