@@ -152,6 +152,10 @@ class Conductor(QObject):
             self._desk.window.top_bar.set_workspace(root)
             self._desk.window.top_bar.set_branch("")
 
+    def _welcome(self) -> None:
+        """Offer the ways to begin."""
+        self._choose_folder()
+
     # -- a draft becomes a session --
 
     def _on_draft_op(self, op: ops.Op) -> None:

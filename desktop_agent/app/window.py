@@ -15,6 +15,7 @@ from desktop_agent.app.later import LaterDiffs
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.settings import LoadedSettings, load_settings
 from desktop_agent.ui import eventloop
+from desktop_agent.ui.garbage import WindowThreadCollector
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.watchdog import Watchdog
 
@@ -50,7 +51,8 @@ class Window(QObject):
         layout_store = QSettings(str(paths.config / "window.ini"), QSettings.Format.IniFormat)
         self.desk: Desk = build_desk(self.theme, layout_store, self._diffs, self._spawner)
         self.main_window = self.desk.window
-        self._watchdog = Watchdog()
+        self._watchdog = Watchdog(self)
+        self._collector = WindowThreadCollector(self)
         self._quit: asyncio.Event | None = None
         self._conductor: Conductor | None = None
         self.main_window.close_requested.connect(self._on_close_requested)
@@ -63,6 +65,7 @@ class Window(QObject):
         self._quit = asyncio.Event()
         self._spawner.start()
         self._watchdog.start()
+        self._collector.start()
         try:
             bench = await asyncio.to_thread(_load_core, self._paths, self._loaded)
             self._conductor = self._build_conductor(bench)
@@ -75,6 +78,7 @@ class Window(QObject):
                 await self._conductor.aclose()
             await self._spawner.aclose()
             self._watchdog.stop()
+            self._collector.stop()
             self.main_window.let_close()
         return 0
 

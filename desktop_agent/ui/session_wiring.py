@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.events import Event
     from desktop_agent.core.model import ApprovalRequest, ChangeSelection, Decision
     from desktop_agent.core.ops import Op
-    from desktop_agent.core.transcript import Patch
+    from desktop_agent.core.transcript import Patch, Transcript
     from desktop_agent.ui.approvals.dialog import ApprovalDialog
     from desktop_agent.ui.bridge import SessionBridge
     from desktop_agent.ui.review.source import DiffSource, Spawn
@@ -116,6 +116,7 @@ class SessionWiring(QObject):
         review.undo_requested.connect(self._undo)
         review.redo_requested.connect(self._redo)
         review.call_requested.connect(view.show_call)
+        self._panels.files.show_changes_requested.connect(self._show_changes_of)
         self._panels.pickers.model_chosen.connect(self._set_model)
         self._panels.pickers.approval_chosen.connect(self._set_approval)
         self._panels.top_bar.waiting_clicked.connect(self._open_next_approval)
@@ -194,6 +195,12 @@ class SessionWiring(QObject):
         self.review_requested.emit()
         self._panels.review.show_call(call_id)
 
+    def _show_changes_of(self, path: str) -> None:
+        records = self._bridge.transcript.changes.values() if self._bridge is not None else ()
+        calls = [record.call_id for record in records if record.change.path == path]
+        if calls:
+            self._show_changes(calls[-1])
+
     def _open_link(self, address: str) -> None:
         QDesktopServices.openUrl(QUrl(address))
 
@@ -232,12 +239,18 @@ class SessionWiring(QObject):
         is_demo = transcript.model is not None and transcript.model.provider == "demo"
         self._panels.top_bar.set_title(transcript.title, is_demo=is_demo)
         self._panels.top_bar.set_waiting(len(transcript.pending_approvals))
-        self._panels.composer.show_status(transcript)
+        self._show_in_composer(transcript)
         self._panels.pickers.show_mode(transcript.model, transcript.approval)
         self._actions.stop.setEnabled(transcript.is_running)
         self._actions.undo_turn.setEnabled(not transcript.is_running and bool(transcript.active_changes()))
         self._actions.redo_turn.setEnabled(not transcript.is_running and bool(transcript.undone_changes()))
         self.state_changed.emit()
+
+    def _show_in_composer(self, transcript: "Transcript") -> None:
+        composer = self._panels.composer
+        composer.set_working(is_working=transcript.is_running)
+        composer.set_queued([(prompt.prompt_id, prompt.text) for prompt in transcript.queued])
+        composer.set_context(transcript.context_tokens)
 
     def _refresh_changes(self) -> None:
         if self._bridge is not None:
