@@ -153,7 +153,7 @@ class FileTree(QWidget):
         self._reader.matches_found.connect(self._on_matches_found)
         self._watch.folder_changed.connect(self._on_folder_changed)
         self._watch.repository_changed.connect(self._reader.read_repository)
-        self._watch.due.connect(self._reader.read_repository)
+        self._watch.due.connect(self._reader.poll_repository)
 
     # --- the tree -------------------------------------------------------------------------------------------------
 
