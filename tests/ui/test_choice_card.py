@@ -27,7 +27,8 @@ def cards(qapp: QApplication, qtbot: QtBot) -> Iterator[list[ChoiceCard]]:
     column.addStretch()
     window.resize(320, 300)
     window.show()
-    qtbot.waitExposed(window)
+    window.activateWindow()  # arrow keys move the focus, which only an active window has
+    qtbot.waitActive(window)
     cards[0].setChecked(True)
     yield cards
     window.close()

@@ -113,18 +113,14 @@ class FileTree(QWidget):
         self._rows.setItemDelegate(self._tree_delegate)
         theme.changed.connect(self._rows.viewport().update)
 
-        self._message = QLabel()
-        self._message.setProperty("role", "secondary")
-        self._message.setWordWrap(True)
+        self._message = _note()
         self._message.setContentsMargins(Space.S, Space.S, Space.S, Space.S)
         self._message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = QStackedLayout()
         self._pages.addWidget(self._rows)
         self._pages.addWidget(self._message)
 
-        self._note = QLabel()
-        self._note.setProperty("role", "secondary")
-        self._note.setWordWrap(True)
+        self._note = _note()
         self._note.setContentsMargins(Space.S, Space.XS, Space.S, Space.XS)
         self._note.hide()
 
@@ -357,3 +353,11 @@ class FileTree(QWidget):
             self._rows.setFocus(Qt.FocusReason.ShortcutFocusReason)
         else:
             super().keyPressEvent(event)
+
+
+def _note() -> QLabel:
+    label = QLabel()
+    label.setProperty("role", "secondary")
+    label.setTextFormat(Qt.TextFormat.PlainText)  # git and file names have a say in it
+    label.setWordWrap(True)
+    return label

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton,
 
 from desktop_agent.ui.choice_card import ChoiceCard
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.tooltips import plain_tooltip
 
 _WIDTH = 520
 _FOLDER_WIDTH = 220
@@ -64,7 +65,7 @@ class OnboardingDialog(QDialog):
             return
         text = self.tr("Folder: {0}").format(_short(folder))
         self._folder.setText(self._folder.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, _FOLDER_WIDTH))
-        self._folder.setToolTip(str(folder))
+        self._folder.setToolTip(plain_tooltip(str(folder)))
 
     # --- building -------------------------------------------------------------------------------------------------
 

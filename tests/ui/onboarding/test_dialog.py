@@ -77,7 +77,7 @@ def test_choosing_a_folder_leaves_the_dialog_open(desk: Desk) -> None:
     assert desk.dialog.isVisible()
     desk.dialog.set_folder(Path.home() / "code" / "pagination")
     assert desk.folder.text() == "Folder: ~/code/pagination"
-    assert desk.folder.toolTip() == str(Path.home() / "code" / "pagination")
+    assert str(Path.home() / "code" / "pagination") in desk.folder.toolTip()
 
 
 def test_a_long_folder_is_shortened_in_the_middle(desk: Desk) -> None:
@@ -85,7 +85,7 @@ def test_a_long_folder_is_shortened_in_the_middle(desk: Desk) -> None:
     desk.dialog.set_folder(folder)
     assert "…" in desk.folder.text()
     assert desk.folder.text().endswith("project")
-    assert desk.folder.toolTip() == str(folder)
+    assert str(folder) in desk.folder.toolTip()
 
 
 def test_without_a_folder_it_says_so(desk: Desk) -> None:
