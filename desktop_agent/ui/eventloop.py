@@ -1,6 +1,6 @@
 """Runs asyncio on Qt's event loop, and keeps hold of background work. The only importer of qasync.
 
-Importing this module is cheap: asyncio and qasync (70 ms together) are loaded by `run`, after the window was painted.
+Importing this module is cheap: asyncio and qasync (45 ms together) are loaded by `run`, after the window was painted.
 
 qasync's own `run` and `asyncClose` are not used. They leave tasks and asynchronous generators unfinished, step tasks
 without a running loop on Python 3.14, and spin `processEvents`. A dialog must never be `exec`'d from a coroutine: the

@@ -1,4 +1,4 @@
-"""Draws the rows of the file tree: one delegate for the tree, one for the list of matches."""
+"""Draws the rows of the file tree, and what they share with the rows of matches."""
 
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,7 @@ from desktop_agent.ui.rows import FocusRing, draw_ground
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from desktop_agent.ui.files.marks import Mark
-    from desktop_agent.ui.files.matches_model import MatchesModel
-    from desktop_agent.ui.files.matching import Span
     from desktop_agent.ui.files.model import FileTreeModel
 
 AnyIndex = QModelIndex | QPersistentModelIndex
@@ -34,52 +30,50 @@ class RowDelegate(QStyledItemDelegate):
 
     def __init__(self, theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self.theme = theme
         self._ring = ring
         self._take_fonts()
         theme.changed.connect(self._take_fonts)
 
     def _take_fonts(self) -> None:
-        self._font = self._theme.text_font(TypeSize.BODY)
-        self._strong = QFont(self._font)
-        self._strong.setWeight(QFont.Weight.DemiBold)
-        self._small = self._theme.text_font(TypeSize.HEAD)
-        self._letter = QFont(self._small)
+        self.font = self.theme.text_font(TypeSize.BODY)
+        self.small = self.theme.text_font(TypeSize.HEAD)
+        self._letter = QFont(self.small)
         self._letter.setWeight(QFont.Weight.DemiBold)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, Height.LIST_ROW)
 
-    def _ground(self, painter: QPainter, option: QStyleOptionViewItem) -> QColor:
+    def draw_row_ground(self, painter: QPainter, option: QStyleOptionViewItem) -> QColor:
         """Draw what is behind the row, and return the colour of its text."""
         return draw_ground(
             painter,
-            self._theme,
+            self.theme,
             QRectF(option.rect),
             is_selected=bool(option.state & QStyle.StateFlag.State_Selected),
             is_hovered=bool(option.state & QStyle.StateFlag.State_MouseOver),
             has_ring=self._ring.is_shown and bool(option.state & QStyle.StateFlag.State_HasFocus),
         )
 
-    def _draw_mark(self, painter: QPainter, rect: QRectF, mark: "Mark", *, is_folder: bool) -> QRectF:
+    def draw_mark(self, painter: QPainter, rect: QRectF, mark: "Mark", *, is_folder: bool) -> QRectF:
         """Draw letter, dot and diamond at the right edge of `rect`, and return what is left of it."""
         right = rect.right()
         if not is_folder and mark.state is not None and mark.state in LETTERS:
             letter = LETTERS[mark.state]
             width = QFontMetricsF(self._letter).horizontalAdvance("M")
             painter.setFont(self._letter)
-            painter.setPen(self._theme.colour(COLOUR_OF_STATE[mark.state]))
+            painter.setPen(self.theme.colour(COLOUR_OF_STATE[mark.state]))
             column = QRectF(right - width, rect.top(), width, rect.height())
             painter.drawText(column, Qt.AlignmentFlag.AlignCenter, letter)
             right -= width + Space.XS
         elif is_folder and not mark.is_ignored and (change := mark.below or mark.state):
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._theme.colour(COLOUR_OF_STATE[change]))
+            painter.setBrush(self.theme.colour(COLOUR_OF_STATE[change]))
             painter.drawEllipse(QPointF(right - _DOT / 2 - 1, rect.center().y()), _DOT / 2, _DOT / 2)
             right -= _DOT + 2 + Space.XS
         if mark.is_touched:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._theme.colour("accent"))
+            painter.setBrush(self.theme.colour("accent"))
             painter.drawPolygon(_diamond(QPointF(right - _DIAMOND / 2, rect.center().y())))
             right -= _DIAMOND + Space.XS
         return QRectF(rect.left(), rect.top(), right - Space.XS - rect.left(), rect.height())
@@ -95,100 +89,32 @@ class TreeDelegate(RowDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         row = self._model.row_at(index.row())
         painter.save()
-        colour = self._ground(painter, option)
+        colour = self.draw_row_ground(painter, option)
         if row.mark.is_ignored:
-            colour = self._theme.colour("faint")
+            colour = self.theme.colour("faint")
         rect = QRectF(option.rect).adjusted(Space.S + row.depth * INDENT, 0, -Space.S, 0)
         if row.is_dir:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(colour)
             painter.drawPolygon(_triangle(QPointF(rect.left() + _TRIANGLE / 2, rect.center().y()), is_open=row.is_open))
             rect.setLeft(rect.left() + _NAME_AFTER_TRIANGLE)
-        rect = self._draw_mark(painter, rect, row.mark, is_folder=row.is_dir)
+        rect = self.draw_mark(painter, rect, row.mark, is_folder=row.is_dir)
         rect = self._draw_note(painter, rect, row.problem)
         name = f"{displayed(row.name)} →" if row.is_symlink else displayed(row.name)
-        _draw_elided(painter, rect, name, self._font, colour)
+        draw_elided(painter, rect, name, self.font, colour)
         painter.restore()
 
     def _draw_note(self, painter: QPainter, rect: QRectF, note: str) -> QRectF:
         if not note:
             return rect
-        width = min(QFontMetricsF(self._small).horizontalAdvance(note) + 1, rect.width() * 0.6)
+        width = min(QFontMetricsF(self.small).horizontalAdvance(note) + 1, rect.width() * 0.6)
         column = QRectF(rect.right() - width, rect.top(), width, rect.height())
-        _draw_elided(painter, column, note, self._small, self._theme.colour("removed_text"))
+        draw_elided(painter, column, note, self.small, self.theme.colour("removed_text"))
         return rect.adjusted(0, 0, -width - Space.S, 0)
 
 
-class MatchDelegate(RowDelegate):
-    """Draws one match: the file's name, its folder after it, and what was typed emphasised in both."""
-
-    def __init__(self, model: "MatchesModel", theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
-        super().__init__(theme, ring, parent)
-        self._model = model
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        match = self._model.match_at(index.row())
-        mark = self._model.mark_at(index.row())
-        painter.save()
-        colour = self._ground(painter, option)
-        rect = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
-        rect = self._draw_mark(painter, rect, mark, is_folder=False)
-        shown = displayed(match.path)  # sign for sign as long as the path, so the spans still fit
-        name_at = shown.rfind("/") + 1
-        name_spans = [(max(start, name_at) - name_at, end - name_at) for start, end in match.spans if end > name_at]
-        folder_spans = [(start, min(end, name_at - 1)) for start, end in match.spans if start < name_at - 1]
-        used = self._draw_parts(painter, rect, shown[name_at:], name_spans, colour, self._font)
-        rect.setLeft(rect.left() + used + Space.S)
-        folder, dropped = _elided_left(shown[: max(name_at - 1, 0)], QFontMetricsF(self._small), rect.width())
-        spans = [(max(start - dropped, 0), end - dropped) for start, end in folder_spans if end > dropped]
-        self._draw_parts(painter, rect, folder, spans, self._theme.colour("muted"), self._small)
-        painter.restore()
-
-    def _draw_parts(
-        self, painter: QPainter, rect: QRectF, text: str, spans: "Sequence[Span]", colour: QColor, font: QFont
-    ) -> float:
-        """Draw `text` with `spans` emphasised, clipped to `rect`; return how wide it is."""
-        strong = QFont(font)
-        strong.setWeight(QFont.Weight.DemiBold)
-        emphasis = self._theme.colour("accent_text")
-        left = rect.left()
-        for start, end, is_strong in _parts(len(text), spans):
-            part_font, part_colour = (strong, emphasis) if is_strong else (font, colour)
-            part = text[start:end]
-            room = QRectF(left, rect.top(), rect.right() - left, rect.height())
-            if room.width() <= 0:
-                break
-            _draw_elided(painter, room, part, part_font, part_colour)
-            left += QFontMetricsF(part_font).horizontalAdvance(part)
-        return min(left, rect.right()) - rect.left()
-
-
-def _parts(length: int, spans: "Sequence[Span]") -> "Sequence[tuple[int, int, bool]]":
-    """Cut `length` characters at the spans: `(start, end, is_inside)`."""
-    parts: list[tuple[int, int, bool]] = []
-    at = 0
-    for start, end in spans:
-        if start > at:
-            parts.append((at, start, False))
-        parts.append((start, end, True))
-        at = end
-    if at < length:
-        parts.append((at, length, False))
-    return parts
-
-
-def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, int]:
-    """Return the end of `text` that fits, and how many characters its beginning lost (the sign for it included)."""
-    if metrics.horizontalAdvance(text) <= width:
-        return text, 0
-    for start in range(1, len(text)):
-        shorter = f"…{text[start:]}"
-        if metrics.horizontalAdvance(shorter) <= width:
-            return shorter, start - 1
-    return "", len(text)
-
-
-def _draw_elided(painter: QPainter, rect: QRectF, text: str, font: QFont, colour: QColor) -> None:
+def draw_elided(painter: QPainter, rect: QRectF, text: str, font: QFont, colour: QColor) -> None:
+    """Draw one line of text, shortened at its end to what fits."""
     painter.setFont(font)
     painter.setPen(colour)
     fitting = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5)

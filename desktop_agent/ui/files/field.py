@@ -17,7 +17,7 @@ class FilterField(QLineEdit):
         clear.setAccessibleName(self.tr("Clear the filter"))
         clear.setToolTip(self.tr("Clear the filter"))
         clear.setProperty("variant", "flat")
-        clear.setProperty("size", "small")
+        clear.setProperty("compact", True)
         clear.setCursor(Qt.CursorShape.ArrowCursor)
         clear.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Escape does the same by keyboard
         clear.setFixedWidth(_CLEAR_WIDTH)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 
 from desktop_agent.ui.files.marks import Mark, Marks
 from desktop_agent.ui.files.words import describe_mark, displayed
+from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +60,7 @@ class MatchesModel(QAbstractListModel):
             case Qt.ItemDataRole.AccessibleTextRole:
                 return ", ".join([displayed(self.path_at(index.row())), *describe_mark(self.mark_at(index.row()))])
             case Qt.ItemDataRole.ToolTipRole:
-                return "\n".join([displayed(self.path_at(index.row())), *describe_mark(self.mark_at(index.row()))])
+                lines = [displayed(self.path_at(index.row())), *describe_mark(self.mark_at(index.row()))]
+                return plain_tooltip("\n".join(lines))
             case _:
                 return None

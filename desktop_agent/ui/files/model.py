@@ -12,6 +12,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from desktop_agent.ui.files.marks import Mark, Marks
 from desktop_agent.ui.files.outline import Folder, Outline
 from desktop_agent.ui.files.words import describe_mark, displayed
+from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -249,9 +250,8 @@ class FileTreeModel(QAbstractListModel):
                 return ", ".join([displayed(row.name), *self._kind(row), *describe_mark(row.mark)])
             case Qt.ItemDataRole.ToolTipRole:
                 row = self.row_at(index.row())
-                return "\n".join(
-                    [displayed(row.path), *describe_mark(row.mark), *([row.problem] if row.problem else [])]
-                )
+                lines = [displayed(row.path), *describe_mark(row.mark), *filter(None, [row.problem])]
+                return plain_tooltip("\n".join(lines))
             case _:
                 return None
 

@@ -1,6 +1,5 @@
 """The files of the workspace: the tree, the filter above it, and what one can do with a file."""
 
-from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,9 +7,8 @@ from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedLayout, QVBoxLayout, QWidget
 
-from desktop_agent.ui.files.drawing import MatchDelegate, TreeDelegate
+from desktop_agent.ui.files.drawing import TreeDelegate
 from desktop_agent.ui.files.field import FilterField
-from desktop_agent.ui.files.matches_model import MatchesModel
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.reader import Spawn, TreeReader
 from desktop_agent.ui.files.view import FileRows
@@ -21,12 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from desktop_agent.core.gitrepo import NoStatus, RepoStatus
+    from desktop_agent.ui.files.match_drawing import MatchDelegate
+    from desktop_agent.ui.files.matches_model import MatchesModel
     from desktop_agent.ui.files.matching import Matches
-
-
-class _Mode(Enum):
-    TREE = auto()
-    MATCHES = auto()
 
 
 class FileTree(QWidget):
@@ -46,11 +41,12 @@ class FileTree(QWidget):
 
     def __init__(self, theme: Theme, spawn: Spawn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._mode = _Mode.TREE
+        self._theme = theme
+        self._is_filtering = False
         self._is_outdated = False
         """Something may have changed while nobody was watching."""
         self._model = FileTreeModel(self)
-        self._matches = MatchesModel(self)
+        self._matches: tuple[MatchesModel, MatchDelegate] | None = None
         self._reader = TreeReader(self._model, spawn, self)
         self._watch = FolderWatch(self)
         self._build(theme)
@@ -113,23 +109,18 @@ class FileTree(QWidget):
         self._rows.setObjectName("fileTree")
         self._rows.setAccessibleName(self.tr("Files"))
         self._tree_delegate = TreeDelegate(self._model, theme, self._rows.ring, self)
-        self._match_delegate = MatchDelegate(self._matches, theme, self._rows.ring, self)
         self._rows.setModel(self._model)
         self._rows.setItemDelegate(self._tree_delegate)
         theme.changed.connect(self._rows.viewport().update)
 
-        self._message = QLabel()
-        self._message.setProperty("role", "secondary")
-        self._message.setWordWrap(True)
+        self._message = _note()
         self._message.setContentsMargins(Space.S, Space.S, Space.S, Space.S)
         self._message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = QStackedLayout()
         self._pages.addWidget(self._rows)
         self._pages.addWidget(self._message)
 
-        self._note = QLabel()
-        self._note.setProperty("role", "secondary")
-        self._note.setWordWrap(True)
+        self._note = _note()
         self._note.setContentsMargins(Space.S, Space.XS, Space.S, Space.XS)
         self._note.hide()
 
@@ -158,30 +149,30 @@ class FileTree(QWidget):
         self._reader.matches_found.connect(self._on_matches_found)
         self._watch.folder_changed.connect(self._on_folder_changed)
         self._watch.repository_changed.connect(self._reader.read_repository)
-        self._watch.due.connect(self._reader.read_repository)
+        self._watch.due.connect(self._reader.poll_repository)
 
     # --- the tree -------------------------------------------------------------------------------------------------
 
     def _on_clicked(self, index: QModelIndex) -> None:
-        if self._mode is _Mode.TREE:
+        if not self._is_filtering:
             self._model.toggle(index.row())
 
     def _on_double_clicked(self, index: QModelIndex) -> None:
-        if self._mode is _Mode.MATCHES or not self._model.row_at(index.row()).is_dir:
+        if self._is_filtering or not self._model.row_at(index.row()).is_dir:
             self._choose()
 
     def _choose(self) -> None:
         row = self._rows.row
         if row < 0 or self._reader.workspace is None:
             return
-        if self._mode is _Mode.TREE and self._model.row_at(row).is_dir:
+        if not self._is_filtering and self._model.row_at(row).is_dir:
             self._model.toggle(row)
         else:
             self.file_activated.emit(str(self._reader.workspace / self._path_at(row)))
 
     def _step_in(self) -> None:
         row = self._rows.row
-        if self._mode is _Mode.TREE and row >= 0:
+        if not self._is_filtering and row >= 0:
             shown = self._model.row_at(row)
             if shown.is_open and self._model.parent_row(min(row + 1, self._model.rowCount() - 1)) == row:
                 self._rows.select_row(row + 1)
@@ -190,14 +181,16 @@ class FileTree(QWidget):
 
     def _step_out(self) -> None:
         row = self._rows.row
-        if self._mode is _Mode.TREE and row >= 0:
+        if not self._is_filtering and row >= 0:
             if self._model.row_at(row).is_open:
                 self._model.close(row)
             elif (parent := self._model.parent_row(row)) >= 0:
                 self._rows.select_row(parent)
 
     def _path_at(self, row: int) -> str:
-        return self._model.path_at(row) if self._mode is _Mode.TREE else self._matches.path_at(row)
+        if self._is_filtering and self._matches is not None:
+            return self._matches[0].path_at(row)
+        return self._model.path_at(row)
 
     # --- the filter -----------------------------------------------------------------------------------------------
 
@@ -207,17 +200,16 @@ class FileTree(QWidget):
 
     def _on_filter_changed(self, text: str) -> None:
         if not text.strip():
-            self._set_mode(_Mode.TREE)
+            self._show_tree()
             return
-        if self._mode is _Mode.TREE:
+        if not self._is_filtering:
             self._reader.forget_files()
         self._reader.find(text)
 
     def _on_matches_found(self, matches: "Matches") -> None:
         if not self._filter.text().strip():
             return
-        self._matches.show(matches.best, self._model.marks)
-        self._set_mode(_Mode.MATCHES)
+        self._show_matches(matches)
         if matches.best:
             self._rows.select_row(0)
         self._note.setText(
@@ -227,12 +219,30 @@ class FileTree(QWidget):
         )
         self._note.setVisible(bool(self._note.text()))
 
-    def _set_mode(self, mode: _Mode) -> None:
-        if mode is not self._mode:
-            self._mode = mode
-            is_tree = mode is _Mode.TREE
-            self._rows.setModel(self._model if is_tree else self._matches)
-            self._rows.setItemDelegate(self._tree_delegate if is_tree else self._match_delegate)
+    def _show_matches(self, matches: "Matches") -> None:
+        if self._matches is None:
+            self._matches = self._make_matches()
+        model, delegate = self._matches
+        model.show(matches.best, self._model.marks)
+        if not self._is_filtering:
+            self._is_filtering = True
+            self._rows.setModel(model)
+            self._rows.setItemDelegate(delegate)
+        self._update_message()
+
+    def _make_matches(self) -> "tuple[MatchesModel, MatchDelegate]":
+        # Made when somebody first filters: the window's first paint does not wait for it.
+        from desktop_agent.ui.files.match_drawing import MatchDelegate
+        from desktop_agent.ui.files.matches_model import MatchesModel
+
+        model = MatchesModel(self)
+        return model, MatchDelegate(model, self._theme, self._rows.ring, self)
+
+    def _show_tree(self) -> None:
+        if self._is_filtering:
+            self._is_filtering = False
+            self._rows.setModel(self._model)
+            self._rows.setItemDelegate(self._tree_delegate)
             self._note.hide()
         self._update_message()
 
@@ -246,7 +256,7 @@ class FileTree(QWidget):
         path = self._path_at(index.row())
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        is_dir = self._mode is _Mode.TREE and self._model.row_at(index.row()).is_dir
+        is_dir = not self._is_filtering and self._model.row_at(index.row()).is_dir
         is_open = is_dir and self._model.row_at(index.row()).is_open
         menu.addAction(self.tr("Close") if is_open else self.tr("Open"), self._choose)
         if not is_dir and self._model.marks.of(path, is_dir=False).has_changes:
@@ -286,7 +296,7 @@ class FileTree(QWidget):
 
         repository = self._reader.repository
         self._watch.watch_repository(None if repository is None else repository.git_dir)
-        if self._mode is _Mode.TREE:
+        if not self._is_filtering:
             self._note.setText(self._why_no_marks(answer) if isinstance(answer, NoStatus) else "")
             self._note.setVisible(bool(self._note.text()))
         self.repository_changed.emit(answer)
@@ -303,8 +313,8 @@ class FileTree(QWidget):
                 return self.tr("No marks: git says “{0}”").format(answer.detail)
 
     def _update_message(self) -> None:
-        if self._mode is _Mode.MATCHES:
-            text = "" if self._matches.rowCount() else self.tr("No file fits.")
+        if self._is_filtering:
+            text = "" if self._rows.model().rowCount() else self.tr("No file fits.")
         elif self._reader.workspace is None:
             text = self.tr("Choose a folder to see its files.")
         elif self._model.problem:
@@ -343,3 +353,11 @@ class FileTree(QWidget):
             self._rows.setFocus(Qt.FocusReason.ShortcutFocusReason)
         else:
             super().keyPressEvent(event)
+
+
+def _note() -> QLabel:
+    label = QLabel()
+    label.setProperty("role", "secondary")
+    label.setTextFormat(Qt.TextFormat.PlainText)  # git and file names have a say in it
+    label.setWordWrap(True)
+    return label

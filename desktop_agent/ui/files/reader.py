@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
 from desktop_agent.ui.files.marks import Marks
 from desktop_agent.ui.files.model import FileTreeModel
@@ -44,6 +44,9 @@ class TreeReader(QObject):
         self._touched: frozenset[str] = frozenset()
         self._running: dict[str, bool] = {}
         """What is being read, by folder or by one of the two keys below, and whether to read it again afterwards."""
+        self._repository_timer = QElapsedTimer()
+        """Runs from when git was last asked, and from when it last answered."""
+        self._took_ms = 0
         self._files: Sequence[str] | None = None
         self._query = ""
         model.wanted.connect(self.read_folder)
@@ -84,6 +87,12 @@ class TreeReader(QObject):
     def read_repository(self) -> None:
         """Ask git again."""
         self._run(_REPOSITORY, self._read_repository)
+
+    def poll_repository(self) -> None:
+        """Ask git again, unless it is busy answering or was so slow that it deserves a rest."""
+        is_resting = self._repository_timer.isValid() and self._repository_timer.elapsed() < _REST * self._took_ms
+        if _REPOSITORY not in self._running and not is_resting:
+            self.read_repository()
 
     def forget_files(self) -> None:
         """List the files anew for the next `find`: some may have come or gone."""
@@ -138,9 +147,11 @@ class TreeReader(QObject):
 
         from desktop_agent.core import gitrepo
 
+        self._repository_timer.start()
         repository = await asyncio.to_thread(gitrepo.find_repository, job.workspace)
         answer = await gitrepo.query_status(job.workspace)
         marks = await asyncio.to_thread(_marks, answer)
+        self._took_ms = self._repository_timer.restart()
         if self._is_current(job):
             self._repository = repository
             self._model.set_marks(marks.with_touched(self._touched))
@@ -159,16 +170,22 @@ class TreeReader(QObject):
             self.matches_found.emit(matches)
 
 
-class _Job(NamedTuple):
+class _Job:
     """One thing to read, of the workspace of one moment."""
 
-    generation: int
-    workspace: Path
-    key: str
+    __slots__ = ("generation", "key", "workspace")
+
+    def __init__(self, generation: int, workspace: Path, key: str) -> None:
+        self.generation = generation
+        self.workspace = workspace
+        self.key = key
 
 
 _REPOSITORY = "\0repository"
 _MATCHES = "\0matches"
+_REST = 20
+"""Polling takes at most one part in this many of the time."""
+
 MAX_MATCHES = 200
 """Nobody reads further than this; the count says how many there are."""
 

@@ -3,10 +3,13 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QFileSystemWatcher, QObject, Qt, QTimer, Signal
 
 SETTLE_MS = 300
 """A checkout or a build changes many files: read once it has been quiet for this long."""
+
+PATIENCE_MS = 2_000
+"""Where it is never quiet, read after this time all the same."""
 
 POLL_MS = 10_000
 """Edits inside a file do not change its folder, and some file systems report nothing at all."""
@@ -34,6 +37,7 @@ class FolderWatch(QObject):
         self._repository_files: list[str] = []
         self._changed: set[str] = set()
         self._watcher: QFileSystemWatcher | None = None
+        self._unquiet = QElapsedTimer()
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.setInterval(settle_ms)
@@ -70,7 +74,7 @@ class FolderWatch(QObject):
     def nudge(self) -> None:
         """Take it that files changed, without having been told which."""
         if self._watcher is not None:
-            self._settle.start()
+            self._wait_until_settled()
 
     def pause(self) -> None:
         """Hold no watch and no running timer."""
@@ -93,7 +97,13 @@ class FolderWatch(QObject):
 
     def _note(self, path: str) -> None:
         self._changed.add(path)
-        self._settle.start()
+        self._wait_until_settled()
+
+    def _wait_until_settled(self) -> None:
+        if not self._settle.isActive():
+            self._unquiet.start()
+        if self._unquiet.elapsed() < PATIENCE_MS:
+            self._settle.start()
 
     def _tell(self) -> None:
         changed, self._changed = self._changed, set()

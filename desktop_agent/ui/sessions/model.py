@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QAbstractListModel, QLocale, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from desktop_agent.ui.sessions.moments import long_moment, short_moment
+from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.model import SessionSummary
@@ -149,7 +150,7 @@ class SessionModel(QAbstractListModel):
             QLocale().formattedDataSize(session.size_bytes),
             long_moment(session.updated_at, self._now(), QLocale()),
         ]
-        return "\n".join([self.title_of(session), session.workspace, " · ".join(facts)])
+        return plain_tooltip("\n".join([self.title_of(session), session.workspace, " · ".join(facts)]))
 
 
 def _rows(sessions: "Iterable[SessionSummary]", workspace: str | None) -> Sequence[Row]:

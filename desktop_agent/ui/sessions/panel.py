@@ -82,7 +82,7 @@ class SessionList(QWidget):
         new.setObjectName("newSessionButton")
         new.setAccessibleName(self.tr("New session"))
         new.setProperty("variant", "flat")
-        new.setProperty("size", "small")
+        new.setProperty("compact", True)
         new.clicked.connect(self.new_requested)
         top = QHBoxLayout()
         top.setContentsMargins(Space.S, 0, 0, 0)

@@ -16,6 +16,7 @@ QLabel[role="title"] { font-size: $titlepx; font-weight: 600; }
 QLabel[role="secondary"] { color: $muted; font-size: $secondarypx; }
 QLabel[role="hint"] { color: $faint; }
 QLabel[role="strong"] { font-weight: 600; }
+QLabel[role="good"] { color: $added_text; }
 QLabel[role="error"] { color: $removed_text; }
 QLabel[role="warning"] { color: $warning_text; }
 

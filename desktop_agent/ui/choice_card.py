@@ -1,0 +1,106 @@
+"""A card that can be chosen: what it means in a line or two, chosen like a radio button."""
+
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+
+from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
+
+_PADDING_X = Space.L
+_PADDING_Y = Space.M + 2
+_LEADING = 1.5
+
+
+class ChoiceCard(QAbstractButton):
+    """One of several choices that exclude each other. Arrow keys move between the cards of one parent.
+
+    Signals:
+        confirmed: the card was double-clicked: chosen, and no doubt about it.
+    """
+
+    confirmed = Signal()
+
+    def __init__(self, theme: Theme, title: str, explanation: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._explanation = explanation
+        self.setText(title)
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(explanation)
+        self.setCheckable(True)
+        self.setAutoExclusive(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        # Not `Fixed`: a layout would take the height of the size hint for the most that a narrow card may have.
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self._title_font = theme.text_font(TypeSize.BODY)
+        self._title_font.setWeight(QFont.Weight.DemiBold)
+        self._text_font = theme.text_font(TypeSize.SECONDARY)
+        theme.changed.connect(self.update)
+
+    # --- size -----------------------------------------------------------------------------------------------------
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return 2 * _PADDING_Y + _line_height(self._title_font) + len(self._lines(width)) * _line_height(self._text_font)
+
+    def sizeHint(self) -> QSize:
+        return QSize(420, self.heightForWidth(420))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(200, self.heightForWidth(max(self.width(), 200)))
+
+    def _lines(self, width: int) -> list[str]:
+        """Break the explanation into lines that fit."""
+        metrics = QFontMetrics(self._text_font)
+        room = width - 2 * _PADDING_X
+        lines = [""]
+        for word in self._explanation.split():
+            longer = f"{lines[-1]} {word}".strip()
+            if lines[-1] and metrics.horizontalAdvance(longer) > room:
+                lines.append(word)
+            else:
+                lines[-1] = longer
+        return lines
+
+    # --- drawing and input ----------------------------------------------------------------------------------------
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        is_chosen = self.isChecked()
+        ground = "accent_weak" if is_chosen else "sunken" if self.underMouse() else "surface"
+        border = "accent" if is_chosen or self.hasFocus() else "border"
+        width = 2.0 if self.hasFocus() else 1.0
+        painter.setPen(QPen(self._theme.colour(border), width))
+        painter.setBrush(self._theme.colour(ground))
+        inset = width / 2
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), Radius.CARD, Radius.CARD)
+        line = QRect(_PADDING_X, _PADDING_Y, self.width() - 2 * _PADDING_X, _line_height(self._title_font))
+        painter.setFont(self._title_font)
+        painter.setPen(self._theme.colour("text"))
+        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
+        painter.setFont(self._text_font)
+        painter.setPen(self._theme.colour("muted"))
+        for text in self._lines(self.width()):
+            line = QRect(line.left(), line.bottom() + 1, line.width(), _line_height(self._text_font))
+            painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        super().mouseDoubleClickEvent(event)
+        self.confirmed.emit()
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.update()
+
+
+def _line_height(font: QFont) -> int:
+    return round(font.pixelSize() * _LEADING) if font.pixelSize() > 0 else QFontMetrics(font).height()

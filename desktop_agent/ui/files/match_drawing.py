@@ -1,0 +1,89 @@
+"""Draws the rows of matches."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
+from PySide6.QtWidgets import QStyleOptionViewItem
+
+from desktop_agent.ui.files.drawing import RowDelegate, draw_elided
+from desktop_agent.ui.files.words import displayed
+from desktop_agent.ui.rows import FocusRing
+from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from desktop_agent.ui.files.matches_model import MatchesModel
+    from desktop_agent.ui.files.matching import Span
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+
+
+class MatchDelegate(RowDelegate):
+    """Draws one match: the file's name, its folder after it, and what was typed emphasised in both."""
+
+    def __init__(self, model: "MatchesModel", theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
+        super().__init__(theme, ring, parent)
+        self._model = model
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        match = self._model.match_at(index.row())
+        mark = self._model.mark_at(index.row())
+        painter.save()
+        colour = self.draw_row_ground(painter, option)
+        rect = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
+        rect = self.draw_mark(painter, rect, mark, is_folder=False)
+        shown = displayed(match.path)  # sign for sign as long as the path, so the spans still fit
+        name_at = shown.rfind("/") + 1
+        name_spans = [(max(start, name_at) - name_at, end - name_at) for start, end in match.spans if end > name_at]
+        folder_spans = [(start, min(end, name_at - 1)) for start, end in match.spans if start < name_at - 1]
+        used = self._draw_parts(painter, rect, shown[name_at:], name_spans, colour, self.font)
+        rect.setLeft(rect.left() + used + Space.S)
+        folder, dropped = _elided_left(shown[: max(name_at - 1, 0)], QFontMetricsF(self.small), rect.width())
+        spans = [(max(start - dropped, 0), end - dropped) for start, end in folder_spans if end > dropped]
+        self._draw_parts(painter, rect, folder, spans, self.theme.colour("muted"), self.small)
+        painter.restore()
+
+    def _draw_parts(
+        self, painter: QPainter, rect: QRectF, text: str, spans: "Sequence[Span]", colour: QColor, font: QFont
+    ) -> float:
+        """Draw `text` with `spans` emphasised, clipped to `rect`; return how wide it is."""
+        strong = QFont(font)
+        strong.setWeight(QFont.Weight.DemiBold)
+        emphasis = self.theme.colour("accent_text")
+        left = rect.left()
+        for start, end, is_strong in _parts(len(text), spans):
+            part_font, part_colour = (strong, emphasis) if is_strong else (font, colour)
+            part = text[start:end]
+            room = QRectF(left, rect.top(), rect.right() - left, rect.height())
+            if room.width() <= 0:
+                break
+            draw_elided(painter, room, part, part_font, part_colour)
+            left += QFontMetricsF(part_font).horizontalAdvance(part)
+        return min(left, rect.right()) - rect.left()
+
+
+def _parts(length: int, spans: "Sequence[Span]") -> "Sequence[tuple[int, int, bool]]":
+    """Cut `length` characters at the spans: `(start, end, is_inside)`."""
+    parts: list[tuple[int, int, bool]] = []
+    at = 0
+    for start, end in spans:
+        if start > at:
+            parts.append((at, start, False))
+        parts.append((start, end, True))
+        at = end
+    if at < length:
+        parts.append((at, length, False))
+    return parts
+
+
+def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, int]:
+    """Return the end of `text` that fits, and how many characters its beginning lost (the sign for it included)."""
+    if metrics.horizontalAdvance(text) <= width:
+        return text, 0
+    for start in range(1, len(text)):
+        shorter = f"…{text[start:]}"
+        if metrics.horizontalAdvance(shorter) <= width:
+            return shorter, start - 1
+    return "", len(text)

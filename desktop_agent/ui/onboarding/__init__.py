@@ -1,0 +1,5 @@
+"""What a person sees first."""
+
+from desktop_agent.ui.onboarding.dialog import OnboardingDialog
+
+__all__ = ["OnboardingDialog"]

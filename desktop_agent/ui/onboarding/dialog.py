@@ -1,0 +1,145 @@
+"""The first dialog: try the demo, or enter a key."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from desktop_agent.ui.choice_card import ChoiceCard
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.tooltips import plain_tooltip
+
+_WIDTH = 520
+_FOLDER_WIDTH = 220
+
+
+class OnboardingDialog(QDialog):
+    """Offers what works without any set-up, and what needs a key. Show it with `open()`.
+
+    Signals:
+        demo_requested: start the demo. The dialog is closed.
+        settings_requested: let the person enter a key. The dialog is closed.
+        folder_requested: let the person choose a folder, and tell it by `set_folder`. The dialog stays.
+    """
+
+    demo_requested = Signal()
+    settings_requested = Signal()
+    folder_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("onboardingDialog")
+        self.setWindowTitle(self.tr("Welcome"))
+        self.setModal(True)
+        self._demo = ChoiceCard(
+            theme,
+            self.tr("Try the demo"),
+            self.tr(
+                "No key, no network. A scripted model works on a small project with real tools, so you can see how "
+                "review and undo feel."
+            ),
+        )
+        self._key = ChoiceCard(
+            theme,
+            self.tr("Enter an API key"),
+            self.tr("For Anthropic's models. Kept in your system keyring, and nowhere else."),
+        )
+        self._start_demo = QPushButton(self.tr("Start the demo"))
+        self._start_demo.setObjectName("demoButton")
+        self._enter_key = QPushButton(self.tr("Enter a key…"))
+        self._enter_key.setObjectName("enterKeyButton")
+        self._folder = QLabel()
+        self._lay_out()
+        self._connect()
+        self.set_folder(None)
+        self._demo.setChecked(True)
+        self._update_primary()
+        self.setFixedWidth(_WIDTH)
+        self._demo.setFocus()
+
+    def set_folder(self, folder: Path | None) -> None:
+        """Show which folder the agent will work in."""
+        if folder is None:
+            self._folder.setText(self.tr("No folder chosen yet"))
+            self._folder.setToolTip("")
+            return
+        text = self.tr("Folder: {0}").format(_short(folder))
+        self._folder.setText(self._folder.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, _FOLDER_WIDTH))
+        self._folder.setToolTip(plain_tooltip(str(folder)))
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        title = QLabel(self.tr("Welcome. How shall the agent think?"))
+        title.setProperty("role", "title")
+        hint = QLabel(self.tr("You can change this at any time in Settings."))
+        hint.setProperty("role", "secondary")
+        body = QVBoxLayout()
+        body.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.XL)
+        body.setSpacing(Space.XS)
+        body.addWidget(title)
+        body.addWidget(hint)
+        body.addSpacing(Space.M)
+        body.addWidget(self._demo)
+        body.addSpacing(Space.XS + 2)
+        body.addWidget(self._key)
+        line = QFrame()
+        line.setProperty("role", "hairline")
+        line.setFixedHeight(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(body)
+        column.addStretch()
+        column.addWidget(line)
+        column.addWidget(self._foot())
+
+    def _foot(self) -> QWidget:
+        self._folder.setObjectName("onboardingFolder")
+        self._folder.setProperty("role", "secondary")
+        self._folder.setTextFormat(Qt.TextFormat.PlainText)
+        choose = QPushButton(self.tr("Choose folder…"))
+        choose.setObjectName("chooseFolderButton")
+        choose.setAutoDefault(False)
+        choose.clicked.connect(self.folder_requested)
+        foot = QWidget()
+        foot.setAutoFillBackground(True)
+        row = QHBoxLayout(foot)
+        row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
+        row.setSpacing(Space.S)
+        row.addWidget(self._folder, 1)
+        row.addWidget(choose)
+        for button in (self._start_demo, self._enter_key):
+            button.setProperty("variant", "primary")
+            row.addWidget(button)
+        return foot
+
+    def _connect(self) -> None:
+        self._demo.toggled.connect(self._update_primary)
+        self._demo.confirmed.connect(self._on_demo)
+        self._key.confirmed.connect(self._on_key)
+        self._start_demo.clicked.connect(self._on_demo)
+        self._enter_key.clicked.connect(self._on_key)
+
+    # --- choosing -------------------------------------------------------------------------------------------------
+
+    def _update_primary(self) -> None:
+        is_demo = self._demo.isChecked()
+        self._start_demo.setVisible(is_demo)
+        self._enter_key.setVisible(not is_demo)
+        primary = self._start_demo if is_demo else self._enter_key
+        primary.setDefault(True)
+
+    def _on_demo(self) -> None:
+        self.accept()
+        self.demo_requested.emit()
+
+    def _on_key(self) -> None:
+        self.accept()
+        self.settings_requested.emit()
+
+
+def _short(folder: Path) -> str:
+    """Return the path as people write it: their own folder is `~`."""
+    home = Path.home()
+    return f"~/{folder.relative_to(home).as_posix()}" if folder.is_relative_to(home) and folder != home else str(folder)

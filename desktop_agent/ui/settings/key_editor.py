@@ -1,0 +1,194 @@
+"""The field for a provider's API key, and what can be done with it.
+
+The key is in the field only while it is typed. It goes out by signal, into no tooltip, title, setting or log, and the
+field forgets it, its undo history included, as soon as it was saved or the dialog is closed.
+"""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from desktop_agent.ui.settings.parts import note, say
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
+
+
+class KeyEditor(QWidget):
+    """Save, check and remove the key of one provider.
+
+    Signals:
+        saved: keep this key: provider, key.
+        removed: forget the key that is kept: provider.
+        check_requested: see whether a key works: provider, and the typed key or nothing for the one in use.
+    """
+
+    saved = Signal(str, str)
+    removed = Signal(str)
+    check_requested = Signal(str, str)
+
+    def __init__(self, provider: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._provider = provider
+        self._status: KeyStatus | None = None
+        self._is_busy = False
+        self._field = QLineEdit()
+        self._show = QPushButton(self.tr("Show"))
+        self._save = QPushButton(self.tr("Save key"))
+        self._check = QPushButton(self.tr("Check key"))
+        self._remove = QPushButton(self.tr("Remove key"))
+        self._really_remove = QPushButton(self.tr("Remove it for good"))
+        self._keep = QPushButton(self.tr("Keep it"))
+        self._where = note("")
+        self._result = note("")
+        self._lay_out()
+        self._connect()
+        self._update()
+
+    # --- what the dialog asks -------------------------------------------------------------------------------------
+
+    def show_status(self, status: "KeyStatus") -> None:
+        """Show where the key in use comes from."""
+        self._status = status
+        say(self._where, self._words_for(status), "error" if status.problem and status.source is None else "secondary")
+        self._ask_to_remove(is_asking=False)
+        self._update()
+
+    def show_busy(self, message: str) -> None:
+        """Show that something is being done; nothing else can be asked for meanwhile."""
+        self._is_busy = True
+        say(self._result, message)
+        self._update()
+
+    def show_result(self, check: "KeyCheck") -> None:
+        """Show what came of it."""
+        self._is_busy = False
+        say(self._result, check.message, "good" if check.is_good else "error")
+        self._update()
+
+    def forget(self) -> None:
+        """Empty the field for good."""
+        self._field.setText("")  # unlike clear(), this drops the undo history as well
+        self._show.setChecked(False)
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        self._field.setObjectName("apiKeyEdit")
+        self._field.setAccessibleName(self.tr("API key"))
+        self._field.setPlaceholderText(self.tr("Paste a key"))
+        self._field.setEchoMode(QLineEdit.EchoMode.Password)
+        self._field.setInputMethodHints(
+            Qt.InputMethodHint.ImhHiddenText
+            | Qt.InputMethodHint.ImhSensitiveData
+            | Qt.InputMethodHint.ImhNoPredictiveText
+            | Qt.InputMethodHint.ImhNoAutoUppercase
+        )
+        self._show.setCheckable(True)
+        self._show.setAccessibleName(self.tr("Show the key"))
+        self._remove.setProperty("variant", "destructive")
+        self._really_remove.setProperty("variant", "destructive")
+        for name, button in (
+            ("showKeyButton", self._show),
+            ("saveKeyButton", self._save),
+            ("checkKeyButton", self._check),
+            ("removeKeyButton", self._remove),
+            ("reallyRemoveKeyButton", self._really_remove),
+            ("keepKeyButton", self._keep),
+        ):
+            button.setObjectName(name)
+            button.setAutoDefault(False)
+        heading = QLabel(self.tr("API key"))
+        heading.setProperty("role", "strong")
+        entry = _row(self._field, self._show, self._save)
+        entry.setStretch(0, 1)
+        deeds = _row(self._check, self._remove, self._really_remove, self._keep)
+        deeds.addStretch()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.S)
+        column.addWidget(heading)
+        column.addWidget(self._where)
+        column.addLayout(entry)
+        column.addLayout(deeds)
+        column.addWidget(self._result)
+
+    def _connect(self) -> None:
+        self._field.textChanged.connect(self._update)
+        self._field.returnPressed.connect(self._on_save)
+        self._show.toggled.connect(self._on_show)
+        self._save.clicked.connect(self._on_save)
+        self._check.clicked.connect(self._on_check)
+        self._remove.clicked.connect(self._on_remove)
+        self._really_remove.clicked.connect(self._on_really_remove)
+        self._keep.clicked.connect(self._on_keep)
+        self._ask_to_remove(is_asking=False)
+
+    def _words_for(self, status: "KeyStatus") -> str:
+        match status.source:
+            case "environment":
+                return self.tr(
+                    "In use: the key from the environment variable {0}. It comes before a saved one."
+                ).format(status.place)
+            case "keyring":
+                return self.tr("In use: the key kept in the system keyring ({0}).").format(status.place)
+            case None if status.problem:
+                return status.problem
+            case None:
+                return self.tr("There is no key yet. It will be kept in the system keyring, never in a file.")
+
+    # --- what the person does -------------------------------------------------------------------------------------
+
+    def _typed(self) -> str:
+        return self._field.text().strip()
+
+    def _can_save(self) -> bool:
+        return bool(self._typed()) and not self._is_busy and self._status is not None and not self._status.problem
+
+    def _update(self) -> None:
+        source = self._status.source if self._status is not None else None
+        self._save.setEnabled(self._can_save())
+        self._check.setEnabled(not self._is_busy and (bool(self._typed()) or source is not None))
+        self._remove.setEnabled(not self._is_busy)
+        self._remove.setVisible(source == "keyring" and not self._really_remove.isVisibleTo(self))
+        self._result.setVisible(bool(self._result.text()))
+
+    def _on_show(self, is_shown: bool) -> None:
+        self._field.setEchoMode(QLineEdit.EchoMode.Normal if is_shown else QLineEdit.EchoMode.Password)
+        self._show.setText(self.tr("Hide") if is_shown else self.tr("Show"))
+
+    def _on_save(self) -> None:
+        if not self._can_save():
+            return
+        key = self._typed()
+        self.forget()
+        self.saved.emit(self._provider, key)
+
+    def _on_check(self) -> None:
+        self.check_requested.emit(self._provider, self._typed())
+
+    def _on_remove(self) -> None:
+        self._ask_to_remove(is_asking=True)
+        self._keep.setFocus()
+
+    def _on_keep(self) -> None:
+        self._ask_to_remove(is_asking=False)
+
+    def _on_really_remove(self) -> None:
+        self._ask_to_remove(is_asking=False)
+        self.removed.emit(self._provider)
+
+    def _ask_to_remove(self, *, is_asking: bool) -> None:
+        self._really_remove.setVisible(is_asking)
+        self._keep.setVisible(is_asking)
+        self._update()
+
+
+def _row(*widgets: QWidget) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(Space.S)
+    for widget in widgets:
+        row.addWidget(widget)
+    return row

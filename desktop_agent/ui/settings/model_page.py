@@ -1,0 +1,111 @@
+"""The section about the model: who answers, at which address, with which key."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+
+from desktop_agent.ui.picker import Picker
+from desktop_agent.ui.settings.key_editor import KeyEditor
+from desktop_agent.ui.settings.parts import Page, form, hairline, name_of, note, pick, picker
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from desktop_agent.core.settings import ModelSettings
+
+
+class ModelPage(Page):
+    """Provider, model, address, key.
+
+    Signals:
+        changed: a setting (its dotted name) is to have this value.
+    """
+
+    changed = Signal(str, object)
+
+    def __init__(self, models: "Iterable[str]") -> None:
+        super().__init__(self.tr("Model"))
+        self.key = KeyEditor("anthropic")
+        self._known_name = ""
+        self._known_address = ""
+        self._provider = picker(
+            self.tr("Provider"), [(self.tr("Anthropic"), "anthropic"), (self.tr("Demo, without a key"), "demo")]
+        )
+        self._name = self._build_name(models)
+        self._address = QLineEdit()
+        self._address.setObjectName("baseUrlEdit")
+        self._address.setAccessibleName(self.tr("Address"))
+        self._address.setPlaceholderText("https://api.anthropic.com")
+        self._lay_out()
+        self._provider.currentIndexChanged.connect(self._on_provider)
+        self._name.currentIndexChanged.connect(self._on_name)
+        line = self._name.lineEdit()
+        assert line is not None
+        line.editingFinished.connect(self._on_name)
+        self._address.editingFinished.connect(self._on_address)
+
+    def show_settings(self, settings: "ModelSettings") -> None:
+        """Show what is in force."""
+        self._known_name, self._known_address = settings.name, settings.base_url
+        pick(self._provider, settings.provider)
+        self._name.blockSignals(True)
+        self._name.setCurrentText(settings.name)
+        self._name.blockSignals(False)
+        self._address.setText(settings.base_url)
+        self._update_provider()
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _build_name(self, models: "Iterable[str]") -> Picker:
+        name = picker(self.tr("Model"), [(model, model) for model in models])
+        name.setObjectName("modelNameEdit")
+        name.setEditable(True)
+        name.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        name.setMinimumContentsLength(24)
+        return name
+
+    def _lay_out(self) -> None:
+        who = form()
+        who.addRow(name_of(self.tr("Provider")), self._provider)
+        self._anthropic = QWidget()
+        column = QVBoxLayout(self._anthropic)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.M)
+        which = form()
+        which.addRow(name_of(self.tr("Model")), self._name)
+        which.addRow(name_of(self.tr("Address")), self._address)
+        which.addRow(name_of(""), note(self.tr("Only for a gateway or proxy; empty means Anthropic's own.")))
+        column.addLayout(which)
+        column.addWidget(hairline())
+        column.addWidget(self.key)
+        self._demo = note(self.tr("The demo follows a script. It needs no key, no network and no address."))
+        self.column.addLayout(who)
+        self.column.addWidget(self._anthropic)
+        self.column.addWidget(self._demo)
+        self.column.addStretch()
+
+    # --- changes --------------------------------------------------------------------------------------------------
+
+    def _on_provider(self) -> None:
+        self._update_provider()
+        self.changed.emit("model.provider", self._provider.currentData())
+
+    def _update_provider(self) -> None:
+        is_demo = self._provider.currentData() == "demo"
+        self._anthropic.setVisible(not is_demo)
+        self._demo.setVisible(is_demo)
+
+    def _on_name(self) -> None:
+        # Qt says that editing has finished at Enter, and again when the field loses the focus.
+        name = self._name.currentText().strip()
+        if name and name != self._known_name:
+            self._known_name = name
+            self.changed.emit("model.name", name)
+
+    def _on_address(self) -> None:
+        address = self._address.text().strip()
+        if address != self._known_address:
+            self._known_address = address
+            self.changed.emit("model.base_url", address)

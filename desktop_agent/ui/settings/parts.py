@@ -1,0 +1,94 @@
+"""What the pages of the settings dialog are made of."""
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from desktop_agent.ui.picker import Picker
+from desktop_agent.ui.theme import Space
+
+_NAME_WIDTH = 92
+
+
+class Page(QScrollArea):
+    """One section: a title, and below it whatever is added. It scrolls where the dialog is small."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        content = QWidget()
+        heading = QLabel(title)
+        heading.setProperty("role", "title")
+        self.column = QVBoxLayout(content)
+        self.column.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.XL)
+        self.column.setSpacing(Space.M)
+        self.column.addWidget(heading)
+        self.setWidget(content)
+        # The dialog's own ground shows through: pages have none.
+        self.viewport().setAutoFillBackground(False)
+        content.setAutoFillBackground(False)
+
+
+def form() -> QFormLayout:
+    """Return an empty form: names at the left, fields as wide as there is room."""
+    layout = QFormLayout()
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setHorizontalSpacing(Space.L)
+    layout.setVerticalSpacing(Space.M)
+    layout.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    layout.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    return layout
+
+
+def name_of(text: str) -> QLabel:
+    """Return the name at the left of a field; all are equally wide, so that the fields of several forms line up."""
+    label = QLabel(text)
+    label.setMinimumWidth(_NAME_WIDTH)
+    return label
+
+
+def note(text: str, role: str = "secondary") -> QLabel:
+    """Return a line or two that explain something."""
+    label = QLabel(text)
+    label.setProperty("role", role)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    return label
+
+
+def say(label: QLabel, text: str, role: str = "secondary") -> None:
+    """Give a note another text and role."""
+    label.setText(text)
+    label.setProperty("role", role)
+    label.style().unpolish(label)
+    label.style().polish(label)
+
+
+def hairline() -> QFrame:
+    """Return a line between two parts."""
+    line = QFrame()
+    line.setProperty("role", "hairline")
+    line.setFixedHeight(1)
+    return line
+
+
+def picker(name: str, choices: Iterable[tuple[str, object]]) -> Picker:
+    """Return a picker of labels, each standing for a value."""
+    box = Picker()
+    box.setAccessibleName(name)
+    for label, value in choices:
+        box.addItem(label, value)
+    return box
+
+
+def pick(box: Picker, value: object) -> None:
+    """Show `value`, adding it when it is none of the usual ones. Emits nothing."""
+    box.blockSignals(True)
+    if box.findData(value) < 0:
+        box.addItem(str(value), value)
+    box.setCurrentIndex(box.findData(value))
+    box.blockSignals(False)

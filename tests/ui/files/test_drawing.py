@@ -1,0 +1,104 @@
+"""What a row looks like, by the pixels that carry a meaning."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication, QTableView
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.gitrepo import FileStatus
+from desktop_agent.core.workspace import Listing
+from desktop_agent.ui.files.drawing import TreeDelegate
+from desktop_agent.ui.files.marks import Marks
+from desktop_agent.ui.files.match_drawing import MatchDelegate
+from desktop_agent.ui.files.matches_model import MatchesModel
+from desktop_agent.ui.files.matching import find_matches
+from desktop_agent.ui.files.model import FileTreeModel
+from desktop_agent.ui.files.outline import edits_between
+from desktop_agent.ui.files.view import FileRows
+from desktop_agent.ui.theme import Theme, ThemeChoice
+
+NAMES = Listing(["build", "calm", "src"], ["a.py"])
+MARKS = Marks(
+    {"build": FileStatus(state="ignored", is_folder=True), "src/a.py": FileStatus(state="modified")},
+    {"src": "modified"},
+    ["src/a.py", "a.py"],
+)
+
+
+def colours_of_row(rows: QTableView, row: int) -> set[str]:
+    picture: QImage = rows.viewport().grab().toImage()
+    rect = rows.visualRect(rows.model().index(row, 0))
+    pixels = (
+        picture.pixelColor(x, y) for x in range(rect.left(), rect.right()) for y in range(rect.top(), rect.bottom())
+    )
+    return {pixel.name().upper() for pixel in pixels}
+
+
+@pytest.fixture(params=["light", "dark"])
+def theme(request: pytest.FixtureRequest, qapp: QApplication) -> Theme:
+    choice: ThemeChoice = "dark" if request.param == "dark" else "light"
+    theme = Theme(qapp, choice)
+    theme.install()
+    return theme
+
+
+@pytest.fixture
+def rows(qtbot: QtBot) -> FileRows:
+    rows = FileRows()
+    qtbot.addWidget(rows)
+    rows.resize(235, 200)
+    return rows
+
+
+@pytest.fixture
+def tree(rows: FileRows, theme: Theme) -> FileTreeModel:
+    model = FileTreeModel(rows)
+    model.reset(Path("/work"))
+    folder = model.folder("")
+    assert folder is not None
+    model.put(folder, NAMES, edits_between(folder, NAMES))
+    model.set_marks(MARKS)
+    rows.setModel(model)
+    rows.setItemDelegate(TreeDelegate(model, theme, rows.ring, rows))
+    rows.show()
+    return model
+
+
+def test_a_folder_with_changes_has_a_dot_and_one_without_has_none(
+    rows: FileRows, tree: FileTreeModel, theme: Theme
+) -> None:
+    dot = theme.colours.syntax_number.upper()
+    assert dot in colours_of_row(rows, tree.find_row("src"))
+    assert dot not in colours_of_row(rows, tree.find_row("calm"))
+
+
+def test_what_the_agent_touched_has_a_diamond_in_the_accent_colour(
+    rows: FileRows, tree: FileTreeModel, theme: Theme
+) -> None:
+    for path, is_touched in (("src", True), ("a.py", True), ("calm", False)):
+        assert (theme.colours.accent.upper() in colours_of_row(rows, tree.find_row(path))) == is_touched
+
+
+def test_what_git_ignores_is_dimmed(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:
+    assert theme.colours.faint.upper() in colours_of_row(rows, tree.find_row("build"))
+    assert theme.colours.faint.upper() not in colours_of_row(rows, tree.find_row("calm"))
+
+
+def test_the_selected_row_has_the_ground_of_a_selection(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:
+    rows.select_row(1)
+    assert theme.colours.accent_weak.upper() in colours_of_row(rows, 1)
+    assert theme.colours.accent_weak.upper() not in colours_of_row(rows, 2)
+
+
+def test_the_matched_part_is_emphasised(rows: FileRows, theme: Theme) -> None:
+    model = MatchesModel(rows)
+    paths = ["docs/very/deep/folder/that/does/not/fit/into/the/row/page.md", "page.md"]
+    rows.setModel(model)
+    rows.setItemDelegate(MatchDelegate(model, theme, rows.ring, rows))
+    rows.show()
+    model.show(find_matches(paths, "page", limit=5).best, Marks())
+    assert theme.colours.accent_text.upper() in colours_of_row(rows, 0)
+    model.show([match._replace(spans=()) for match in find_matches(paths, "page", limit=5).best], Marks())
+    assert theme.colours.accent_text.upper() not in colours_of_row(rows, 0)

@@ -1,0 +1,241 @@
+"""The settings dialog shows what is in force, tells what is wanted, and never keeps a key."""
+
+import logging
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListWidget, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.settings import ExecutionSettings, ModelSettings, Settings, UiSettings, with_setting
+from desktop_agent.ui.choice_card import ChoiceCard
+from desktop_agent.ui.settings import KeyCheck, KeyStatus, SettingsDialog
+from desktop_agent.ui.theme import Theme
+
+SECRET = "sk-ant-api03-very-secret"
+
+
+class Desk:
+    """The dialog and what it told."""
+
+    def __init__(self, app: QApplication, qtbot: QtBot) -> None:
+        self.dialog = SettingsDialog(Theme(app, "light"), ["claude-sonnet-5-5", "claude-opus-5-5"])
+        qtbot.addWidget(self.dialog)
+        self.changed: list[tuple[str, object]] = []
+        self.saved: list[tuple[str, str]] = []
+        self.removed: list[str] = []
+        self.checks: list[tuple[str, str]] = []
+        self.dialog.changed.connect(self._note_change)
+        self.dialog.key_saved.connect(self._note_saved)
+        self.dialog.key_removed.connect(self.removed.append)
+        self.dialog.key_check_requested.connect(self._note_check)
+        self.dialog.show_settings(Settings())
+        self.dialog.show_key_status(KeyStatus())
+        self.dialog.open()
+        qtbot.waitExposed(self.dialog)
+
+    def _note_change(self, name: str, value: object) -> None:
+        self.changed.append((name, value))
+
+    def _note_saved(self, provider: str, key: str) -> None:
+        self.saved.append((provider, key))
+
+    def _note_check(self, provider: str, key: str) -> None:
+        self.checks.append((provider, key))
+
+    def button(self, name: str) -> QPushButton:
+        button = self.dialog.findChild(QPushButton, name)
+        assert isinstance(button, QPushButton)
+        return button
+
+    def click(self, name: str) -> None:
+        assert self.button(name).isVisible()
+        QTest.mouseClick(self.button(name), Qt.MouseButton.LeftButton)
+
+    @property
+    def field(self) -> QLineEdit:
+        field = self.dialog.findChild(QLineEdit, "apiKeyEdit")
+        assert isinstance(field, QLineEdit)
+        return field
+
+    def picker(self, accessible_name: str) -> QComboBox:
+        return next(box for box in self.dialog.findChildren(QComboBox) if box.accessibleName() == accessible_name)
+
+    def visible_texts(self) -> list[str]:
+        return [label.text() for label in self.dialog.findChildren(QLabel) if label.isVisible() and label.text()]
+
+
+@pytest.fixture
+def desk(qapp: QApplication, qtbot: QtBot) -> Desk:
+    return Desk(qapp, qtbot)
+
+
+# --- settings -----------------------------------------------------------------------------------------------------
+
+
+def test_showing_settings_tells_nothing(desk: Desk) -> None:
+    desk.dialog.show_settings(
+        Settings(
+            model=ModelSettings(provider="demo", name="another", base_url="https://proxy.example"),
+            execution=ExecutionSettings(approval="always"),
+            ui=UiSettings(theme="dark", colour_blind_safe_diff=True, chat_font_px=17, code_font_px=9, diff_font_px=9.5),
+        )
+    )
+    assert desk.changed == []
+    assert desk.picker("Theme").currentText() == "Dark"
+    assert desk.picker("Size of chat text").currentText() == "17"
+
+
+@pytest.mark.parametrize(
+    ("picker", "label", "name", "value"),
+    [
+        ("Provider", "Demo, without a key", "model.provider", "demo"),
+        ("Theme", "Dark", "ui.theme", "dark"),
+        ("Diff colours", "Blue and orange", "ui.colour_blind_safe_diff", True),
+        ("Size of chat text", "15", "ui.chat_font_px", 15),
+        ("Size of code", "14", "ui.code_font_px", 14),
+        ("Size of diffs", "12.5", "ui.diff_font_px", 12.5),
+    ],
+)
+def test_a_choice_is_told_by_its_name_in_the_settings(
+    desk: Desk, picker: str, label: str, name: str, value: object
+) -> None:
+    box = desk.picker(picker)
+    box.setCurrentIndex(box.findText(label))
+    assert desk.changed == [(name, value)]
+    assert with_setting(Settings(), name, value) != Settings()  # the settings know the name and take the value
+
+
+def test_any_model_can_be_typed_and_is_told_once(desk: Desk) -> None:
+    box = desk.picker("Model")
+    line = box.lineEdit()
+    assert line is not None
+    line.selectAll()
+    QTest.keyClicks(line, "claude-next")
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    desk.dialog.show_settings(with_setting(Settings(), "model.name", "claude-next"))
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    assert desk.changed == [("model.name", "claude-next")]
+
+
+def test_an_address_is_told_when_it_is_complete(desk: Desk) -> None:
+    address = desk.dialog.findChild(QLineEdit, "baseUrlEdit")
+    assert isinstance(address, QLineEdit)
+    QTest.keyClicks(address, " https://proxy.example ")
+    assert desk.changed == []
+    QTest.keyClick(address, Qt.Key.Key_Return)
+    assert desk.changed == [("model.base_url", "https://proxy.example")]
+
+
+def test_the_demo_asks_for_no_key(desk: Desk) -> None:
+    desk.dialog.show_settings(Settings(model=ModelSettings(provider="demo")))
+    assert not desk.field.isVisible()
+    assert any("needs no key" in text for text in desk.visible_texts())
+
+
+def test_a_policy_is_chosen_by_its_card(desk: Desk) -> None:
+    desk.dialog.show_section("approvals")
+    card = desk.dialog.findChild(ChoiceCard, "approval_on_request")
+    default = desk.dialog.findChild(ChoiceCard, "approval_on_write")
+    assert isinstance(card, ChoiceCard)
+    assert isinstance(default, ChoiceCard)
+    assert default.isChecked()
+    QTest.mouseClick(card, Qt.MouseButton.LeftButton)
+    assert desk.changed == [("execution.approval", "on_request")]
+
+
+def test_sections_are_reached_by_keyboard(desk: Desk) -> None:
+    sections = desk.dialog.findChild(QListWidget, "settingsSections")
+    assert isinstance(sections, QListWidget)
+    sections.setFocus()
+    QTest.keyClick(sections, Qt.Key.Key_Down)
+    assert desk.picker("Theme").isVisible()
+
+
+# --- keys ---------------------------------------------------------------------------------------------------------
+
+
+def everything_said(root: QWidget) -> str:
+    """Every text a widget of the dialog holds or shows."""
+    said: list[str] = []
+    for widget in [root, *root.findChildren(QWidget)]:
+        said += [widget.toolTip(), widget.windowTitle(), widget.accessibleName(), widget.accessibleDescription()]
+        if isinstance(widget, QLineEdit | QLabel | QPushButton):
+            said.append(widget.text())
+    return "\n".join(said)
+
+
+def test_a_saved_key_goes_out_once_and_is_nowhere_any_more(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    QTest.keyClicks(desk.field, f"{SECRET} ")
+    desk.click("saveKeyButton")
+    assert desk.saved == [("anthropic", SECRET)]
+    QTest.keyClick(desk.field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert SECRET not in everything_said(desk.dialog)
+    assert SECRET not in caplog.text
+
+
+def test_a_key_that_was_not_saved_is_forgotten_when_the_dialog_closes(desk: Desk) -> None:
+    QTest.keyClicks(desk.field, SECRET)
+    QTest.keyClick(desk.dialog, Qt.Key.Key_Escape)
+    assert SECRET not in everything_said(desk.dialog)
+    assert desk.saved == []
+
+
+def test_a_key_is_hidden_until_it_is_to_be_shown(desk: Desk) -> None:
+    QTest.keyClicks(desk.field, SECRET)
+    assert desk.field.displayText() != SECRET
+    desk.click("showKeyButton")
+    assert desk.field.displayText() == SECRET
+    desk.click("saveKeyButton")
+    assert desk.field.echoMode() == QLineEdit.EchoMode.Password
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (KeyStatus(), "There is no key yet."),
+        (KeyStatus(source="environment", place="ANTHROPIC_API_KEY"), "environment variable ANTHROPIC_API_KEY"),
+        (KeyStatus(source="keyring", place="SecretService"), "system keyring (SecretService)"),
+        (KeyStatus(problem="This system has no keyring to keep keys in."), "no keyring"),
+    ],
+)
+def test_it_says_where_the_key_in_use_comes_from(desk: Desk, status: KeyStatus, words: str) -> None:
+    desk.dialog.show_key_status(status)
+    assert any(words in text for text in desk.visible_texts())
+
+
+def test_without_a_keyring_nothing_can_be_saved_but_a_key_can_be_checked(desk: Desk) -> None:
+    desk.dialog.show_key_status(KeyStatus(problem="The keyring is locked."))
+    QTest.keyClicks(desk.field, SECRET)
+    assert not desk.button("saveKeyButton").isEnabled()
+    QTest.keyClick(desk.field, Qt.Key.Key_Return)
+    assert desk.saved == []
+    desk.click("checkKeyButton")
+    assert desk.checks == [("anthropic", SECRET)]
+
+
+def test_a_check_shows_that_it_runs_and_what_came_of_it(desk: Desk) -> None:
+    assert not desk.button("checkKeyButton").isEnabled()
+    desk.dialog.show_key_status(KeyStatus(source="keyring", place="SecretService"))
+    desk.click("checkKeyButton")
+    assert desk.checks == [("anthropic", "")]
+    desk.dialog.show_key_busy("Checking the key…")
+    assert "Checking the key…" in desk.visible_texts()
+    assert not desk.button("checkKeyButton").isEnabled()
+    desk.dialog.show_key_result(KeyCheck(is_good=True, message="The key works."))
+    assert "The key works." in desk.visible_texts()
+    assert desk.button("checkKeyButton").isEnabled()
+
+
+def test_only_a_kept_key_can_be_removed_and_only_after_a_second_thought(desk: Desk) -> None:
+    desk.dialog.show_key_status(KeyStatus(source="environment", place="ANTHROPIC_API_KEY"))
+    assert not desk.button("removeKeyButton").isVisible()
+    desk.dialog.show_key_status(KeyStatus(source="keyring", place="SecretService"))
+    desk.click("removeKeyButton")
+    desk.click("keepKeyButton")
+    assert desk.removed == []
+    desk.click("removeKeyButton")
+    desk.click("reallyRemoveKeyButton")
+    assert desk.removed == ["anthropic"]
