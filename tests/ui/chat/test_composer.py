@@ -27,8 +27,8 @@ class Desk:
         layout.addStretch(1)
         layout.addWidget(self.composer)
         self.window.resize(600, 500)
-        self.window.show()
-        qtbot.waitExposed(self.window)
+        with qtbot.waitExposed(self.window):
+            self.window.show()
         self.edit = self.composer.findChildren(QPlainTextEdit)[0]
         self.composer.setFocus()
 

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QImage, QPainter
+from pytestqt.qtbot import QtBot
 
+from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
@@ -173,22 +175,26 @@ def test_a_table_with_more_columns_than_room_stays_within_its_width(styles: Text
     assert max(rect.right() for rect in column.rects(0, 0, len(text))) <= 361
 
 
-def test_colours_arrive_without_changing_the_layout(styles: TextStyles) -> None:
+def test_colours_arrive_without_changing_the_layout(styles: TextStyles, qtbot: QtBot) -> None:
+    lexers = Lexers()
     column = column_of("```python\ndef f(): return 'x'\n```", styles)
     before, height = picture(column), column.height
-    assert column.colour_next(0, 1_000)
-    assert not column.colour_next(0, 1_000)
+    qtbot.waitUntil(lambda: lexers.is_known("python"))
+    assert column.colour_next(0, 1_000, lexers)
+    assert not column.colour_next(0, 1_000, lexers)
     assert column.height == height
     assert picture(column) != before
 
 
-def test_a_growing_fence_keeps_its_colours(styles: TextStyles) -> None:
+def test_a_growing_fence_keeps_its_colours(styles: TextStyles, qtbot: QtBot) -> None:
+    lexers = Lexers()
     stream = MarkdownStream()
     column = Column(styles)
     column.set_width(400)
     column.set_blocks(stream.blocks, stream.references, stream.feed("```python\nreturn 1\n"))
     column.lay_out(0, 1_000)
-    column.colour_next(0, 1_000)
+    qtbot.waitUntil(lambda: lexers.is_known("python"))
+    column.colour_next(0, 1_000, lexers)
     column.set_blocks(stream.blocks, stream.references, stream.feed("x"))
     column.lay_out(0, 1_000)
     image = picture(column)
@@ -249,3 +255,13 @@ def test_a_lone_block_has_no_gap_above(styles: TextStyles) -> None:
     column.set_blocks([Block("text", "x", 0, 1)], {}, 0)
     column.lay_out(0, 100)
     assert column.height == 20
+
+
+def test_code_waits_for_its_lexer_and_an_unknown_language_stays_plain(styles: TextStyles, qtbot: QtBot) -> None:
+    lexers = Lexers()
+    column = column_of("```klingon\nQapla'\n```", styles)
+    before = picture(column)
+    qtbot.waitUntil(lambda: column.colour_next(0, 1_000, lexers))
+    assert not lexers.is_busy
+    assert picture(column) == before
+    assert not column.colour_next(0, 1_000, lexers)
