@@ -140,15 +140,18 @@ class RowArea(QAbstractScrollArea):
         if not self._shown_value + TEXT_LINE <= y <= self._shown_value + height - 4 * TEXT_LINE:
             self.scroll_to(max(0, y - height // 3))
 
-    def row_resized(self, row: "Row") -> None:
-        """Take in that a row's widget has another height."""
-        if row.widget is not None:
-            self.rows.heights.set(row.index, row.widget.entry_height() + Space.ENTRY)
-            # What was clicked stays where it is, also when the end moves away by it.
-            self._is_following = False
-            self.lay_out()
-            self._is_following = self._shown_value >= self.verticalScrollBar().maximum()
-            self.after_layout()
+    def row_resized(self, row: "Row", *, keeps_end: bool = False) -> None:
+        """Take in that a row's widget has another height.
+
+        What was clicked stays where it is, also when the end moves away by it, unless the end shall stay in view.
+        """
+        if row.widget is None:
+            return
+        self.rows.heights.set(row.index, row.widget.entry_height() + Space.ENTRY)
+        self._is_following = self._is_following and keeps_end
+        self.lay_out()
+        self._is_following = self._shown_value >= self.verticalScrollBar().maximum()
+        self.after_layout()
 
     @property
     def row_top_padding(self) -> int:

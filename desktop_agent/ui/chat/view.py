@@ -303,7 +303,8 @@ class TranscriptView(RowArea):
         widget = self.sender()
         for row in self.live_rows:
             if row.widget is widget:
-                self.row_resized(row)
+                is_question = row.entry.kind == "tool" and row.entry.is_waiting
+                self.row_resized(row, keeps_end=is_question)
 
     def _on_focus_changed(self, _old: object, new: object) -> None:
         if not isinstance(new, QWidget) or not self.viewport().isAncestorOf(new):

@@ -224,6 +224,7 @@ class Column:
             line_height=self._styles.line_height(block),
             wraps=self._is_framed or block.kind != "code",
             tab_width=4 * self._styles.code_width,
+            room_before=self._styles.indent(block.containers),
         )
 
     def _make_table(self, index: int) -> TablePassage:
