@@ -51,7 +51,6 @@ class TranscriptView(RowArea):
         settings_requested: open the settings.
         example_chosen: the person picked this prompt in an empty conversation.
         found: number of the current match, from 1 (0: none), and how many there are so far.
-        follow_changed: the view came to the end and follows it, or left it.
     """
 
     approval_answered = Signal(str, object)
