@@ -149,8 +149,6 @@ class Workbench:
         try:
             path = self.catalog.journal_path(session_id)
             events, damages = await asyncio.to_thread(read_journal, path, self.blobs)
-            if not events:
-                raise StorageError("This session was never written: the application ended while it was created.")
             state = await asyncio.to_thread(_fold, events)
             root = Path(state.transcript.workspace)
             system = await asyncio.to_thread(system_prompt, root, state.transcript.opened_at)
@@ -248,6 +246,9 @@ def _usable_folder(path: Path) -> Path:
 
 
 def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
+    """Return the state that a journal comes to. Raises `StorageError` when nothing of it was ever written."""
+    if not events:
+        raise StorageError("This session was never written: the application ended while it was created.")
     state = SessionState()
     for event in events:
         state.apply(event)

@@ -8,8 +8,10 @@ import hashlib
 import os
 import secrets
 import stat
+import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from desktop_agent.core.ids import Digest
@@ -19,8 +21,20 @@ TEMPORARY_MARK = ".desktop-agent-"
 """Part of every temporary name, so that left-overs of a killed process can be recognised and swept."""
 
 DEFAULT_MODE = 0o644
+"""The mode of a state that nobody gave one. A new file on disk gets `new_file_mode()`."""
 
 _O_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+
+
+@cache
+def new_file_mode() -> int:
+    """The permission bits that this process gives a new file: 0666 without what the umask takes away."""
+    with tempfile.TemporaryDirectory() as folder:
+        descriptor = os.open(os.path.join(folder, "probe"), os.O_WRONLY | os.O_CREAT, 0o666)  # noqa: PTH118
+        try:
+            return stat.S_IMODE(os.fstat(descriptor).st_mode)
+        finally:
+            os.close(descriptor)
 
 
 def new_hasher() -> "hashlib.blake2b":

@@ -1,6 +1,7 @@
 """The main window: where the panels stand, in a wide window and in a narrow one. Nothing in here knows a session."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QResizeEvent
@@ -10,6 +11,9 @@ from desktop_agent.ui.actions import Actions
 from desktop_agent.ui.drawer import Drawer
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.top_bar import TopBar
+
+if TYPE_CHECKING:
+    from desktop_agent.core.changes.rows import RowMode
 
 NARROW_BELOW = 1180
 """Below this width the panels at the sides become drawers: beside them the transcript would be too narrow to read."""
@@ -79,6 +83,15 @@ class MainWindow(QMainWindow):
         else:
             self.review_dock.show()
             self.review_dock.raise_()
+
+    @property
+    def diff_mode(self) -> "RowMode":
+        """How diffs were shown the last time."""
+        return "unified" if self._store.value("diff_mode") == "unified" else "side_by_side"
+
+    def remember_diff_mode(self, mode: str) -> None:
+        """Show diffs like this at the next start, too."""
+        self._store.setValue("diff_mode", mode)
 
     def show_side(self) -> None:
         """Bring sessions and files into sight."""

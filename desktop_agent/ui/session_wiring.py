@@ -1,26 +1,47 @@
 """Connects the panels with the session that is shown: events become drawings, what the person does becomes ops."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.actions import Actions
 from desktop_agent.ui.chat.composer import Composer
 from desktop_agent.ui.chat.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
+from desktop_agent.ui.mode_pickers import ModePickers
 from desktop_agent.ui.review.panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.top_bar import TopBar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from desktop_agent.core.events import Event
+    from desktop_agent.core.model import ApprovalRequest, ChangeSelection, Decision
+    from desktop_agent.core.ops import Op
+    from desktop_agent.core.transcript import Patch, Transcript
     from desktop_agent.ui.approvals.dialog import ApprovalDialog
     from desktop_agent.ui.bridge import SessionBridge
     from desktop_agent.ui.review.source import DiffSource, Spawn
 
 
+@dataclass(frozen=True, slots=True)
+class SessionPanels:
+    """The widgets that show a session."""
+
+    top_bar: TopBar
+    transcript: TranscriptView
+    composer: Composer
+    pickers: ModePickers
+    review: ReviewPanel
+    files: FileTree
+
+
 class SessionWiring(QObject):
-    """Shows one session at a time in panels that it is given.
+    """Shows one session at a time in the panels it is given.
 
     Signals:
         settings_requested: the person should see the settings, for a key for instance.
@@ -37,11 +58,7 @@ class SessionWiring(QObject):
         window: QWidget,
         theme: Theme,
         actions: Actions,
-        top_bar: TopBar,
-        transcript: TranscriptView,
-        composer: Composer,
-        review: ReviewPanel,
-        files: FileTree,
+        panels: SessionPanels,
         diff_source: "DiffSource",
         spawn: "Spawn",
     ) -> None:
@@ -49,11 +66,7 @@ class SessionWiring(QObject):
         self._window = window
         self._theme = theme
         self._actions = actions
-        self._top_bar = top_bar
-        self._view = transcript
-        self._composer = composer
-        self._review = review
-        self._files = files
+        self._panels = panels
         self._diff_source = diff_source
         self._spawn = spawn
         self._bridge: SessionBridge | None = None
@@ -65,23 +78,227 @@ class SessionWiring(QObject):
         """The session that is shown."""
         return self._bridge
 
-    def show(self, bridge: "SessionBridge", *, is_demo: bool) -> None:
+    def show(self, bridge: "SessionBridge") -> None:
         """Show this session instead of the one before, which goes on running unseen."""
-        self._leave()
-        self._bridge = bridge
-        bridge.patched.connect(self._on_patched)
-        bridge.happened.connect(self._on_happened)
-        self._view.show_transcript(bridge.transcript)
-        self._review.set_transcript(bridge.transcript)
-        self._is_demo = is_demo
-        self._refresh_status()
-        self._refresh_changes()
-        for request in bridge.transcript.pending_approvals:
-            self._open_approval(request.call_id)
-            break
-
-    def _leave(self) -> None:
         if self._bridge is not None:
             self._bridge.patched.disconnect(self._on_patched)
             self._bridge.happened.disconnect(self._on_happened)
         self._close_dialog()
+        self._bridge = bridge
+        bridge.patched.connect(self._on_patched)
+        bridge.happened.connect(self._on_happened)
+        self._panels.transcript.show_transcript(bridge.transcript)
+        self._panels.review.set_transcript(bridge.transcript)
+        self._refresh_status()
+        self._refresh_changes()
+        self._open_next_approval()
+
+    def submit(self, op: "Op") -> None:
+        """Ask the shown session for something; nothing happens when none is shown."""
+        if self._bridge is not None:
+            self._bridge.submit(op)
+
+    # -- what the person does --
+
+    def _connect(self) -> None:
+        view, composer, review = self._panels.transcript, self._panels.composer, self._panels.review
+        composer.prompt_submitted.connect(self._submit_prompt)
+        composer.stop_requested.connect(self._interrupt)
+        composer.unqueue_requested.connect(self._unqueue)
+        view.approval_answered.connect(self._answer)
+        view.approval_opened.connect(self._open_approval)
+        view.stop_requested.connect(self._interrupt)
+        view.changes_requested.connect(self._show_changes)
+        view.link_activated.connect(self._open_link)
+        view.retry_requested.connect(self._retry)
+        view.settings_requested.connect(self.settings_requested)
+        view.example_chosen.connect(self._submit_prompt)
+        review.undo_requested.connect(self._undo)
+        review.redo_requested.connect(self._redo)
+        review.call_requested.connect(view.show_call)
+        self._panels.files.show_changes_requested.connect(self._show_changes_of)
+        self._panels.pickers.model_chosen.connect(self._set_model)
+        self._panels.pickers.approval_chosen.connect(self._set_approval)
+        self._panels.top_bar.waiting_clicked.connect(self._open_next_approval)
+        self._actions.connect(self._actions.stop, self._interrupt)
+        self._actions.connect(self._actions.undo_turn, self._undo_last_turn)
+        self._actions.connect(self._actions.redo_turn, self._redo_last_turn)
+
+    def _submit_prompt(self, text: str) -> None:
+        from desktop_agent.core.ops import SubmitPrompt
+
+        self.submit(SubmitPrompt(text=text))
+
+    def _unqueue(self, prompt_id: str) -> None:
+        from desktop_agent.core.ops import Unqueue
+
+        self.submit(Unqueue(prompt_id=prompt_id))
+
+    def _interrupt(self) -> None:
+        from desktop_agent.core.ops import Interrupt
+
+        self.submit(Interrupt())
+
+    def _answer(self, call_id: str, decision: "Decision") -> None:
+        from desktop_agent.core.ops import AnswerApproval
+
+        self.submit(AnswerApproval(call_id=call_id, decision=decision))
+
+    def _undo(self, selection: "ChangeSelection") -> None:
+        from desktop_agent.core.ops import UndoChanges
+
+        self.submit(UndoChanges(selection=selection))
+
+    def _redo(self, selection: "ChangeSelection") -> None:
+        from desktop_agent.core.ops import RedoChanges
+
+        self.submit(RedoChanges(selection=selection))
+
+    def _undo_last_turn(self) -> None:
+        from desktop_agent.core.model import ChangeSelection
+
+        if self._bridge is not None and (standing := self._bridge.transcript.active_changes()):
+            self._undo(ChangeSelection(turn=standing[-1].turn))
+
+    def _redo_last_turn(self) -> None:
+        from desktop_agent.core.model import ChangeSelection
+
+        if self._bridge is not None and (undone := self._bridge.transcript.undone_changes()):
+            self._redo(ChangeSelection(turn=undone[0].turn))
+
+    def _set_model(self, provider: str, model: str) -> None:
+        from desktop_agent.core.model import ModelRef
+        from desktop_agent.core.ops import SetMode
+
+        if self._bridge is None:
+            return
+        before = self._bridge.transcript.model
+        base_url = before.base_url if before is not None and before.provider == provider else None
+        self.submit(SetMode(model=ModelRef(provider=provider, model=model, base_url=base_url)))
+
+    def _set_approval(self, policy: str) -> None:
+        from desktop_agent.core.ops import SetMode
+
+        if policy in ("always", "on_write", "on_request", "never"):
+            self.submit(SetMode(approval=policy))
+
+    def _retry(self) -> None:
+        """Ask again with the last prompt of the person."""
+        from desktop_agent.core.transcript import PromptEntry
+
+        if self._bridge is not None:
+            prompts = [entry for entry in self._bridge.transcript.entries if isinstance(entry, PromptEntry)]
+            if prompts:
+                self._submit_prompt(prompts[-1].text)
+
+    def _show_changes(self, call_id: str) -> None:
+        self.review_requested.emit()
+        self._panels.review.show_call(call_id)
+
+    def _show_changes_of(self, path: str) -> None:
+        records = self._bridge.transcript.changes.values() if self._bridge is not None else ()
+        calls = [record.call_id for record in records if record.change.path == path]
+        if calls:
+            self._show_changes(calls[-1])
+
+    def _open_link(self, address: str) -> None:
+        QDesktopServices.openUrl(QUrl(address))
+
+    # -- what happens in the session --
+
+    def _on_patched(self, patches: "Sequence[Patch]") -> None:
+        self._panels.transcript.apply(patches)
+        kinds = {patch.kind for patch in patches}
+        if "status" in kinds:
+            self._refresh_status()
+        if "changes" in kinds or "status" in kinds:
+            self._refresh_changes()
+
+    def _on_happened(self, event: "Event") -> None:
+        from desktop_agent.core import events as ev
+
+        match event:
+            case ev.ApprovalRequested(request=request):
+                self._open_approval(request.call_id)
+            case ev.ApprovalResolved(call_id=call_id):
+                if self._dialog is not None:
+                    self._dialog.close_if(call_id)
+            case ev.PromptRejected(text=text):
+                self._give_back([text])
+            case ev.TurnEnded(reason=reason) if reason != "completed":
+                self._give_back_queued()
+            case ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
+                self._panels.files.refresh()
+            case _:
+                pass
+
+    def _refresh_status(self) -> None:
+        if self._bridge is None:
+            return
+        transcript = self._bridge.transcript
+        is_demo = transcript.model is not None and transcript.model.provider == "demo"
+        self._panels.top_bar.set_title(transcript.title, is_demo=is_demo)
+        self._panels.top_bar.set_waiting(len(transcript.pending_approvals))
+        self._show_in_composer(transcript)
+        self._panels.pickers.show_mode(transcript.model, transcript.approval)
+        self._actions.stop.setEnabled(transcript.is_running)
+        self._actions.undo_turn.setEnabled(not transcript.is_running and bool(transcript.active_changes()))
+        self._actions.redo_turn.setEnabled(not transcript.is_running and bool(transcript.undone_changes()))
+        self.state_changed.emit()
+
+    def _show_in_composer(self, transcript: "Transcript") -> None:
+        composer = self._panels.composer
+        composer.set_working(is_working=transcript.is_running)
+        composer.set_queued([(prompt.prompt_id, prompt.text) for prompt in transcript.queued])
+        composer.set_context(transcript.context_tokens)
+
+    def _refresh_changes(self) -> None:
+        if self._bridge is not None:
+            self._panels.review.refresh()
+            touched = {record.change.path for record in self._bridge.transcript.active_changes()}
+            self._panels.files.set_touched(touched)
+
+    def _give_back_queued(self) -> None:
+        """Put prompts that will not start by themselves back into the composer."""
+        if self._bridge is None or not self._bridge.transcript.queued:
+            return
+        waiting = list(self._bridge.transcript.queued)
+        for prompt in waiting:
+            self._unqueue(prompt.prompt_id)
+        self._give_back([prompt.text for prompt in waiting])
+
+    def _give_back(self, texts: list[str]) -> None:
+        draft = self._panels.composer.text().strip()
+        self._panels.composer.set_text("\n\n".join([*texts, draft] if draft else texts))
+
+    # -- approvals --
+
+    def _open_next_approval(self) -> None:
+        if self._bridge is not None and (pending := self._bridge.transcript.pending_approvals):
+            self._open_approval(pending[0].call_id)
+
+    def _open_approval(self, call_id: str) -> None:
+        """Open the dialog for a question that waits, unless it is open already."""
+        request = self._pending(call_id)
+        if request is None or (self._dialog is not None and self._dialog.call_id == call_id):
+            return
+        from desktop_agent.ui.approvals.dialog import ApprovalDialog
+
+        self._close_dialog()
+        self._dialog = ApprovalDialog(self._theme, request, self._diff_source, self._spawn, self._window)
+        self._dialog.decided.connect(self._answer)
+        self._dialog.finished.connect(self._forget_dialog)
+        self._dialog.open()
+
+    def _pending(self, call_id: str) -> "ApprovalRequest | None":
+        pending = self._bridge.transcript.pending_approvals if self._bridge is not None else []
+        return next((request for request in pending if request.call_id == call_id), None)
+
+    def _close_dialog(self) -> None:
+        if self._dialog is not None:
+            self._dialog.close()
+
+    def _forget_dialog(self) -> None:
+        if self._dialog is not None:
+            self._dialog.deleteLater()
+            self._dialog = None

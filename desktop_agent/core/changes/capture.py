@@ -7,6 +7,7 @@ in any folder, without git. Limits are stated in `CaptureLimits`; what falls out
 import os
 import stat
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -67,75 +68,52 @@ class WorkspaceCapture:
         self._limits = limits or CaptureLimits()
 
     def refresh(self) -> None:
-        """Bring the baseline up to date, before a command runs."""
+        """Make the present the baseline, before a command runs."""
         with self._baseline.session() as session:
-            _Advance(self._root, self._limits, session, None).run()
+            _Refresh(self._root, self._limits, session).run()
 
     def collect(self, on_change: Callable[[FileTransition], None]) -> Capture:
-        """Report every file that changed since the last `refresh`, in the order of paths; the present is the baseline.
+        """Report every file that changed since the last `refresh`, in the order of paths.
 
-        If `on_change` raises, the baseline stays as it was.
+        The baseline stays as it was: if the process dies before the report is on record, the next `collect` reports the
+        same again.
         """
         with self._baseline.session() as session:
-            return _Advance(self._root, self._limits, session, on_change).run()
+            return _Report(self._root, self._limits, session, on_change).run()
 
 
-class _Advance:
-    """One pass from the baseline to the present."""
+class _Comparison(ABC):
+    """One pass over the baseline and the present."""
 
-    def __init__(
-        self,
-        root: Path,
-        limits: CaptureLimits,
-        session: BaselineSession,
-        on_change: Callable[[FileTransition], None] | None,
-    ) -> None:
+    def __init__(self, root: Path, limits: CaptureLimits, session: BaselineSession) -> None:
         self._root = root
         self._limits = limits
         self._session = session
-        self._on_change = on_change
         self._known = session.entries()
         self._kept_bytes = sum(entry.size for entry in self._known.values() if entry.digest is not None)
-        self._lost: list[Uncaptured] = []
 
-    def run(self) -> Capture:
+    def _compare(self) -> _Scan:
+        """Visit every file that looks different, and every one that is gone, in the order of paths."""
         scan = _scan(self._root, self._limits)
         for path in sorted(scan.files.keys() | self._known.keys()):
             old = self._known.get(path)
             status = scan.files.get(path)
             if status is not None:
-                self._visit(path, old, status)
+                if old is None or old.signature != _signature(status):
+                    state = self._read(path, status)
+                    self._changed(path, old, status, state)
+                    self._kept_bytes += (status.st_size if state else 0) - (old.size if old and old.digest else 0)
             elif old is not None and old.kind != "folder":
-                self._report(path, old, None)
-                self._session.remove(path)
-        self._update_folders(scan.folders)
-        return Capture(tuple(self._lost), tuple(scan.out_of_reach))
+                self._gone(old)
+        return scan
 
-    def _visit(self, path: str, old: BaselineEntry | None, status: os.stat_result) -> None:
-        signature = _signature(status)
-        if old is not None and old.signature == signature:
-            return
-        state = self._read(path, status)
-        entry = _entry(path, status, state)
-        if old is None or not _is_same(old, entry):
-            self._report(path, old, state, status)
-        self._kept_bytes += (entry.size if state else 0) - (old.size if old and old.digest else 0)
-        self._session.put(entry, state.content if state else None)
+    @abstractmethod
+    def _changed(
+        self, path: str, old: BaselineEntry | None, status: os.stat_result, state: FileState | None
+    ) -> None: ...
 
-    def _report(
-        self, path: str, old: BaselineEntry | None, after: FileState | None, status: os.stat_result | None = None
-    ) -> None:
-        if self._on_change is None:
-            return
-        before = self._session.state(old) if old is not None else None
-        if (old is not None and before is None) or (status is not None and after is None):
-            self._lost.append(Uncaptured(path=path, reason=self._reason(old, status)))
-            return
-        self._on_change(FileTransition(path, before, after, self._new_folders(path) if old is None else ()))
-
-    def _new_folders(self, path: str) -> tuple[str, ...]:
-        parents = [parent.as_posix() for parent in PurePosixPath(path).parents][:-1]
-        return tuple(folder for folder in reversed(parents) if folder not in self._known)
+    @abstractmethod
+    def _gone(self, old: BaselineEntry) -> None: ...
 
     def _read(self, path: str, status: os.stat_result) -> FileState | None:
         """The file's state, or None when it does not fit the budget or cannot be read."""
@@ -147,8 +125,66 @@ class _Advance:
         except OSError:
             return None
 
-    def _reason(self, old: BaselineEntry | None, status: os.stat_result | None) -> str:
-        size = max(old.size if old else 0, status.st_size if status else 0)
+
+class _Refresh(_Comparison):
+    """Brings the baseline up to date."""
+
+    def run(self) -> None:
+        scan = self._compare()
+        known = {path for path, entry in self._known.items() if entry.kind == "folder"}
+        for path in scan.folders - known:
+            self._session.put(BaselineEntry(path, "folder", 0, 0, "", None), None)
+        for path in known - scan.folders:
+            self._session.remove(path)
+
+    def _changed(self, path: str, old: BaselineEntry | None, status: os.stat_result, state: FileState | None) -> None:
+        del old
+        self._session.put(_entry(path, status, state), state.content if state else None)
+
+    def _gone(self, old: BaselineEntry) -> None:
+        self._session.remove(old.path)
+
+
+class _Report(_Comparison):
+    """Tells what is different, and changes nothing."""
+
+    def __init__(
+        self,
+        root: Path,
+        limits: CaptureLimits,
+        session: BaselineSession,
+        on_change: Callable[[FileTransition], None],
+    ) -> None:
+        super().__init__(root, limits, session)
+        self._on_change = on_change
+        self._lost: list[Uncaptured] = []
+
+    def run(self) -> Capture:
+        scan = self._compare()
+        return Capture(tuple(self._lost), tuple(scan.out_of_reach))
+
+    def _changed(self, path: str, old: BaselineEntry | None, status: os.stat_result, state: FileState | None) -> None:
+        if old is not None and _is_same(old, _entry(path, status, state)):
+            return
+        before = self._session.state(old) if old is not None else None
+        if state is None or (old is not None and before is None):
+            self._lost.append(Uncaptured(path=path, reason=self._reason(old, status.st_size)))
+        else:
+            self._on_change(FileTransition(path, before, state, self._new_folders(path) if old is None else ()))
+
+    def _gone(self, old: BaselineEntry) -> None:
+        before = self._session.state(old)
+        if before is None:
+            self._lost.append(Uncaptured(path=old.path, reason=self._reason(old, 0)))
+        else:
+            self._on_change(FileTransition(old.path, before, None))
+
+    def _new_folders(self, path: str) -> tuple[str, ...]:
+        parents = [parent.as_posix() for parent in PurePosixPath(path).parents][:-1]
+        return tuple(folder for folder in reversed(parents) if folder not in self._known)
+
+    def _reason(self, old: BaselineEntry | None, size: int) -> str:
+        size = max(old.size if old else 0, size)
         if size > self._limits.max_file_bytes:
             return f"It is larger than {self._limits.max_file_bytes // 2**20} MiB, so no copy was kept."
         is_without_copy = old is not None and old.digest is None
@@ -157,13 +193,6 @@ class _Advance:
                 f"The folder holds more than the {self._limits.max_total_bytes // 2**20} MiB of which copies are kept."
             )
         return "It could not be read."
-
-    def _update_folders(self, folders: set[str]) -> None:
-        known = {path for path, entry in self._known.items() if entry.kind == "folder"}
-        for path in folders - known:
-            self._session.put(BaselineEntry(path, "folder", 0, 0, "", None), None)
-        for path in known - folders:
-            self._session.remove(path)
 
 
 def _scan(root: Path, limits: CaptureLimits) -> _Scan:

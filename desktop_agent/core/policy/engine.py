@@ -1,12 +1,13 @@
 """The approval policy: a pure decision whether a call may run, must be asked about, or is out of the question."""
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from desktop_agent.core.model import Allowed, ApprovalPolicy, ApprovalRequest, Capability, ScopeOffer
 
 Grant = str
-"""Something the person allowed for the rest of the session: `edits`, or `command:` and the exact command."""
+"""Something the person allowed for the rest of the session: `edits`, or one exact command as it was shown."""
 
 EDITS: Grant = "edits"
 
@@ -41,6 +42,10 @@ class CallFacts:
     capabilities: tuple[Capability, ...]
     command: str | None = None
     """The command line, for tools that run one."""
+    folder: str = ""
+    """Where the command would run."""
+    details: tuple[str, ...] = ()
+    """What else decides what would run; the same command with another environment is another command."""
 
 
 def decide(call: CallFacts, policy: ApprovalPolicy, grants: Collection[Grant]) -> Verdict:
@@ -66,7 +71,7 @@ def grants_of(request: ApprovalRequest, answer: Allowed) -> set[Grant]:
     if answer.scope == "once":
         return set()
     if request.command is not None:
-        return {f"command:{answer.edited_command or request.command}"}
+        return {_command_grant(answer.edited_command or request.command, request.cwd, request.details)}
     return {EDITS} if request.changes else set()
 
 
@@ -89,5 +94,9 @@ def _is_granted(call: CallFacts, grants: Collection[Grant]) -> bool:
 
 def _grant(call: CallFacts) -> Grant | None:
     if call.command is not None:
-        return f"command:{call.command}"
+        return _command_grant(call.command, call.folder, call.details)
     return EDITS if "write_fs" in call.capabilities else None
+
+
+def _command_grant(command: str, folder: str, details: tuple[str, ...]) -> Grant:
+    return "command:" + json.dumps([command, folder, *details])

@@ -10,7 +10,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.files import FileTransition
 from desktop_agent.core.ids import CallId, ChangeId, change_id
-from desktop_agent.core.model import Author, FileChange, Uncaptured
+from desktop_agent.core.model import FileChange, Uncaptured
 
 
 class Effects:
@@ -41,9 +41,15 @@ class Effects:
         await asyncio.to_thread(self._capture.refresh)
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=()))
 
-    async def collect(self, turn: int, call_id: CallId, author: Author = "shell") -> tuple[FileChange, ...]:
-        """Record what changed since the baseline as the work of `call_id`, and return it."""
-        changes, uncaptured = await asyncio.to_thread(self._collect, turn, author)
+    async def collect(
+        self, turn: int, call_id: CallId, known_gaps: Sequence[Uncaptured] = ()
+    ) -> tuple[FileChange, ...]:
+        """Record what changed since the baseline as the work of `call_id`, and return it.
+
+        `known_gaps` are said together with what could not be captured.
+        """
+        changes, lost = await asyncio.to_thread(self._collect, turn)
+        uncaptured = (*lost, *known_gaps)
         if changes or uncaptured:
             event = ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes, uncaptured=uncaptured)
             await self._log.record(event)
@@ -68,12 +74,12 @@ class Effects:
             for number, item in enumerate(real, start=1)
         )
 
-    def _collect(self, turn: int, author: Author) -> tuple[tuple[FileChange, ...], tuple[Uncaptured, ...]]:
+    def _collect(self, turn: int) -> tuple[tuple[FileChange, ...], tuple[Uncaptured, ...]]:
         changes: list[FileChange] = []
 
         def record(transition: FileTransition) -> None:
             identifier = self._id(turn, len(changes) + 1)
-            changes.append(self._ledger.record(transition, author=author, change_id=identifier))
+            changes.append(self._ledger.record(transition, author="shell", change_id=identifier))
 
         capture = self._capture.collect(record)
         news = tuple(item for item in capture.out_of_reach if item not in self._told)

@@ -48,8 +48,6 @@ class ApprovalGate:
         facts: CallFacts,
         *,
         title: str,
-        folder: str = "",
-        details: tuple[str, ...] = (),
         changes: tuple[FileChange, ...] = (),
     ) -> Allowed:
         """Return when `call` may act. Raises `ToolError` when it may not, with what the model should know."""
@@ -65,8 +63,8 @@ class ApprovalGate:
             reason=verdict.reason,
             arguments_digest=arguments_digest(call),
             command=facts.command,
-            cwd=folder,
-            details=details,
+            cwd=facts.folder,
+            details=facts.details,
             changes=changes,
             scopes=scope_offers(facts),
         )

@@ -58,13 +58,13 @@ def prepare(options: Sequence[str], *, folder: Path, context: ToolContext) -> Co
 
 
 async def run_ripgrep(
-    command: Command, context: ToolContext, *, separator: bytes, on_record: Callable[[bytes], bool]
+    command: Command, context: ToolContext, *, separator: bytes, on_records: Callable[[list[bytes]], bool]
 ) -> SearchEnd:
-    """Run `command` and hand over its output piece by piece until `on_record` returns False, which ends the search.
+    """Run `command` and hand over its output as it comes, until `on_records` returns False, which ends the search.
 
     Cancelling ends it too. Raises `ToolError` when it takes longer than a minute.
     """
-    records = _Records(separator, on_record)
+    records = _Records(separator, on_records)
     errors = OutputCapture()
     child = await context.processes.start(command, records.feed, errors.feed)
     records.when_enough(child.ask_to_end)
@@ -85,9 +85,9 @@ async def run_ripgrep(
 class _Records:
     """Cuts a stream at `separator`, and drops records that are too long."""
 
-    def __init__(self, separator: bytes, on_record: Callable[[bytes], bool]) -> None:
+    def __init__(self, separator: bytes, on_records: Callable[[list[bytes]], bool]) -> None:
         self._separator = separator
-        self._on_record = on_record
+        self._on_records = on_records
         self._on_enough: Callable[[], None] | None = None
         self._parts: list[bytes] = []
         self._size = 0
@@ -102,27 +102,28 @@ class _Records:
     def feed(self, chunk: bytes) -> None:
         first, *others = chunk.split(self._separator)
         self._add(first)
-        for piece in others:
-            self._finish_record()
-            self._add(piece)
-
-    def _add(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size > LONGEST_RECORD_BYTES:
-            self._parts.clear()
-        else:
-            self._parts.append(piece)
-
-    def _finish_record(self) -> None:
-        record, self._parts = b"".join(self._parts), []
-        is_too_long, self._size = self._size > LONGEST_RECORD_BYTES, 0
-        self.skipped += is_too_long
-        if is_too_long or self.is_enough:
+        if not others or self.is_enough:
             return
-        if not self._on_record(record):
+        records = [*self._finished(), *others[:-1]]
+        self._add(others[-1])
+        if not self._on_records(records):
             self.is_enough = True
             if self._on_enough is not None:
                 self._on_enough()
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size <= LONGEST_RECORD_BYTES:
+            self._parts.append(piece)
+        else:
+            self._parts.clear()
+
+    def _finished(self) -> list[bytes]:
+        """Return the record that has come in pieces, unless it is too long, and begin the next one."""
+        parts, is_too_long = self._parts, self._size > LONGEST_RECORD_BYTES
+        self._parts, self._size = [], 0
+        self.skipped += is_too_long
+        return [] if is_too_long else [b"".join(parts)]
 
 
 def _rules(root: Path) -> list[str]:

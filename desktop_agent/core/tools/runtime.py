@@ -17,7 +17,7 @@ from desktop_agent.core.errors import StorageError, ToolError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.jobs import Jobs
-from desktop_agent.core.model import Allowed, FileChange, ToolCall, ToolResult, ToolUseBlock
+from desktop_agent.core.model import Allowed, FileChange, ToolCall, ToolResult, ToolUseBlock, Uncaptured
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.engine import CallFacts
 from desktop_agent.core.process import ProcessRunner
@@ -39,6 +39,8 @@ from desktop_agent.core.tools.spec import (
 
 INTERRUPTED = "The person stopped this call before it finished. It may have taken effect partly."
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
+LATER_CHANGES = Uncaptured(path=".", reason="What the background command changes from now on is not captured.")
+
 logger = logging.getLogger(__name__)
 
 
@@ -209,7 +211,7 @@ class ToolRuntime:
         context = self._context(turn, call.block.id)
         match tool:
             case ReadTool():
-                await self._enter(turn, call, None, f"Use {tool.name}?")
+                await self._enter(turn, call, self._facts(call), f"Allow {tool.name} {call.title}?")
                 result = await tool.run(arguments, context)
             case EditTool():
                 result = await self._edit(turn, call, tool, arguments, context)
@@ -230,7 +232,7 @@ class ToolRuntime:
         plan = await asyncio.to_thread(tool.plan, arguments, context)
         changes = () if tool.is_dry_run(arguments) else await self._effects.prepare(turn, plan.writes)
         if changes:
-            await self._enter(turn, call, None, _edit_question(changes), changes=changes)
+            await self._enter(turn, call, self._facts(call), _edit_question(changes), changes)
             await self._effects.apply(turn, call.block.id, changes)
             for change in changes:
                 self._box.reads.note(change.path, change.after.digest if change.after else None)
@@ -246,36 +248,30 @@ class ToolRuntime:
     ) -> ToolResult:
         command = tool.command(arguments)
         folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
-        details = tool.circumstances(arguments)
-        allowed = await self._enter(turn, call, command, "Run this command?", folder=folder, details=details)
+        facts = replace(self._facts(call), command=command, folder=folder, details=tool.circumstances(arguments))
+        allowed = await self._enter(turn, call, facts, "Run this command?")
         if allowed.edited_command is not None and allowed.edited_command != command:
             arguments = tool.with_command(arguments, allowed.edited_command)
         await self._effects.begin_command(turn, call.block.id)
+        known_gaps: tuple[Uncaptured, ...] = ()
         try:
             result = await tool.run(arguments, context)
+            known_gaps = (LATER_CHANGES,) if "job_id" in result.metadata else ()
         finally:
-            await self._effects.collect(turn, call.block.id)
+            await self._effects.collect(turn, call.block.id, known_gaps)
         if tool.command(arguments) == command:
             return result
         note = f"[The person changed the command before allowing it. What ran: {tool.command(arguments)}]\n"
         return replace(result, content=note + result.content)
 
-    async def _enter(
-        self,
-        turn: int,
-        call: _Call,
-        command: str | None,
-        title: str,
-        *,
-        folder: str = "",
-        details: tuple[str, ...] = (),
-        changes: tuple[FileChange, ...] = (),
-    ) -> Allowed:
+    def _facts(self, call: _Call) -> CallFacts:
         assert call.tool is not None
-        facts = CallFacts(tool=call.block.name, capabilities=call.tool.capabilities, command=command)
-        return await self._gate.enter(
-            turn, call.as_model(), facts, title=title, folder=folder, details=details, changes=changes
-        )
+        return CallFacts(tool=call.block.name, capabilities=call.tool.capabilities)
+
+    async def _enter(
+        self, turn: int, call: _Call, facts: CallFacts, title: str, changes: tuple[FileChange, ...] = ()
+    ) -> Allowed:
+        return await self._gate.enter(turn, call.as_model(), facts, title=title, changes=changes)
 
     async def _settle(self, result: ToolResult) -> ToolResult:
         """Move a spooled output into the blobs and keep what the model reads within the limit for any result."""

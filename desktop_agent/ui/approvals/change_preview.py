@@ -124,4 +124,4 @@ class ChangePreview(QWidget):
 def _listed(request: ApprovalRequest, index: int) -> ChangedFile:
     """A file of the request, as the list of the review shows files."""
     change = request.changes[index]
-    return ChangedFile(change.path, (ChangeRecord(change, turn=0, call_id=request.call_id, at=UNSTAMPED),))
+    return ChangedFile.of(change.path, [ChangeRecord(change, turn=0, call_id=request.call_id, at=UNSTAMPED)])

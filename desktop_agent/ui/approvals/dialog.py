@@ -225,9 +225,21 @@ class ApprovalDialog(QDialog):
         if self._command:
             box.addSpacing(Space.S)
             box.addWidget(self._command)
+        if self._request.details:
+            box.addWidget(self._details())
         box.addSpacing(Space.XS)
         box.addWidget(self._risks)
         return box
+
+    def _details(self) -> QLabel:
+        """What else decides what would run: variables, input, a special shell."""
+        label = QLabel("\n".join(self._request.details))
+        label.setObjectName("approvalDetails")
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setWordWrap(True)
+        label.setFont(self._theme.code_font())
+        label.setProperty("role", "secondary")
+        return label
 
     def _answer_fields(self) -> QVBoxLayout:
         row = QHBoxLayout()

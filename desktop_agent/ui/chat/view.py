@@ -120,6 +120,13 @@ class TranscriptView(RowArea):
         """Offer these prompts while the conversation is empty."""
         self._empty.set_examples(examples)
 
+    def show_call(self, call_id: str) -> None:
+        """Bring the card of this call into view."""
+        for row in self.rows:
+            if row.entry.kind == "tool" and row.entry.call.id == call_id:
+                self.reveal(self.row_top(row))
+                return
+
     def _show_status(self) -> None:
         transcript = self._transcript
         self._empty.setVisible(not len(self.rows))

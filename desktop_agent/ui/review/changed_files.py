@@ -14,30 +14,27 @@ State = Literal["stands", "partly_undone", "undone"]
 
 
 class ChangedFile(NamedTuple):
-    """A file and its changes within the baseline, oldest first."""
+    """A file and its changes within the baseline, oldest first, as they stood when it was made."""
 
     path: str
     records: "tuple[ChangeRecord, ...]"
+    standing: "tuple[ChangeRecord, ...]"
+    """The changes to show: those that stand, or all of them when none does."""
+    state: State
     net_counts: tuple[int, int] | None = None
     """Lines added and removed by all changes together, once somebody compared."""
 
-    @property
-    def standing(self) -> "tuple[ChangeRecord, ...]":
-        """The changes to show: those that stand, or all of them when none does."""
-        return tuple(record for record in self.records if not record.is_undone) or self.records
+    @classmethod
+    def of(cls, path: str, records: "Sequence[ChangeRecord]") -> "ChangedFile":
+        """Return the file as it stands now."""
+        standing = tuple(record for record in records if not record.is_undone)
+        state: State = "undone" if not standing else "stands" if len(standing) == len(records) else "partly_undone"
+        return cls(path, tuple(records), standing or tuple(records), state)
 
     @property
     def key(self) -> tuple[str, ...]:
         """Names the comparison that shows this file: it is the same as long as the same changes stand."""
         return (self.path, *(record.change.id for record in self.standing))
-
-    @property
-    def state(self) -> State:
-        """Whether its changes stand."""
-        undone = sum(record.is_undone for record in self.records)
-        if not undone:
-            return "stands"
-        return "undone" if undone == len(self.records) else "partly_undone"
 
     @property
     def kind(self) -> "ChangeKind":
@@ -52,6 +49,8 @@ class ChangedFile(NamedTuple):
         """Lines added and removed: the sum over its changes until the net counts are known."""
         if self.net_counts is not None:
             return self.net_counts
+        if len(self.standing) == 1:
+            return self.standing[0].change.added, self.standing[0].change.removed
         changes = [record.change for record in self.standing]
         return sum(change.added for change in changes), sum(change.removed for change in changes)
 
@@ -71,7 +70,7 @@ def group_by_file(records: "Iterable[ChangeRecord]") -> list[ChangedFile]:
     by_path: dict[str, list[ChangeRecord]] = {}
     for record in records:
         by_path.setdefault(record.change.path, []).append(record)
-    return [ChangedFile(path, tuple(found)) for path, found in by_path.items()]
+    return [ChangedFile.of(path, found) for path, found in by_path.items()]
 
 
 def turns_with_changes(transcript: "Transcript") -> list[int]:

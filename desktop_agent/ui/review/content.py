@@ -17,7 +17,7 @@ from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 
 if TYPE_CHECKING:
     from desktop_agent.core.changes.rows import RowMode
-    from desktop_agent.core.model import ChangeSelection
+    from desktop_agent.core.model import ChangeSelection, Uncaptured
     from desktop_agent.core.transcript import ChangeRecord, Transcript, UndoEntry
     from desktop_agent.ui.review.source import DiffSource, Spawn
 
@@ -48,6 +48,7 @@ class ReviewContent(QWidget):
         self._baseline: Baseline = "last_turn"
         self._turn: int | None = None
         self._last_undo: UndoEntry | None = None
+        self._shown_state: object = None
         self._picker = BaselinePicker()
         self._added, self._removed = QLabel(), QLabel()
         self._list = ChangeList(theme)
@@ -64,19 +65,26 @@ class ReviewContent(QWidget):
         """Show the changes of this transcript. What was undone in it before is no news."""
         self._transcript = transcript
         self._baseline = "last_turn"
+        self._shown_state = None
+        self._pane.forget()
+        self._counts.forget()
         self._last_undo = self._newest_undos()[-1] if self._newest_undos() else None
         self.refresh()
 
     def refresh(self) -> None:
-        """Look at the transcript again. Call it for every patch that concerns changes or the status."""
+        """Look at the transcript again. Costs next to nothing when nothing that is shown has changed."""
+        self._tell_of_conflicts()
         transcript = self._transcript
         turns = turns_with_changes(transcript) if transcript else []
         if isinstance(self._baseline, int) and self._baseline not in turns:
             self._baseline = "last_turn"
         self._turn = turn_of(self._baseline, turns)
+        state = self._state(turns)
+        if state == self._shown_state:
+            return
+        self._shown_state = state
         self._picker.set_turns(turns, self._prompts(), self._baseline)
         self._show_files()
-        self._tell_of_conflicts()
 
     def show_call(self, call_id: str) -> bool:
         """Show what this call changed; whether it changed anything."""
@@ -93,7 +101,8 @@ class ReviewContent(QWidget):
         self._pane.set_mode(mode)
 
     def _show_files(self) -> None:
-        files = [file._replace(net_counts=self._counts.known(file)) for file in group_by_file(self._records())]
+        files = group_by_file(self._records())
+        files = [file._replace(net_counts=net) if (net := self._counts.known(file)) else file for file in files]
         self._list.set_files(files)
         self._show_totals(files)
         self._show_current()
@@ -122,12 +131,7 @@ class ReviewContent(QWidget):
             self._pane.show_file(file, self._call_words(file))
 
     def _show_uncaptured(self) -> None:
-        found = [
-            uncaptured
-            for entry in (self._transcript.entries if self._transcript else ())
-            if entry.kind == "tool" and self._turn in (None, entry.turn)
-            for uncaptured in entry.uncaptured
-        ]
+        found = self._uncaptured()
         details = "\n".join(f"{uncaptured.path}: {uncaptured.reason}" for uncaptured in found)
         self._undo_bar.set_uncaptured([uncaptured.path for uncaptured in found], details)
 
@@ -136,6 +140,17 @@ class ReviewContent(QWidget):
     def _records(self) -> "list[ChangeRecord]":
         records = self._transcript.changes.values() if self._transcript else ()
         return [record for record in records if self._turn in (None, record.turn)]
+
+    def _uncaptured(self) -> "list[Uncaptured]":
+        entries = self._transcript.entries if self._transcript else ()
+        tools = (entry for entry in entries if entry.kind == "tool" and self._turn in (None, entry.turn))
+        return [uncaptured for entry in tools for uncaptured in entry.uncaptured]
+
+    def _state(self, turns: list[int]) -> object:
+        """Everything that what is shown depends on."""
+        is_running = bool(self._transcript and self._transcript.is_running)
+        changes = [(record.change.id, record.is_undone) for record in self._records()]
+        return self._baseline, turns, is_running, changes, self._uncaptured()
 
     def _prompts(self) -> dict[int, str]:
         entries = self._transcript.entries if self._transcript else ()
@@ -235,6 +250,7 @@ class ReviewContent(QWidget):
     def _connect(self) -> None:
         self._picker.chosen.connect(self._choose)
         self._list.current_changed.connect(self._show_current)
+        self._list.clicked.connect(self._pane.try_again)
         self._list.open_requested.connect(self._open_file)
         self._list.call_requested.connect(self._show_the_call)
         self._list.undo_requested.connect(self._undo_file)

@@ -147,10 +147,6 @@ class DiffCanvas(QAbstractScrollArea):
         self._selection = None
         self._set_rows(Rows(self._rows.diff, self._rows.mode, opened=self._rows.opened | {gap.old_start}))
 
-    def content_height(self) -> int:
-        """Return how high the view must be to show everything without scrolling."""
-        return self._geometry.height
-
     def sizeHint(self) -> QSize:
         return QSize(560, 360)
 

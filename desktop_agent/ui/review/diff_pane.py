@@ -37,8 +37,10 @@ class DiffPane(QWidget):
         self._source = source
         self._spawn = spawn
         self._wanted_mode: RowMode = "side_by_side"
+        self._file: ChangedFile | None = None
         self._key: tuple[str, ...] = ()
         self._request = 0
+        self._has_failed = False
         self._view: DiffView | None = None
         self._bar = FileBar(theme)
         self._bar.mode_toggled.connect(self._on_mode_toggled)
@@ -80,9 +82,27 @@ class DiffPane(QWidget):
     def show_file(self, file: "ChangedFile", call: str) -> None:
         """Show this file's diff. `call` is what to say of the call behind it. Does nothing when it is shown already."""
         self._bar.set_file(file.path, call)
-        if file.key == self._key:
-            return
-        self._key = file.key
+        self._file = file
+        if file.key != self._key:
+            self._key = file.key
+            self._load(file)
+
+    def forget(self) -> None:
+        """Forget what is shown: the next file may have the same name and mean another session's."""
+        self._file = None
+        self._key = ()
+        self._request += 1
+        self._patience.stop()
+        if self._view:
+            self._view.show_diff(None)
+
+    def try_again(self) -> None:
+        """Ask once more for a diff that could not be had."""
+        if self._file and self._has_failed:
+            self._load(self._file)
+
+    def _load(self, file: "ChangedFile") -> None:
+        self._has_failed = False
         self._request += 1
         self._patience.start()
         self._spawn(self._fetch(file, self._request))
@@ -106,7 +126,7 @@ class DiffPane(QWidget):
     def _fail(self, request: int, title: str, hint: str) -> None:
         if self._is_current(request):
             self._patience.stop()
-            self._key = ()
+            self._has_failed = True
             self._bar.set_change_count(0)
             self.view.show_message(title, hint)
 

@@ -35,7 +35,12 @@ class NetCounts(QObject):
 
     def known(self, file: "ChangedFile") -> tuple[int, int] | None:
         """Return the net counts of a file, if they are known."""
-        return self._known.get(file.key)
+        return self._known.get(file.key) if len(file.standing) > 1 else None
+
+    def forget(self) -> None:
+        """Forget all counts: the ids of changes mean another session's from now on."""
+        self._known = {}
+        self._wanted = []
 
     def request(self, files: "Sequence[ChangedFile]") -> None:
         """Find the counts of these files; what was wanted before and is not among them is dropped."""
@@ -47,16 +52,15 @@ class NetCounts(QObject):
     async def _count(self) -> None:
         try:
             while self._wanted:
-                file = self._wanted.pop(0)
-                key = file.key
-                self._known[key] = None
+                file, known = self._wanted.pop(0), self._known
+                known[file.key] = None
                 try:
                     diff = await self._source.diff(file.standing)
                 except AgentError:
                     continue  # the diff itself says so when it is looked at; the sum stays
                 if not isValid(self):
                     return
-                self._known[key] = diff.added, diff.removed
+                known[file.key] = diff.added, diff.removed
                 self.changed.emit()
         finally:
             self._is_counting = False

@@ -1,5 +1,7 @@
 """What may run unasked, as a table."""
 
+from dataclasses import replace
+
 import pytest
 
 from desktop_agent.core.model import Allowed, ApprovalPolicy, ApprovalRequest, Capability
@@ -31,11 +33,20 @@ def test_a_command_that_nothing_confines_asks_under_every_policy(policy: Approva
     assert isinstance(decide(RUN, policy, ()), Ask)
 
 
-def test_a_granted_command_runs_and_another_one_asks() -> None:
-    grants = {"command:pytest -q"}
-    assert decide(RUN, "on_write", grants) == Allow()
-    other = CallFacts(tool="run_terminal_cmd", capabilities=("exec_shell",), command="pytest -q; rm -rf ~")
-    assert isinstance(decide(other, "on_write", grants), Ask)
+def test_a_granted_command_runs_and_any_other_one_asks() -> None:
+    """The same words in another folder or with another environment are another command."""
+    request = ApprovalRequest(
+        call_id="c", tool="t", title="", reason="", arguments_digest="", command="pytest -q", cwd="/w"
+    )
+    grants = grants_of(request, Allowed(scope="session"))
+    granted = replace(RUN, folder="/w")
+    assert decide(granted, "on_write", grants) == Allow()
+    others = (
+        replace(granted, command="pytest -q; rm -rf ~"),
+        replace(granted, folder="/elsewhere"),
+        replace(granted, details=("Variables: PATH=/tmp/evil",)),
+    )
+    assert all(isinstance(decide(other, "on_write", grants), Ask) for other in others)
 
 
 def test_granted_edits_run_but_no_command_does() -> None:
@@ -60,5 +71,7 @@ def test_every_way_to_say_yes_says_what_it_means(
 
 def test_an_edited_command_is_granted_as_it_was_edited() -> None:
     request = ApprovalRequest(call_id="c", tool="t", title="", reason="", arguments_digest="", command="rm x")
-    assert grants_of(request, Allowed(scope="session", edited_command="ls")) == {"command:ls"}
+    grants = grants_of(request, Allowed(scope="session", edited_command="ls"))
+    assert decide(replace(RUN, command="ls"), "on_write", grants) == Allow()
+    assert isinstance(decide(replace(RUN, command="rm x"), "on_write", grants), Ask)
     assert grants_of(request, Allowed(scope="once")) == set()

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,13 +60,14 @@ class Workspace:
         return json.loads(plan.content)
 
 
-@pytest.fixture
-async def work(tmp_path: Path) -> AsyncIterator[Workspace]:
-    root = tmp_path / "work"
+@asynccontextmanager
+async def workspace(folder: Path) -> AsyncGenerator[Workspace]:
+    """A workspace in `folder`, with everything that calls may use beside it."""
+    root = folder / "work"
     await asyncio.to_thread(root.mkdir)
     clock = SystemClock()
     processes = ProcessRunner(clock, grace_s=0.3)
-    jobs = Jobs(processes, clock, folder=tmp_path / "jobs")
+    jobs = Jobs(processes, clock, folder=folder / "jobs")
     shown: list[str] = []
     context = ToolContext(
         call_id="call-1",
@@ -74,9 +76,15 @@ async def work(tmp_path: Path) -> AsyncIterator[Workspace]:
         processes=processes,
         jobs=jobs,
         environ={name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
-        spool_folder=tmp_path / "spool",
+        spool_folder=folder / "spool",
         emit_output=shown.append,
     )
     yield Workspace(root, context, shown)
     await jobs.aclose()
     await processes.aclose()
+
+
+@pytest.fixture
+async def work(tmp_path: Path) -> AsyncIterator[Workspace]:
+    async with workspace(tmp_path) as work:
+        yield work

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from desktop_agent.core.tools.suggest import closest_names, closest_paths, same_words, similar_lines
+from desktop_agent.core.tools.suggest import closest_names, closest_paths, paths_named, same_words, similar_lines
 
 
 def test_names_come_best_first() -> None:
@@ -16,6 +16,14 @@ def test_paths_are_relative_to_the_workspace(tmp_path: Path) -> None:
     (tmp_path / "src" / "settings.py").touch()
     assert closest_paths(tmp_path / "src" / "setting.py", tmp_path) == ("src/settings.py",)
     assert closest_paths(tmp_path / "nowhere" / "a", tmp_path) == ()
+
+
+def test_a_name_is_found_wherever_it_is_nearest_first(tmp_path: Path) -> None:
+    for folder in ("x/y/z", "x", "node_modules", ".hidden", "w"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "a.py").touch()
+    assert paths_named("a.py", tmp_path) == ("w/a.py", "x/a.py", "x/y/z/a.py")
+    assert paths_named("b.py", tmp_path) == ()
 
 
 def test_white_space_within_lines_is_ignored_but_not_their_number() -> None:

@@ -91,7 +91,7 @@ class Source:
     """Compares at once, unless it is held back; then every answer waits to be let go."""
 
     def __init__(self, session: Session) -> None:
-        self._blobs = session.blobs
+        self.blobs = session.blobs
         self.asked: list[list[str]] = []
         self.error: Exception | None = None
         self.is_held = False
@@ -113,7 +113,7 @@ class Source:
 
     def _compare(self, change: FileChange) -> FileDiff:
         images = (change.before, change.after)
-        return diff_change(change, *(self._blobs[image.digest] if image else None for image in images))
+        return diff_change(change, *(self.blobs[image.digest] if image else None for image in images))
 
 
 class Tasks:

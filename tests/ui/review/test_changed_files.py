@@ -1,6 +1,6 @@
 """Changes are listed file by file, as they stand now."""
 
-from desktop_agent.ui.review.changed_files import group_by_file, turn_of, turns_with_changes
+from desktop_agent.ui.review.changed_files import ChangedFile, group_by_file, turn_of, turns_with_changes
 from tests.ui.review.stage import Session
 
 
@@ -15,26 +15,29 @@ def test_changes_of_one_file_are_one_entry_in_the_order_of_the_first(session: Se
     ]
 
 
+def only_file(session: Session) -> ChangedFile:
+    (file,) = group_by_file(session.transcript.changes.values())
+    return file
+
+
 def test_only_changes_that_stand_are_shown_until_none_does(session: Session) -> None:
     first = session.change(1, "a", "a.py", "1\n", "2\n")
     second = session.change(2, "b", "a.py", "2\n", "3\n4\n")
-    (file,) = group_by_file(session.transcript.changes.values())
-    assert (file.state, file.counts) == ("stands", (3, 2))
+    assert (only_file(session).state, only_file(session).counts) == ("stands", (3, 2))
     session.undo(second)
-    assert (file.state, file.counts) == ("partly_undone", (1, 1))
+    assert (only_file(session).state, only_file(session).counts) == ("partly_undone", (1, 1))
     session.undo(first)
-    assert (file.state, len(file.standing)) == ("undone", 2)
+    assert (only_file(session).state, len(only_file(session).standing)) == ("undone", 2)
     session.redo(first, second)
-    assert file.state == "stands"
+    assert only_file(session).state == "stands"
 
 
 def test_the_key_changes_with_what_stands(session: Session) -> None:
     session.change(1, "a", "a.py", "1\n", "2\n")
     second = session.change(1, "b", "a.py", "2\n", "3\n")
-    (file,) = group_by_file(session.transcript.changes.values())
-    before = file.key
+    before = only_file(session).key
     session.undo(second)
-    assert file.key != before
+    assert only_file(session).key != before
 
 
 def test_known_net_counts_take_the_place_of_the_sum(session: Session) -> None:

@@ -117,9 +117,11 @@ def test_a_file_without_lines_is_summed_up(
     assert len(view.rows) == 0
 
 
-def test_notes_stand_above_the_lines_and_are_part_of_the_name(view: DiffView) -> None:
+def test_notes_stand_above_the_lines_and_are_part_of_the_name(view: DiffView, theme: Theme) -> None:
     view.show_diff(make_diff(LINES, LINES, mode=0o755))
-    assert view.content_height() == 2 * BAR_HEIGHT
+    gap_in_picture = colours_in(picture(view), BAR_HEIGHT + 4, 300, 320)
+    assert gap_in_picture == {theme.colours.sunken}
+    assert kinds(view) == ["gap"]
     assert view.accessibleName() == "Changes in src/app.py: 0 lines added, 0 removed. mode 644 → 755"
 
 

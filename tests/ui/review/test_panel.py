@@ -158,6 +158,18 @@ def test_showing_a_call_of_another_turn_goes_to_that_turn(reviewed: ReviewPanel)
     assert child(reviewed, QComboBox, "baselinePicker").currentText() == "Turn 1: Fix the page count"
 
 
+def test_another_session_is_shown_even_if_everything_has_the_same_name(reviewed: ReviewPanel, source: Source) -> None:
+    other = Session()
+    other.blobs = source.blobs
+    other.change(1, "call-1", "README.md", "x\n", "y\n")
+    other.change(1, "call-1", "README.md", "y\n", "z\n")
+    other.change(2, "call-3", "src/pages.py", "other\n", "session\n")
+    reviewed.set_transcript(other.transcript)
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert diff.new_lines == ("session\n",)
+
+
 # --- loading ------------------------------------------------------------------------------------------------------
 
 
@@ -197,8 +209,12 @@ def test_a_file_that_cannot_be_read_says_why_and_can_be_tried_again(reviewed: Re
     source.error = StorageError("The content is gone", hint="Its blob is missing.")
     choose(reviewed, "Turn 1")
     assert diff_view(reviewed).message == "The content is gone Its blob is missing."
-    source.error = None
+    asked = len(source.asked)
     reviewed.refresh()
+    assert len(source.asked) == asked
+    source.error = None
+    changes = child(reviewed, QListView, "changeList")
+    QTest.mouseClick(changes.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(40, 15))
     assert diff_view(reviewed).message == ""
 
 
@@ -219,6 +235,12 @@ def test_an_answer_after_the_panel_is_gone_harms_nothing(
     with qtbot.waitSignal(panel.destroyed):
         panel.deleteLater()
     tasks.let_go()
+
+
+def test_a_refresh_without_news_touches_nothing(reviewed: ReviewPanel) -> None:
+    changed = QSignalSpy(child(reviewed, QListView, "changeList").model().dataChanged)
+    reviewed.refresh()
+    assert changed.count() == 0
 
 
 # --- undo and redo ------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.files import FileState, FileTransition
+from desktop_agent.core.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding
 from desktop_agent.core.tools.builtin.target import edit_target
@@ -63,7 +63,7 @@ class CreateFile(EditTool[CreateFileArguments]):
         if before is not None and arguments.if_exists == "skip":
             return EditPlan(writes=(), content=_answer(arguments, "skip", target.path, 0))
         content = arguments.content.encode(arguments.encoding, "replace")
-        after = FileState(content=content) if before is None else FileState(content=content, mode=before.mode)
+        after = FileState(content=content, mode=new_file_mode() if before is None else before.mode)
         action = "create" if before is None else "overwrite"
         return EditPlan(
             writes=(FileTransition(target.path, before=before, after=after),),

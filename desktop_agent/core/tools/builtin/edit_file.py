@@ -10,7 +10,7 @@ import json
 from pydantic import Field, model_validator
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.files import FileState, FileTransition
+from desktop_agent.core.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.tools.builtin.arguments import PathText
 from desktop_agent.core.tools.builtin.target import Target, edit_target, not_found
@@ -78,7 +78,7 @@ def _plan_new_content(arguments: EditFileArguments, target: Target) -> EditPlan:
             "if_exists='overwrite'."
         )
     content = arguments.new_str.encode()
-    after = FileState(content=content) if before is None else FileState(content=content, mode=before.mode)
+    after = FileState(content=content, mode=new_file_mode() if before is None else before.mode)
     action = "create" if before is None else "replace"
     return _plan(arguments, target, after, {"action": action, "path": target.path, "replacements": 1})
 

@@ -24,7 +24,7 @@ from desktop_agent.core.tools.globs import Glob
 from desktop_agent.core.tools.ripgrep import SearchEnd, prepare, run_ripgrep
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
-MOST_COLLECTED = 10_000
+MOST_COLLECTED = 5_000
 MOST_FILES = 100_000
 MOST_RETURNED_BYTES = 60_000
 
@@ -105,7 +105,7 @@ class _Search:
 
 async def _content(arguments: GrepArguments, search: _Search, context: ToolContext) -> ToolResult:
     matches = Matches(search.accepts, MOST_COLLECTED)
-    end = await run_ripgrep(search.command, context, separator=b"\n", on_record=matches.add)
+    end = await run_ripgrep(search.command, context, separator=b"\n", on_records=matches.add)
     _require_success(end, has_results=matches.count > 0)
     after = max(arguments.after, arguments.around, arguments.context_lines)
     selection = matches.select(arguments.max_results, lines_after=after, max_bytes=MOST_RETURNED_BYTES)
@@ -124,13 +124,12 @@ async def _content(arguments: GrepArguments, search: _Search, context: ToolConte
 async def _files(arguments: GrepArguments, search: _Search, context: ToolContext) -> ToolResult:
     paths: list[str] = []
 
-    def collect(record: bytes) -> bool:
-        path = record.decode("utf-8", "replace").removeprefix("./")
-        if search.accepts(path):
-            paths.append(path)
+    def collect(records: list[bytes]) -> bool:
+        found = (record.decode("utf-8", "replace").removeprefix("./") for record in records)
+        paths.extend(filter(search.accepts, found))
         return len(paths) < MOST_FILES
 
-    end = await run_ripgrep(search.command, context, separator=b"\0", on_record=collect)
+    end = await run_ripgrep(search.command, context, separator=b"\0", on_records=collect)
     _require_success(end, has_results=bool(paths))
     shown = sorted(paths)[: _most_files(arguments)]
     answer = list(shown)
@@ -142,14 +141,15 @@ async def _files(arguments: GrepArguments, search: _Search, context: ToolContext
 async def _counts(arguments: GrepArguments, search: _Search, context: ToolContext) -> ToolResult:
     counts: dict[str, int] = {}
 
-    def collect(record: bytes) -> bool:
-        name, _, count = record.decode("utf-8", "replace").rpartition("\0")
-        path = name.removeprefix("./")
-        if search.accepts(path):
-            counts[path] = int(count)
+    def collect(records: list[bytes]) -> bool:
+        for record in records:
+            name, _, count = record.decode("utf-8", "replace").rpartition("\0")
+            path = name.removeprefix("./")
+            if search.accepts(path):
+                counts[path] = int(count)
         return len(counts) < MOST_FILES
 
-    end = await run_ripgrep(search.command, context, separator=b"\n", on_record=collect)
+    end = await run_ripgrep(search.command, context, separator=b"\n", on_records=collect)
     _require_success(end, has_results=bool(counts))
     shown = dict(sorted(counts.items())[: _most_files(arguments)])
     total, more = sum(counts.values()), len(counts) - len(shown)

@@ -45,9 +45,15 @@ class Matches:
         """How many files have matches."""
         return len(self._files)
 
-    def add(self, record: bytes) -> bool:
-        """Take one line of `rg --json`; False when no more is wanted."""
-        event: dict[str, Any] = json.loads(record)
+    def add(self, records: list[bytes]) -> bool:
+        """Take lines of `rg --json`; False when no more are wanted."""
+        for record in records:
+            self._add(json.loads(record))
+            if self.count >= self.limit or self._lines >= 10 * self.limit:
+                return False
+        return True
+
+    def _add(self, event: dict[str, Any]) -> None:
         data: dict[str, Any] = event["data"]
         match event["type"]:
             case "begin":
@@ -60,7 +66,6 @@ class Matches:
                 self._keep(self._current, _lines_of(data, is_match=False))
             case _:
                 pass
-        return self.count < self.limit and self._lines < 10 * self.limit
 
     def _keep(self, file: list[_Line], lines: list[_Line]) -> None:
         file += lines

@@ -8,7 +8,7 @@ from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileState, read_state
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
 from desktop_agent.core.tools.spec import ToolContext
-from desktop_agent.core.tools.suggest import closest_paths
+from desktop_agent.core.tools.suggest import closest_paths, paths_named
 
 LARGEST_EDITED_BYTES = 64 * 1024 * 1024
 """Edit tools refuse larger files: a change must be shown, recorded and undone as a whole."""
@@ -66,12 +66,9 @@ def file_status(path: Path, text: str) -> tuple[int, int] | None:
 
 def not_found(text: str, path: Path, boundary: Boundary) -> ToolError:
     """Return the error for a file that is not there, with what is there instead."""
-    message = f"{text} does not exist."
-    if not path.parent.is_dir():
-        return ToolError(f"{message} Its directory does not exist either.", error_type="not_found")
-    similar = closest_paths(path, boundary.root)
-    hint = f" Did you mean {' or '.join(similar)}?" if similar else " Use list_files to see what is there."
-    return ToolError(message + hint, error_type="not_found")
+    similar = paths_named(path.name, boundary.root) or closest_paths(path, boundary.root)
+    advice = f"Did you mean {' or '.join(similar)}?" if similar else "Use list_files to see what is there."
+    return ToolError(f"{text} does not exist. {advice}", error_type="not_found")
 
 
 def failed(verb: str, text: str, error: OSError) -> ToolError:

@@ -94,9 +94,10 @@ async def test_a_missing_file_is_named_with_what_is_there_instead(work: "Workspa
     with pytest.raises(ToolError, match=r"src/setings\.py does not exist.*src/settings\.py") as caught:
         await read(work, path="src/setings.py")
     assert caught.value.error_type == "not_found"
-    with pytest.raises(ToolError, match="directory does not exist") as caught:
-        await read(work, path="nowhere/a.py")
-    assert caught.value.error_type == "not_found"
+    with pytest.raises(ToolError, match=r"Did you mean src/settings\.py"):
+        await read(work, path="elsewhere/settings.py")
+    with pytest.raises(ToolError, match="Use list_files"):
+        await read(work, path="nowhere/0.txt")
 
 
 async def test_a_directory_is_not_a_file(work: "Workspace") -> None:

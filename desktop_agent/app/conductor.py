@@ -1,0 +1,326 @@
+"""The conductor: which folder and session the window shows, from its start to its end.
+
+It runs as one coroutine on the window's loop. Everything that can fail outside of a session (a folder that is gone, a
+session open elsewhere) ends in the banner, never in a crash.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QMessageBox
+
+from desktop_agent import __version__
+from desktop_agent.app.arguments import NEWEST, WindowArguments
+from desktop_agent.app.demo import make_demo_workspace
+from desktop_agent.app.desk import Desk
+from desktop_agent.app.diffs import BlobDiffs
+from desktop_agent.app.later import LaterDiffs
+from desktop_agent.app.sessions import LiveSessions, draft_transcript
+from desktop_agent.core import ops
+from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.events import ModeSet
+from desktop_agent.core.gitrepo import RepoStatus
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import ApprovalPolicy, ModelRef, SessionSummary
+from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
+from desktop_agent.core.workspace import check_workspace
+from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.eventloop import TaskSpawner
+from desktop_agent.workbench import Workbench
+
+DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
+EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "Find code that nothing uses.")
+
+
+class Conductor(QObject):
+    """Drives one window."""
+
+    def __init__(
+        self, desk: Desk, arguments: WindowArguments, bench: Workbench, diffs: LaterDiffs, spawner: TaskSpawner
+    ) -> None:
+        super().__init__(desk.window)
+        self._desk = desk
+        self._arguments = arguments
+        self._bench = bench
+        self._spawner = spawner
+        self._live = LiveSessions(bench)
+        self._workspace: Path | None = None
+        self._is_asking = False
+        self._clock = SystemClock()
+        diffs.provide(BlobDiffs(bench.blobs))
+        self._connect()
+
+    # -- start and end --
+
+    async def start(self) -> None:
+        """Show what the command line asks for, else what was open last, else the welcome."""
+        await self.refresh_sessions()
+        try:
+            if self._arguments.is_demo:
+                await self.show_demo()
+            elif self._arguments.resume is not None:
+                await self._resume(self._arguments.resume)
+            elif self._arguments.workspace is not None:
+                await self.show_folder(self._arguments.workspace)
+            else:
+                await self._show_last_or_welcome()
+        except AgentError as error:
+            self._desk.banner.show_error(error)
+            self._welcome()
+
+    async def aclose(self) -> None:
+        """Stop everything that runs, and return when nothing of it is left."""
+        await self._live.aclose()
+
+    async def may_close(self) -> bool:
+        """Whether to close now; asks when that would stop a working agent."""
+        working = [bridge for bridge in self._live.bridges if bridge.transcript.is_running]
+        return not working or await self._confirm_stop(len(working))
+
+    # -- what is shown --
+
+    async def show_folder(self, folder: Path) -> None:
+        """Start anew in `folder`. Raises `WorkspaceError` when it cannot be used."""
+        root = await asyncio.to_thread(_usable, folder)
+        self._set_workspace(root)
+        self._show_draft(root, self._default_model(), self._bench.settings.execution.approval)
+
+    async def show_demo(self) -> None:
+        """Start the demo in a fresh copy of its project."""
+        root = await asyncio.to_thread(make_demo_workspace, self._bench.paths, self._clock.now())
+        self._set_workspace(root)
+        self._show_draft(root, DEMO, "on_write")
+        self._desk.transcript.set_examples([DEMO_PROMPT])
+        self._desk.composer.set_text(DEMO_PROMPT)
+
+    async def show_session(self, session_id: str) -> None:
+        """Show a session, opening it if it is not open yet."""
+        bridge = await self._live.open(session_id)
+        self._set_workspace(Path(bridge.transcript.workspace))
+        self._watch(bridge)
+        self._show(bridge)
+
+    async def refresh_sessions(self) -> None:
+        """Read the list of sessions anew."""
+        summaries = await asyncio.to_thread(self._bench.catalog.summaries)
+        live = {bridge.transcript.session_id: bridge for bridge in self._live.bridges}
+        self._desk.sessions.set_sessions([_as_live(item, live.get(item.id)) for item in summaries])
+        if (shown := self._desk.wiring.bridge) is not None:
+            self._desk.sessions.set_current(shown.transcript.session_id or None)
+
+    async def _resume(self, wanted: str) -> None:
+        if wanted != NEWEST:
+            await self.show_session(await asyncio.to_thread(self._bench.catalog.find, wanted))
+            return
+        folder = self._arguments.workspace or Path.cwd()
+        latest = await asyncio.to_thread(self._bench.catalog.latest, folder)
+        if latest is not None:
+            await self.show_session(latest)
+        else:
+            await self.show_folder(folder)
+
+    async def _show_last_or_welcome(self) -> None:
+        last = await asyncio.to_thread(_last_usable, self._bench)
+        if last is not None:
+            await self.show_session(last)
+        else:
+            self._welcome()
+
+    def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
+        """Show an empty conversation; the session is made with its first prompt."""
+        transcript = draft_transcript(root, model, approval, __version__)
+        draft = SessionBridge(transcript, self._on_draft_op, self)
+        self._desk.transcript.set_examples(EXAMPLES)
+        self._show(draft)
+        self._desk.composer.setFocus()
+
+    def _show(self, bridge: SessionBridge) -> None:
+        self._desk.banner.hide()
+        self._desk.wiring.show(bridge)
+        self._desk.sessions.set_current(bridge.transcript.session_id or None)
+
+    def _set_workspace(self, root: Path) -> None:
+        if root != self._workspace:
+            self._workspace = root
+            self._desk.files.set_workspace(root)
+            self._desk.sessions.set_workspace(str(root))
+            self._desk.window.top_bar.set_workspace(root)
+            self._desk.window.top_bar.set_branch("")
+
+    def _welcome(self) -> None:
+        """Offer the ways to begin."""
+        self._choose_folder()
+
+    # -- a draft becomes a session --
+
+    def _on_draft_op(self, op: ops.Op) -> None:
+        draft = self._desk.wiring.bridge
+        if draft is None:
+            return
+        match op:
+            case ops.SubmitPrompt():
+                self._spawner.spawn(self._start_session(draft, op))
+            case ops.SetMode(model=model, approval=approval):
+                shown = draft.transcript
+                assert shown.model is not None
+                draft.deliver(ModeSet(model=model or shown.model, approval=approval or shown.approval))
+            case _:
+                pass  # there is nothing to stop, answer or undo in a conversation without a turn
+
+    async def _start_session(self, draft: SessionBridge, op: ops.SubmitPrompt) -> None:
+        transcript = draft.transcript
+        assert transcript.model is not None
+        try:
+            bridge = await self._live.create(Path(transcript.workspace), transcript.model, transcript.approval)
+        except AgentError as error:
+            self._desk.composer.set_text(op.text)
+            self._desk.banner.show_error(error)
+            return
+        self._watch(bridge)
+        if transcript.model == DEMO:
+            self._desk.transcript.set_examples([DEMO_FOLLOW_UP])
+        self._show(bridge)
+        bridge.submit(op)
+
+    # -- wiring --
+
+    def _connect(self) -> None:
+        desk, actions = self._desk, self._desk.window.actions_
+        actions.connect(actions.new_session, self._on_new_session)
+        actions.connect(actions.open_folder, self._choose_folder)
+        actions.connect(actions.demo, self._on_demo)
+        desk.sessions.new_requested.connect(self._on_new_session)
+        desk.sessions.session_chosen.connect(self._on_session_chosen)
+        desk.sessions.rename_requested.connect(self._on_rename)
+        desk.files.file_activated.connect(self._open_file)
+        desk.files.repository_changed.connect(self._on_repository)
+
+    def _watch(self, bridge: SessionBridge) -> None:
+        """Keep the session list up to date with what this session does."""
+        bridge.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
+
+    def _on_happened(self, event: object) -> None:
+        if getattr(event, "type", "") in _LISTED:
+            self._try(self.refresh_sessions())
+
+    def _on_new_session(self) -> None:
+        if self._workspace is not None:
+            self._try(self.show_folder(self._workspace))
+        else:
+            self._welcome()
+
+    def _on_session_chosen(self, session_id: str) -> None:
+        self._try(self.show_session(session_id))
+
+    def _on_demo(self) -> None:
+        self._try(self.show_demo())
+
+    def _on_rename(self, session_id: str, title: str) -> None:
+        self._try(self._rename(session_id, title))
+
+    async def _rename(self, session_id: str, title: str) -> None:
+        bridge = await self._live.open(session_id)
+        bridge.submit(ops.RenameSession(title=title))
+        self._watch(bridge)
+
+    def _on_repository(self, status: object) -> None:
+        branch = status.branch if isinstance(status, RepoStatus) else None
+        self._desk.window.top_bar.set_branch(branch or "")
+
+    def _open_file(self, path: str) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(path))
+
+    def _choose_folder(self) -> None:
+        dialog = QFileDialog(self._desk.window, self.tr("Open a folder"))
+        dialog.setObjectName("folderDialog")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        if self._workspace is not None:
+            dialog.setDirectory(str(self._workspace))
+        dialog.fileSelected.connect(self._on_folder_chosen)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _on_folder_chosen(self, path: str) -> None:
+        self._try(self.show_folder(Path(path)))
+
+    # -- questions and errors --
+
+    async def _confirm_stop(self, count: int) -> bool:
+        """Ask whether to stop the running turns. Closing the question is a no."""
+        if self._is_asking:
+            return False
+        self._is_asking = True
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        box = QMessageBox(self._desk.window)
+        box.setObjectName("quitDialog")
+        box.setWindowTitle(self.tr("Quit"))
+        box.setText(self.tr("The agent is still working. Stop it and quit?", "", count))
+        box.setInformativeText(self.tr("Its processes are ended. The conversation and its changes are kept."))
+        stop = box.addButton(self.tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
+        box.setDefaultButton(box.addButton(self.tr("Keep working"), QMessageBox.ButtonRole.RejectRole))
+
+        def on_finished() -> None:
+            answer.set_result(box.clickedButton() is stop)
+
+        box.finished.connect(on_finished)
+        box.open()
+        try:
+            return await answer
+        finally:
+            self._is_asking = False
+            box.deleteLater()
+
+    def _try(self, work: Coroutine[object, object, None]) -> None:
+        """Do it in the background; what goes wrong is shown in the banner."""
+        self._spawner.spawn(self._told(work))
+
+    async def _told(self, work: Coroutine[object, object, None]) -> None:
+        try:
+            await work
+        except AgentError as error:
+            self._desk.banner.show_error(error)
+
+    # -- the model --
+
+    def _default_model(self) -> ModelRef:
+        """The model of the command line, else of the settings."""
+        default = self._bench.default_model()
+        provider = self._arguments.provider or default.provider
+        is_default = provider == default.provider
+        return ModelRef(
+            provider=provider,
+            model=self._arguments.model or (default.model if is_default else provider),
+            base_url=self._arguments.base_url or (default.base_url if is_default else None),
+        )
+
+
+_LISTED = frozenset(
+    {"session_opened", "session_renamed", "turn_started", "turn_ended", "approval_requested", "approval_resolved"}
+)
+"""Events after which the session list shows something else."""
+
+
+def _usable(folder: Path) -> Path:
+    """Return the real path of a folder to work in. Raises `WorkspaceError`."""
+    root = folder.expanduser().resolve()
+    check_workspace(root)
+    return root
+
+
+def _last_usable(bench: Workbench) -> SessionId | None:
+    """The session last used whose folder is still there."""
+    return next((item.id for item in bench.catalog.summaries() if Path(item.workspace).is_dir()), None)
+
+
+def _as_live(summary: SessionSummary, bridge: SessionBridge | None) -> SessionSummary:
+    """The summary with what the session is doing right now, if it is open."""
+    if bridge is None:
+        return summary
+    transcript = bridge.transcript
+    return replace(summary, title=transcript.title, state=transcript.status, turns=transcript.turn)

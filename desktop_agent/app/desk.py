@@ -1,0 +1,72 @@
+"""The desk: every widget of the window, built and arranged. Nothing in here starts a session or reads a file."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from desktop_agent.app.later import LaterDiffs
+from desktop_agent.ui.banner import Banner
+from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.eventloop import TaskSpawner
+from desktop_agent.ui.files.panel import FileTree
+from desktop_agent.ui.find_bar import FindBar
+from desktop_agent.ui.main_window import MainWindow, Panels
+from desktop_agent.ui.mode_pickers import ModePickers
+from desktop_agent.ui.review.panel import ReviewPanel
+from desktop_agent.ui.session_wiring import SessionPanels, SessionWiring
+from desktop_agent.ui.sessions.panel import SessionList
+from desktop_agent.ui.theme import Theme
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The window and what the conductor needs to reach in it."""
+
+    window: MainWindow
+    sessions: SessionList
+    files: FileTree
+    transcript: TranscriptView
+    composer: Composer
+    banner: Banner
+    wiring: SessionWiring
+
+
+def build_desk(theme: Theme, layout_store: QSettings, diffs: LaterDiffs, spawner: TaskSpawner) -> Desk:
+    """Build the window with all its panels, empty."""
+    sessions = SessionList(theme)
+    files = FileTree(theme, spawner.spawn)
+    transcript = TranscriptView(theme)
+    composer = Composer(theme)
+    pickers = ModePickers(composer)
+    composer.add_control(pickers.model_button)
+    composer.add_control(pickers.approval_button)
+    review = ReviewPanel(theme, diffs, spawner.spawn)
+    banner = Banner()
+    find_bar = FindBar(transcript)
+    conversation = _stack(banner, find_bar, transcript)
+    window = MainWindow(theme, Panels(sessions, files, conversation, composer, review), layout_store)
+    actions = window.actions_
+    panels = SessionPanels(window.top_bar, transcript, composer, pickers, review, files)
+    wiring = SessionWiring(window, theme, actions, panels, diffs, spawner.spawn)
+    wiring.review_requested.connect(window.show_review)
+    review.diff_mode_changed.connect(window.remember_diff_mode)
+    review.set_diff_mode(window.diff_mode)
+    files.set_filter_shortcut(actions.filter_files.shortcut().toString())
+    actions.connect(actions.find, find_bar.open_bar)
+    actions.connect(actions.filter_files, window.show_side)
+    actions.connect(actions.filter_files, files.focus_filter)
+    actions.connect(actions.focus_composer, composer.setFocus)
+    return Desk(window, sessions, files, transcript, composer, banner, wiring)
+
+
+def _stack(*widgets: QWidget) -> QWidget:
+    area = QWidget()
+    layout = QVBoxLayout(area)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(0)
+    for widget in widgets[:-1]:
+        layout.addWidget(widget)
+    layout.addWidget(widgets[-1], 1)
+    return area

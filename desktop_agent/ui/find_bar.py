@@ -1,0 +1,76 @@
+"""Find in the conversation: a bar above it, with the number of the match and the way to the next."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+
+from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.theme import Space
+
+
+class FindBar(QFrame):
+    """Searches the transcript while one types. Enter goes on, Shift+Enter back, Escape closes."""
+
+    def __init__(self, view: TranscriptView, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("findBar")
+        self.setProperty("role", "bar")
+        self._view = view
+        self._field = QLineEdit(self)
+        self._field.setObjectName("findField")
+        self._field.setAccessibleName(self.tr("Find in the conversation"))
+        self._field.setPlaceholderText(self.tr("Find in the conversation"))
+        self._field.textChanged.connect(view.find_text)
+        self._count = QLabel(self)
+        self._count.setProperty("role", "secondary")
+        view.found.connect(self._show_count)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(Space.M, Space.XS, Space.M, Space.XS)
+        layout.addWidget(self._field, 1)
+        layout.addWidget(self._count)
+        for text, name, slot in (
+            ("↑", self.tr("Previous match"), view.find_previous),
+            ("↓", self.tr("Next match"), view.find_next),
+            ("✕", self.tr("Close"), self.close_bar),
+        ):
+            layout.addWidget(self._build_button(text, name, slot))
+        self.hide()
+
+    def open_bar(self) -> None:
+        """Show the bar and let the person type."""
+        self.show()
+        self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._field.selectAll()
+        self._view.find_text(self._field.text())
+
+    def close_bar(self) -> None:
+        """Hide the bar and its marks, and go back to the conversation."""
+        self.hide()
+        self._view.find_text("")
+        self._view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _build_button(self, text: str, name: str, slot: object) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setProperty("variant", "flat")
+        button.setProperty("size", "small")
+        button.setAccessibleName(name)
+        button.setToolTip(name)
+        button.clicked.connect(slot)
+        return button
+
+    def _show_count(self, number: int, count: int) -> None:
+        if not self._field.text():
+            self._count.clear()
+        elif count:
+            self._count.setText(self.tr("{0} of {1}").format(number, count))
+        else:
+            self._count.setText(self.tr("Nothing found"))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_bar()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            is_back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._view.find_previous() if is_back else self._view.find_next()
+        else:
+            super().keyPressEvent(event)

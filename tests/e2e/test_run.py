@@ -1,0 +1,342 @@
+"""`desktop-agent run` against a real model server on loopback: the whole way from the prompt to undo and resume."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_agent.cli import main
+from desktop_agent.core.providers.retry import RetryPolicy
+from tests.servers import fault
+from tests.servers.script import reply, text, thinking, tool_use
+from tests.servers.threaded import serve
+
+BEFORE = b"def f():\r\n    return 1\r\n"
+AFTER = b"def f():\r\n    return 2\r\n"
+
+
+@dataclass
+class Ran:
+    """What a command printed and returned."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "app"
+    folder.mkdir()
+    (folder / "a.py").write_bytes(BEFORE)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+
+
+@pytest.fixture
+def agent(capsys: pytest.CaptureFixture[str]) -> "Agent":
+    return Agent(capsys)
+
+
+class Agent:
+    """Runs commands in this process: the entry point, the parser and the exit code are the real ones."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str | Path) -> Ran:
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = self._capsys.readouterr()
+        return Ran(code, out, err)
+
+    def run(self, workspace: Path, url: str, *more: str, prompt: str = "make it two") -> Ran:
+        return self("run", "--prompt", prompt, "--workspace", workspace, "--base-url", url, "--json", *more)
+
+
+def edit() -> object:
+    return reply(
+        thinking("An edit will do.", signature="sig"),
+        text("I'll change it."),
+        tool_use("read_file", path="a.py"),
+        tool_use("edit_file", path="a.py", old_str="    return 1\n", new_str="    return 2\n"),
+    )
+
+
+def script() -> Sequence[Any]:
+    return (edit(), reply(text("Done: it returns **2**.")))
+
+
+def test_a_prompt_edits_a_file_and_tells_what_it_did(agent: Agent, workspace: Path) -> None:
+    with serve(*script()) as server:
+        ran = agent.run(workspace, server.url, "--approval", "never")
+        assert server.violations == []
+        assert [exchange.path for exchange in server.messages] == ["/v1/messages"] * 2
+    assert ran.code == 0
+    assert (workspace / "a.py").read_bytes() == AFTER
+    result = ran.json
+    assert result["stopped_reason"] == "completed"
+    assert result["turns_used"] == 2
+    assert result["edited_files"] == ["a.py"]
+    assert result["final_response"] == "I'll change it.\nDone: it returns **2**."
+    assert [(tool["tool"], tool["is_error"], tool["paths"]) for tool in result["tools"]] == [
+        ("read_file", False, []),
+        ("edit_file", False, ["a.py"]),
+    ]
+    assert "a.py: modified (via edit_file)" in result["turn_summaries"][0]["summary"]
+
+
+def test_undo_and_redo_restore_the_bytes(agent: Agent, workspace: Path) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+    listed = agent("changes", "list", session, "--json").json["changes"]
+    assert [(c["path"], c["kind"], c["author"], c["turn"], c["state"]) for c in listed] == [
+        ("a.py", "modified", "agent", 1, "standing")
+    ]
+    dry = agent("changes", "undo", session, "--dry-run", "--json")
+    assert (dry.code, dry.json["outcomes"][0]["state"]) == (0, "restored")
+    assert (workspace / "a.py").read_bytes() == AFTER
+    assert agent("changes", "undo", session).code == 0
+    assert (workspace / "a.py").read_bytes() == BEFORE
+    assert agent("changes", "redo", session, "--turn", "1").code == 0
+    assert (workspace / "a.py").read_bytes() == AFTER
+
+
+def test_an_undo_that_meets_an_edit_of_the_person_leaves_it_and_says_so(agent: Agent, workspace: Path) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+    (workspace / "a.py").write_bytes(b"mine\n")
+    ran = agent("changes", "undo", session, "--json")
+    assert ran.code == 1
+    assert ran.json["outcomes"][0]["state"] == "conflict"
+    assert (workspace / "a.py").read_bytes() == b"mine\n"
+
+
+def test_the_patch_of_a_session_applies_with_git(agent: Agent, workspace: Path) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+    diff = [sys.executable, "-m", "desktop_agent", "changes", "diff", session]
+    patch = subprocess.run(diff, capture_output=True, check=True).stdout  # noqa: TID251 - bytes, as a shell gets them
+    (workspace / "a.py").write_bytes(BEFORE)
+    subprocess.run(["git", "apply", "-"], input=patch, cwd=workspace, check=True)  # noqa: TID251 - a real git
+    assert (workspace / "a.py").read_bytes() == AFTER
+
+
+def test_resuming_sends_the_whole_history(agent: Agent, workspace: Path) -> None:
+    with serve(*script(), reply(text("Because two is more."))) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+        ran = agent.run(workspace, server.url, "--resume", session, prompt="Why?")
+        assert server.violations == []
+        first, second = server.messages[1].fields, server.messages[2].fields
+    assert ran.json["session_id"] == session
+    assert ran.json["final_response"] == "Because two is more."
+    # What was sent before is sent again, byte for byte but for the cache marks, with the answer and the prompt behind.
+    assert _unmarked(second["messages"])[:3] == _unmarked(first["messages"])
+    assert [message["role"] for message in second["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    assert second["messages"][4]["content"][-1]["text"] == "Why?"
+    assert second["messages"][1]["content"][0] == {
+        "type": "thinking", "thinking": "An edit will do.", "signature": "sig"
+    }  # fmt: skip
+
+
+def _unmarked(messages: Any) -> Any:
+    return json.loads(json.dumps(messages), object_hook=lambda o: {k: v for k, v in o.items() if k != "cache_control"})
+
+
+def test_continue_goes_on_with_the_last_session_of_the_folder(agent: Agent, workspace: Path) -> None:
+    with serve(reply(text("one")), reply(text("two"))) as server:
+        first = agent.run(workspace, server.url).json
+        second = agent.run(workspace, server.url, "--continue").json
+    assert second["session_id"] == first["session_id"]
+
+
+def test_a_session_can_be_listed_and_shown(agent: Agent, workspace: Path) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+    [listed] = agent("sessions", "list", "--json").json["sessions"]
+    assert (listed["id"], listed["title"], listed["turns"]) == (session, "make it two", 1)
+    shown = agent("sessions", "show", session[-6:], "--json").json
+    assert [message["role"] for message in shown["messages"]] == ["user", "assistant", "user", "assistant"]
+    assert shown["events"][0]["type"] == "session_opened"
+    human = agent("sessions", "show", session).out
+    assert "> make it two" in human
+    assert "✓ edit_file a.py" in human
+
+
+def test_what_needs_an_approval_ends_the_run_with_code_3_and_changes_nothing(agent: Agent, workspace: Path) -> None:
+    with serve(*script()) as server:
+        ran = agent.run(workspace, server.url)
+        assert len(server.messages) == 1
+    assert ran.code == 3
+    assert ran.json["stopped_reason"] == "approval_required"
+    assert [tool["skipped"] for tool in ran.json["tools"]] == [False, True]
+    assert (workspace / "a.py").read_bytes() == BEFORE
+
+
+def test_a_run_can_take_its_changes_back(agent: Agent, workspace: Path) -> None:
+    with serve(*script()) as server:
+        ran = agent.run(workspace, server.url, "--approval", "never", "--undo-last-turn")
+    assert ran.json["undo_operations"] == ["restored a.py"]
+    assert ran.json["edited_files"] == []
+    assert (workspace / "a.py").read_bytes() == BEFORE
+
+
+def test_the_number_of_requests_is_limited(agent: Agent, workspace: Path) -> None:
+    look = reply(tool_use("list_files", path="."))
+    with serve(look, look, look) as server:
+        ran = agent.run(workspace, server.url, "--max-turns", "2")
+    assert (ran.code, ran.json["stopped_reason"], ran.json["turns_used"]) == (4, "max_turns", 2)
+
+
+def test_a_failed_call_can_end_the_run(agent: Agent, workspace: Path) -> None:
+    missing = reply(tool_use("read_file", path="nowhere"))
+    with serve(missing, reply(text("never"))) as server:
+        ran = agent.run(workspace, server.url, "--exit-on-tool-error")
+    assert (ran.code, ran.json["stopped_reason"]) == (1, "tool_error")
+
+
+def test_the_logs_get_one_json_line_for_each_call_and_change(agent: Agent, workspace: Path, tmp_path: Path) -> None:
+    audit, changes, debug = (tmp_path / "logs" / name for name in ("audit", "changes", "debug"))
+    with serve(*script()) as server:
+        agent.run(
+            workspace, server.url, "--approval", "never", "--audit-log", str(audit), "--changes-log", str(changes),
+            "--debug-tool-use", "--tool-debug-log", str(debug),
+        )  # fmt: skip
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    assert [line["tool"] for line in lines] == ["read_file", "edit_file"]
+    assert [json.loads(line)["path"] for line in changes.read_text().splitlines()] == ["a.py"]
+    assert debug.read_text() == audit.read_text()
+
+
+def test_the_stream_is_one_event_a_line_and_ends_with_the_turn(agent: Agent, workspace: Path) -> None:
+    with serve(reply(text("Hello there."))) as server:
+        ran = agent("run", "--prompt", "x", "--workspace", workspace, "--base-url", server.url, "--stream")
+    events = [json.loads(line) for line in ran.out.splitlines()]
+    assert events[0]["type"] == "session_opened"
+    assert events[-1]["type"] == "turn_ended"
+    assert "".join(event["text"] for event in events if event["type"] == "text_delta") == "Hello there."
+
+
+@pytest.mark.parametrize(
+    ("answer", "says", "do"),
+    [
+        (fault.unauthorized(), "key", "Settings"),
+        (fault.not_found("claude-nope"), "model", ""),
+    ],
+)
+def test_what_the_provider_refuses_is_said_in_words_with_the_way_out(
+    agent: Agent, workspace: Path, answer: Any, says: str, do: str
+) -> None:
+    with serve(answer) as server:
+        ran = agent.run(workspace, server.url)
+        assert len(server.messages) == 1, "it is not tried again"
+    assert (ran.code, ran.json["stopped_reason"]) == (1, "provider_error")
+    assert says in ran.err
+    assert do in ran.err
+    assert "sk-ant-test" not in ran.out + ran.err
+
+
+def test_nobody_listening_is_said_in_words(agent: Agent, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("desktop_agent.workbench.RetryPolicy", lambda: RetryPolicy(max_tries=2, base_s=0.001))
+    ran = agent.run(workspace, "http://127.0.0.1:9")
+    assert (ran.code, ran.json["stopped_reason"]) == (1, "provider_error")
+    assert "could not be reached" in ran.err
+
+
+def test_a_missing_key_says_where_to_put_one(agent: Agent, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    ran = agent.run(workspace, "http://127.0.0.1:9")
+    assert ran.code == 1
+    assert "no API key" in ran.err
+    assert "auth set anthropic" in ran.err
+
+
+@pytest.mark.parametrize("make", ["missing", "file", "unreadable"])
+def test_a_workspace_that_cannot_be_used_is_named_and_nothing_is_created(
+    agent: Agent, tmp_path: Path, make: str, isolated_home: Path
+) -> None:
+    folder = tmp_path / "there"
+    if make == "file":
+        folder.write_text("x")
+    elif make == "unreadable":
+        folder = Path("/proc/1/map_files") if Path("/proc/1/map_files").exists() else folder
+    ran = agent("run", "--prompt", "x", "--workspace", folder, "--json")
+    assert ran.code in (1, 2)
+    assert str(folder) in ran.err or make == "unreadable"
+    assert not (isolated_home / "desktop-agent" / "data" / "sessions").exists() or make == "unreadable"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run"], "no prompt"),
+        (["run", "--prompt", "   "], "empty"),
+        (["run", "--prompt-file", "/nowhere/prompt"], "cannot be read"),
+        (["run", "--prompt", "x", "--resume", "nope"], "no session"),
+        (["run", "--prompt", "x", "--max-turns", "0"], "1 or more"),
+        (["run", "--prompt", "x", "--config", "/nowhere/config.toml"], "does not exist"),
+        (["run", "--prompt", "x", "--audit-log", "/proc/nope/log"], "cannot be written"),
+        (["run", "--prompt", "x", "--provider", "nope"], "no provider"),
+        (["sessions", "show", "../../etc"], "no session"),
+        (["changes", "undo", "nope"], "no session"),
+        (["tools", "describe", "nope"], "no tool"),
+        (["auth", "set", "nope"], "no provider"),
+        (["config", "get", "nope"], "no setting"),
+        (["nope-command", "--json"], ""),
+    ],
+)
+def test_bad_usage_gets_a_clear_word_and_code_2(
+    agent: Agent, workspace: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
+) -> None:
+    monkeypatch.chdir(workspace)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    ran = agent(*arguments)
+    assert ran.code == 2 or (says == "no provider" and ran.code == 1)
+    assert says in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_bad_settings_file_is_named_and_the_rest_of_it_holds(agent: Agent, workspace: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('[model]\nname = "claude-test"\nprovider = "skynet"\n[runner]\nmax_turns = "many"\n')
+    with serve(reply(text("ok"))) as server:
+        ran = agent.run(workspace, server.url, "--config", str(config))
+        assert server.messages[0].fields["model"] == "claude-test"
+    assert ran.code == 0
+    assert f"{config}: model.provider: 'skynet' is not one of anthropic, demo" in ran.err
+    assert "runner.max_turns" in ran.err
+
+
+def test_no_key_is_in_any_file_the_application_writes(agent: Agent, workspace: Path, isolated_home: Path) -> None:
+    with serve(reply(tool_use("run_terminal_cmd", command="env")), reply(text("ok"))) as server:
+        agent.run(workspace, server.url)
+    with serve(fault.unauthorized("key sk-ant-test-000000000000 is bad")) as server:
+        agent.run(workspace, server.url)
+    written = [path for path in isolated_home.rglob("*") if path.is_file()]
+    assert written
+    assert [path for path in written if b"sk-ant-test" in path.read_bytes()] == []
+
+
+def test_headless_commands_never_import_qt(workspace: Path) -> None:
+    program = (
+        "import sys; from desktop_agent.cli import main; "
+        f"main(['run', '--provider', 'demo', '--prompt', 'x', '--workspace', {str(workspace)!r}]); "
+        "sys.exit(any(name.startswith(('PySide6', 'qasync')) for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)  # noqa: TID251 - own process
+    assert done.returncode == 0, done.stderr.decode()
