@@ -14,6 +14,9 @@ from desktop_agent.ui.theme import Radius, Space, Theme
 
 _MARGIN_X = 20
 _MARGIN_Y = 12
+_MAX_WIDTH = 856
+"""A little wider than the text above, as its margins are a little narrower."""
+
 _INNER = 12
 _SHOWN_CARDS = 4
 _HUNDRED = 100
@@ -142,20 +145,21 @@ class Composer(QWidget):
 
     def _arrange(self) -> None:
         """Put everything in its place and be as high as that takes."""
-        width = max(self.width() - 2 * _MARGIN_X, 1)
+        width = max(min(self.width() - 2 * _MARGIN_X, _MAX_WIDTH), 1)
+        left = (self.width() - width) // 2
         y = _MARGIN_Y
         for card in self._cards:
-            card.setGeometry(_MARGIN_X, y, width, card.sizeHint().height())
+            card.setGeometry(left, y, width, card.sizeHint().height())
             y += card.height() + Space.XS
         if not self._more_cards.isHidden():
-            self._more_cards.setGeometry(_MARGIN_X + _INNER, y, width, self._more_cards.sizeHint().height())
+            self._more_cards.setGeometry(left + _INNER, y, width, self._more_cards.sizeHint().height())
             y += self._more_cards.height() + Space.XS
         top = y + (Space.XS if self._cards else 0)
-        inner = QRect(_MARGIN_X + _INNER, top + _INNER - 2, width - 2 * _INNER, 0)
+        inner = QRect(left + _INNER, top + _INNER - 2, width - 2 * _INNER, 0)
         edit_height = self._edit.wanted_height(inner.width())
         self._edit.setGeometry(inner.x(), inner.y(), inner.width(), edit_height)
         bottom = self._arrange_row(QRect(inner.x(), inner.y() + edit_height + Space.S, inner.width(), 0))
-        self._field = QRect(_MARGIN_X, top, width, bottom + _INNER - top)
+        self._field = QRect(left, top, width, bottom + _INNER - top)
         self.setFixedHeight(bottom + _INNER + _MARGIN_Y)
         self.update()
 

@@ -34,9 +34,15 @@ def plain(text: str) -> str:
 def _overwritten(line: str) -> str:
     """Return what is left of a line that went back to its start, as progress bars do."""
     shown = line.rstrip("\r").rsplit("\r", 1)[-1]
-    while "\b" in shown:
-        shown = re.sub(r"[^\b]?\b", "", shown, count=1)
-    return shown
+    if "\b" not in shown:
+        return shown
+    kept: list[str] = []
+    for letter in shown:
+        if letter != "\b":
+            kept.append(letter)
+        elif kept:
+            kept.pop()
+    return "".join(kept)
 
 
 def last_lines(text: str, count: int) -> Excerpt:
@@ -73,14 +79,16 @@ def readable(content: str) -> str:
 
 
 def _text_of(answer: object) -> str:
+    if isinstance(answer, str):
+        return answer
     if isinstance(answer, list):
         items = cast("list[object]", answer)
         return "\n".join(map(str, items)) if all(isinstance(item, str | int) for item in items) else ""
-    fields = cast("dict[str, object]", answer) if isinstance(answer, dict) else {}
+    if not isinstance(answer, dict):
+        return ""
+    fields = cast("dict[str, object]", answer)
     for key in ("output", "error", "message", "entries"):
-        value = fields.get(key)
-        text = value if isinstance(value, str) else _text_of(cast("object", value) if isinstance(value, list) else None)
-        if text:
+        if key in fields and not isinstance(fields[key], dict) and (text := _text_of(fields[key])):
             return text
-    is_count = bool(fields) and all(isinstance(value, int) for value in fields.values())
+    is_count = all(type(value) is int for value in fields.values())
     return "\n".join(f"{name}: {value}" for name, value in fields.items()) if is_count else ""

@@ -12,6 +12,7 @@ from PySide6.QtCore import QElapsedTimer, QRect, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPaintEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
 
+from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.rows import Rows
 from desktop_agent.ui.chat.text.styles import TEXT_LINE, TextStyles
 from desktop_agent.ui.theme import Space, Theme
@@ -34,6 +35,7 @@ _SHELF = 64
 
 _COLOUR_MS = 5
 _COLOUR_PAUSE_MS = 150
+_LEXER_POLL_MS = 15
 _TICK_MS = 250
 
 
@@ -62,7 +64,7 @@ class RowArea(QAbstractScrollArea):
         self._theme = theme
         self._live: list[Row] = []
         self._shelf: OrderedDict[Row, None] = OrderedDict()
-        self._dirty: list[Row] = []
+        self._dirty: dict[Row, None] = {}
         self._row_width = 0
         self._shown_value = 0
         self._anchor: _Anchor | None = None
@@ -70,6 +72,7 @@ class RowArea(QAbstractScrollArea):
         self._is_placing = False
         self._footer: QWidget | None = None
         self._is_footer_shown = False
+        self._lexers = Lexers()
         self._throttle = Throttle(self._update_rows, self)
         self._colour_timer = QTimer(self, singleShot=True)
         self._colour_timer.timeout.connect(self._colour_code)
@@ -137,15 +140,18 @@ class RowArea(QAbstractScrollArea):
         if not self._shown_value + TEXT_LINE <= y <= self._shown_value + height - 4 * TEXT_LINE:
             self.scroll_to(max(0, y - height // 3))
 
-    def row_resized(self, row: "Row") -> None:
-        """Take in that a row's widget has another height."""
-        if row.widget is not None:
-            self.rows.heights.set(row.index, row.widget.entry_height() + Space.ENTRY)
-            # What was clicked stays where it is, also when the end moves away by it.
-            self._is_following = False
-            self.lay_out()
-            self._is_following = self._shown_value >= self.verticalScrollBar().maximum()
-            self.after_layout()
+    def row_resized(self, row: "Row", *, keeps_end: bool = False) -> None:
+        """Take in that a row's widget has another height.
+
+        What was clicked stays where it is, also when the end moves away by it, unless the end shall stay in view.
+        """
+        if row.widget is None:
+            return
+        self.rows.heights.set(row.index, row.widget.entry_height() + Space.ENTRY)
+        self._is_following = self._is_following and keeps_end
+        self.lay_out()
+        self._is_following = self._shown_value >= self.verticalScrollBar().maximum()
+        self.after_layout()
 
     @property
     def row_top_padding(self) -> int:
@@ -179,6 +185,7 @@ class RowArea(QAbstractScrollArea):
     def drop_row(self, row: "Row") -> None:
         """Forget a row that is no more."""
         self._shelf.pop(row, None)
+        self._dirty.pop(row, None)
         if row.widget is not None:
             self._live.remove(row)
             _discard(row)
@@ -187,7 +194,7 @@ class RowArea(QAbstractScrollArea):
 
     def mark_dirty(self, row: "Row") -> None:
         """Say that a row's entry changed. It is shown with the next frame."""
-        self._dirty.append(row)
+        self._dirty[row] = None
         self._throttle.trigger()
 
     def request_layout(self) -> None:
@@ -207,7 +214,7 @@ class RowArea(QAbstractScrollArea):
             self.request_layout()
 
     def _update_rows(self) -> None:
-        dirty, self._dirty = self._dirty, []
+        dirty, self._dirty = self._dirty, {}
         for row in dirty:
             if not row.is_dirty:
                 continue
@@ -375,10 +382,12 @@ class RowArea(QAbstractScrollArea):
             widget = row.widget
             assert widget is not None
             row_top = self.row_top(row)
-            while widget.colour_next(top - row_top, bottom - row_top):
+            while widget.colour_next(top - row_top, bottom - row_top, self._lexers):
                 if clock.elapsed() >= _COLOUR_MS:
                     self._colour_timer.start(0)
                     return
+        if self._lexers.is_busy:
+            self._colour_timer.start(_LEXER_POLL_MS)
 
     def _tick(self) -> None:
         for row in self._live:

@@ -51,7 +51,6 @@ class TranscriptView(RowArea):
         settings_requested: open the settings.
         example_chosen: the person picked this prompt in an empty conversation.
         found: number of the current match, from 1 (0: none), and how many there are so far.
-        follow_changed: the view came to the end and follows it, or left it.
     """
 
     approval_answered = Signal(str, object)
@@ -310,7 +309,8 @@ class TranscriptView(RowArea):
         widget = self.sender()
         for row in self.live_rows:
             if row.widget is widget:
-                self.row_resized(row)
+                is_question = row.entry.kind == "tool" and row.entry.is_waiting
+                self.row_resized(row, keeps_end=is_question)
 
     def _on_focus_changed(self, _old: object, new: object) -> None:
         if not isinstance(new, QWidget) or not self.viewport().isAncestorOf(new):

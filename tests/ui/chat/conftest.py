@@ -8,8 +8,9 @@ from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import Stage
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def theme(qapp: QApplication) -> Theme:
+    """Installed once: giving the application its style again takes longer than most tests."""
     theme = Theme(qapp, "light")
     theme.install()
     return theme

@@ -172,8 +172,8 @@ class Stage:
         layout.addWidget(self.view, 1)
         layout.addWidget(self.field)
         self.window.resize(width, height)
-        self.window.show()
-        qtbot.waitExposed(self.window)
+        with qtbot.waitExposed(self.window):
+            self.window.show()
         self.field.setFocus()
 
     def show(self, *entries: Entry, is_running: bool = False) -> Transcript:

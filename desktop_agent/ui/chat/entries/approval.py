@@ -183,6 +183,11 @@ class ApprovalCard(QWidget):
 
     # -- answers --
 
+    @property
+    def is_listening(self) -> bool:
+        """Whether an answer counts: it has been in sight for a moment, and was not answered."""
+        return self.isVisible() and not self._guard.isActive() and not self._is_answered
+
     def edited_command(self) -> str | None:
         """Return the command if the person changed it."""
         if self._command is None:
@@ -191,7 +196,7 @@ class ApprovalCard(QWidget):
         return text if text != self.request.command else None
 
     def _answer(self, decision: Allowed | Denied) -> None:
-        if self._is_answered or self._guard.isActive():
+        if not self.is_listening:
             return
         self._is_answered = True
         for control in (*self._buttons, self._deny_now, self._denial, self._edit):

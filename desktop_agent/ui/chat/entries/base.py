@@ -12,6 +12,7 @@ from desktop_agent.ui.chat.text.styles import TextStyles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.row import Row
     from desktop_agent.ui.chat.text.column import Match
 
@@ -67,10 +68,10 @@ class EntryWidget(QWidget):
         if self.column.blocks:
             self.column.release(top - self.column_origin.y(), bottom - self.column_origin.y())
 
-    def colour_next(self, top: int, bottom: int) -> bool:
+    def colour_next(self, top: int, bottom: int, lexers: "Lexers") -> bool:
         """Colour one piece of code between these edges, if any is still plain. Whether it did."""
         shift = self.column_origin.y()
-        if not self.is_column_shown or not self.column.colour_next(top - shift, bottom - shift):
+        if not self.is_column_shown or not self.column.colour_next(top - shift, bottom - shift, lexers):
             return False
         self.update()
         return True

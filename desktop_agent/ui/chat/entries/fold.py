@@ -1,7 +1,7 @@
 """A line that folds and unfolds what is below it: a real button, drawn as one quiet row."""
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -33,6 +33,12 @@ class FoldLine(QAbstractButton):
     def paint_content(self, painter: QPainter) -> None:
         """Paint what the row says."""
         raise NotImplementedError
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()  # a button by itself takes only Space
+        else:
+            super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -20,10 +20,9 @@ _MAX_LINE = 2_000
 """Lines longer than this are data, not code; some lexers take seconds for them."""
 
 
-def colour_code(language: str, before: str, code: str) -> Colouring:
-    """Return the colours of `code`, a piece of a fence in `language`, which continues `before`."""
-    lexer = _lexer(language.lower())
-    if lexer is None or max(map(len, code.split("\n"))) > _MAX_LINE:
+def colour_code(lexer: "Lexer", before: str, code: str) -> Colouring:
+    """Return the colours of `code`, a piece of a fence, which continues `before`."""
+    if max(map(len, code.split("\n"))) > _MAX_LINE:
         return ()
     if before and max(map(len, before.split("\n"))) > _MAX_LINE:
         before = ""
@@ -42,19 +41,6 @@ def colour_code(language: str, before: str, code: str) -> Colouring:
         else:
             found.append((utf16_length(code[:start]), utf16_length(code[start:end]), role))
     return tuple(found)
-
-
-@cache
-def _lexer(language: str) -> "Lexer | None":
-    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
-    from pygments.util import ClassNotFound
-
-    if not language:
-        return None
-    try:
-        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return None
 
 
 _ROLES: dict[tuple[str, ...], SyntaxRole] = {

@@ -16,6 +16,7 @@ from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, TEXT_LINE, TextSty
 from desktop_agent.ui.chat.text.table import TablePassage
 
 if TYPE_CHECKING:
+    from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.markdown.blocks import Block
     from desktop_agent.ui.chat.markdown.parse import References
 
@@ -223,6 +224,7 @@ class Column:
             line_height=self._styles.line_height(block),
             wraps=self._is_framed or block.kind != "code",
             tab_width=4 * self._styles.code_width,
+            room_before=self._styles.indent(block.containers),
         )
 
     def _make_table(self, index: int) -> TablePassage:
@@ -240,8 +242,8 @@ class Column:
 
     # -- colours of code --
 
-    def colour_next(self, top: int, bottom: int) -> bool:
-        """Colour one piece of code between these edges, if any is still plain. Whether it did."""
+    def colour_next(self, top: int, bottom: int, lexers: "Lexers") -> bool:
+        """Colour one piece of code between these edges that is plain and whose lexer is there. Whether it did."""
         for index in sorted(self._boxes):
             if self._heights.top(index) > bottom:
                 break
@@ -249,9 +251,13 @@ class Column:
             if block.kind != "code" or not block.language or self._heights.top(index + 1) < top:
                 continue
             known = self._colours.get(index)
-            if known is None or known[0] != block.content:
+            if known is not None and known[0] == block.content:
+                continue
+            if lexers.is_known(block.language):
+                lexer = lexers.get(block.language)
                 before = self._blocks[index - 1].content if block.joint == "\n" else ""
-                self._colours[index] = (block.content, colour_code(block.language, before, block.content))
+                colouring = colour_code(lexer, before, block.content) if lexer is not None else ()
+                self._colours[index] = (block.content, colouring)
                 self._boxes[index] = self._make_box(index)
                 return True
         return False

@@ -78,8 +78,10 @@ class TextPassage:
         line_height: int,
         wraps: bool = True,
         tab_width: float = 0,
+        room_before: float = 0,
         alignment: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
     ) -> None:
+        """`room_before` is how far the ground of code at the beginning of a line may reach out of the passage."""
         self.text = rich.text
         self.length = utf16_length(rich.text)
         self._spans = rich.spans
@@ -95,7 +97,7 @@ class TextPassage:
             self._layout.setFormats(formats)
         self._line_tops: list[int] = []
         self.height = self._set_lines(width, line_height)
-        self._pills = self._find_pills()
+        self._pills = self._find_pills(min(room_before, PILL_PADDING))
 
     @property
     def line_count(self) -> int:
@@ -121,10 +123,10 @@ class TextPassage:
         layout.endLayout()
         return top
 
-    def _find_pills(self) -> list[QRectF]:
-        """Return the grounds of inline code."""
+    def _find_pills(self, room_before: float) -> list[QRectF]:
+        """Return the grounds of inline code. The room behind it is in its last letter already."""
         return [
-            rect.adjusted(-PILL_PADDING if rect.x() else 0, -0.5, 0, 0.5)
+            rect.adjusted(-PILL_PADDING if rect.x() else -room_before, -0.5, 0, 0.5)
             for span in self._spans
             if span.style & CODE
             for rect in self.rects(span.start, span.start + span.length)

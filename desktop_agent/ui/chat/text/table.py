@@ -60,6 +60,7 @@ class _Cell:
             format_ranges(formats),
             width=width,
             line_height=TEXT_LINE,
+            room_before=_PADDING_X,
             alignment=alignment_flag(alignment),
         )
 

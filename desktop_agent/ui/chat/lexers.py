@@ -1,0 +1,61 @@
+"""Lexers for code in answers. The first of a language takes tens of milliseconds to make, so a thread makes it."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRunnable, QThreadPool
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+
+
+class Lexers:
+    """Hands out lexers by the name a fence gives its language.
+
+    Answered by being asked again, not by a signal: whoever waits may be gone before the thread is done.
+    """
+
+    def __init__(self) -> None:
+        self._searches: dict[str, _Search] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a lexer is being made."""
+        return not all(search.is_done for search in self._searches.values())
+
+    def is_known(self, language: str) -> bool:
+        """Whether it is clear by now which lexer a language has. If not, finding out begins."""
+        search = self._searches.get(language)
+        if search is None:
+            search = self._searches[language] = _Search()
+            QThreadPool.globalInstance().start(QRunnable.create(partial(search.run, language)))
+        return search.is_done
+
+    def get(self, language: str) -> "Lexer | None":
+        """Return the lexer of a known language, or `None` if there is none."""
+        return self._searches[language].found
+
+
+class _Search:
+    """One language being looked up in a thread."""
+
+    def __init__(self) -> None:
+        self.found: Lexer | None = None
+        self.is_done = False
+
+    def run(self, language: str) -> None:
+        try:
+            self.found = find_lexer(language)
+        finally:
+            self.is_done = True
+
+
+def find_lexer(language: str) -> "Lexer | None":
+    """Return a new lexer for a language, or `None` for names nobody knows. Not for the window's thread."""
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None

@@ -1,0 +1,312 @@
+"""How fast the transcript is, measured against Qt's own text widgets in the same run.
+
+Run it by name: `pytest tests/benchmarks/bench_chat.py`, with `--profile nightly` for the full size. Repeats of both
+sides are interleaved and medians compared, so only the ratios mean anything on another machine. Both sides use the
+same font, get the same text in the same pieces, and are repainted whole after every piece.
+"""
+
+import gc
+import random
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from statistics import median
+
+import pytest
+from PySide6.QtGui import QTextCursor, QTextDocument
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.events import TextDelta
+from desktop_agent.core.transcript import Entry, PromptEntry, TextEntry, Transcript
+from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.theme import Theme
+
+WIDTH, HEIGHT = 900, 800
+MESSAGES = 2_000
+FRAME_CHARS = 16
+"""Four tokens: what arrives between two frames at 100 tokens a second and 25 frames."""
+MOST_PER_FRAME = 1.75
+LEAST_OPENING = 40
+STALL_MS = 16.7
+
+_TEXT = """the a total size of page `count` **result** returns when value *index* of list is empty then `raise` an error
+so we check it again before the next call and write a test for every case that was found here"""
+WORDS = _TEXT.split()
+
+
+def sentence(chance: random.Random, words: int) -> str:
+    return " ".join(chance.choices(WORDS, k=words))
+
+
+def markdown(chance: random.Random, size: int) -> str:
+    """An answer as models write them: a fifth of it code, lists and tables in between."""
+    parts: list[str] = []
+    length = 0
+    while length < size:
+        draw = chance.random()
+        if draw < 0.5:
+            part = sentence(chance, chance.randint(20, 90)) + ".\n\n"
+        elif draw < 0.6:
+            part = f"## {sentence(chance, 4)}\n\n"
+        elif draw < 0.78:
+            part = "".join(f"- {sentence(chance, chance.randint(4, 18))}\n" for _ in range(chance.randint(3, 8))) + "\n"
+        elif draw < 0.92:
+            part = f"```python\n{code(chance.randint(5, 25))}```\n\n"
+        else:
+            rows = "".join(f"| `row{row}` | {row * row} | {sentence(chance, 4)} |\n" for row in range(6))
+            part = f"| name | value | note |\n|---|--:|---|\n{rows}\n"
+        parts.append(part)
+        length += len(part)
+    return "".join(parts)[:size]
+
+
+def code(lines: int) -> str:
+    return "".join(f"    result_{line} = compute(value, {line})  # step {line}\n" for line in range(lines))
+
+
+def one_paragraph(chance: random.Random, size: int) -> str:
+    return sentence(chance, size // 4)[:size]
+
+
+def one_fence(_: random.Random, size: int) -> str:
+    return ("```python\n" + code(size // 40))[:size]
+
+
+SHAPES: dict[str, Callable[[random.Random, int], str]] = {
+    "markdown": markdown,
+    "one paragraph": one_paragraph,
+    "one fence": one_fence,
+}
+
+
+def session() -> Transcript:
+    """2,000 messages, 5 MB: prompts and answers in turns."""
+    chance = random.Random(7)
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    entries: list[Entry] = []
+    for turn in range(MESSAGES // 2):
+        entries.append(PromptEntry(prompt_id="p", text=sentence(chance, 20), turn=turn, at=at))
+        text = markdown(chance, chance.randint(2_000, 8_000))
+        entries.append(TextEntry(turn=turn, chunks=[text], is_open=False, kind="text"))
+    return Transcript(entries=entries, is_running=True)
+
+
+@dataclass(slots=True)
+class Times:
+    """Milliseconds of every frame, one list a run."""
+
+    runs: list[list[float]] = field(default_factory=list[list[float]])
+
+    @property
+    def total(self) -> float:
+        return median(sum(run) for run in self.runs)
+
+    @property
+    def frame(self) -> float:
+        return median(median(run) for run in self.runs)
+
+    @property
+    def worst(self) -> float:
+        """The best of the runs' worst frames: what other programs did to one run is not ours."""
+        return min(max(run) for run in self.runs)
+
+    def late(self) -> float:
+        """The share of frames that took longer than a screen's refresh."""
+        frames = [frame for run in self.runs for frame in run]
+        return sum(frame > STALL_MS for frame in frames) / len(frames)
+
+
+def pieces(text: str) -> Iterator[str]:
+    return (text[at : at + FRAME_CHARS] for at in range(0, len(text), FRAME_CHARS))
+
+
+def timed(steps: Iterator[Callable[[], object]]) -> list[float]:
+    times: list[float] = []
+    for step in steps:
+        start = time.perf_counter()
+        step()
+        times.append((time.perf_counter() - start) * 1_000)
+    return times
+
+
+class Bench:
+    """Makes both sides, shows them at the same size, and clears them away."""
+
+    def __init__(self, app: QApplication, theme: Theme, qtbot: QtBot) -> None:
+        self._app = app
+        self._theme = theme
+        self._qtbot = qtbot
+
+    def shown(self, widget: QWidget) -> None:
+        self._qtbot.addWidget(widget)
+        widget.resize(WIDTH, HEIGHT)
+        with self._qtbot.waitExposed(widget):
+            widget.show()
+
+    def discard(self, widget: QWidget) -> None:
+        widget.hide()
+        widget.deleteLater()
+        self._app.processEvents()
+        gc.collect()
+
+    def transcript_view(self) -> TranscriptView:
+        view = TranscriptView(self._theme)
+        self.shown(view)
+        return view
+
+    def stream_into_view(self, text: str) -> list[float]:
+        view, transcript = self.transcript_view(), session()
+        view.show_transcript(transcript)
+        view.viewport().repaint()
+
+        def step(piece: str) -> None:
+            view.apply(transcript.apply(TextDelta(turn=MESSAGES, text=piece)))
+            view.flush()
+            view.viewport().repaint()
+
+        times = timed((lambda piece=piece: step(piece)) for piece in pieces(text))
+        self.discard(view)
+        return times
+
+    def stream_into_plain_text(self, text: str) -> list[float]:
+        edit = QPlainTextEdit()
+        self.shown(edit)
+
+        def step(piece: str) -> None:
+            cursor = edit.textCursor()
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+            cursor.insertText(piece)
+            edit.verticalScrollBar().setValue(edit.verticalScrollBar().maximum())
+            edit.viewport().repaint()
+
+        times = timed((lambda piece=piece: step(piece)) for piece in pieces(text))
+        self.discard(edit)
+        return times
+
+
+@pytest.fixture
+def bench(qapp: QApplication, qtbot: QtBot) -> Bench:
+    theme = Theme(qapp, "light")
+    theme.install()
+    bench = Bench(qapp, theme, qtbot)
+    view = bench.transcript_view()  # what is imported and loaded on first use is not what is measured
+    view.show_transcript(Transcript(entries=[TextEntry(turn=1, chunks=["# x\n\n`y`"], is_open=False, kind="text")]))
+    view.viewport().repaint()
+    bench.discard(view)
+    return bench
+
+
+@pytest.fixture
+def repeats(is_nightly: bool) -> int:
+    return 5 if is_nightly else 3
+
+
+@pytest.fixture
+def streamed_chars(is_nightly: bool) -> int:
+    return 80_000 if is_nightly else 16_000
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    def say(line: str) -> None:
+        with capsys.disabled():
+            sys.stdout.write(f"\n{line}")
+
+    return say
+
+
+@pytest.fixture(autouse=True)
+def frozen_heap() -> Generator[None]:
+    """As in the application: what was loaded at the start is no longer looked at by the garbage collector."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_streaming_costs_no_more_than_plain_text(
+    shape: str, bench: Bench, repeats: int, streamed_chars: int, say: Callable[[str], None]
+) -> None:
+    text = SHAPES[shape](random.Random(1), streamed_chars)
+    ours, plain = Times(), Times()
+    for _ in range(repeats):
+        ours.runs.append(bench.stream_into_view(text))
+        plain.runs.append(bench.stream_into_plain_text(text))
+    say(
+        f"{shape:14} {len(text):6} characters behind {MESSAGES} messages: {ours.total / plain.total:.2f}x plain text"
+        f" | a frame {ours.frame:.2f} ms, plain {plain.frame:.2f} ms"
+        f" | worst {ours.worst:.1f} ms, plain {plain.worst:.1f} ms"
+        f" | over {STALL_MS} ms {ours.late():.2%}, plain {plain.late():.2%}"
+    )
+    assert ours.total <= MOST_PER_FRAME * plain.total
+
+
+def open_in_one_document(texts: Sequence[str]) -> None:
+    """The yardstick: the whole conversation as the markdown of one document, laid out to its end."""
+    document = QTextDocument()
+    document.setTextWidth(WIDTH)
+    document.setMarkdown("\n\n---\n\n".join(texts))
+    document.size()
+
+
+def test_opening_a_long_conversation(bench: Bench, repeats: int, say: Callable[[str], None]) -> None:
+    transcript = session()
+    texts = [entry.text for entry in transcript.entries if isinstance(entry, PromptEntry | TextEntry)]
+    ours: list[float] = []
+    document: list[float] = []
+    for _ in range(repeats):
+        view = bench.transcript_view()
+
+        def show(view: TranscriptView = view) -> None:
+            view.show_transcript(transcript)
+            view.viewport().repaint()
+
+        ours += timed(iter([show]))
+        bench.discard(view)
+        document += timed(iter([lambda: open_in_one_document(texts)]))
+    ratio = median(document) / median(ours)
+    say(
+        f"opening {len(transcript.entries)} messages, {sum(map(len, texts)) / 1e6:.1f} MB, to the painted end:"
+        f" {median(ours):.1f} ms, 1/{ratio:.0f} of one document ({median(document):.0f} ms)"
+    )
+    assert ratio >= LEAST_OPENING
+
+
+def test_paging_through_a_long_conversation(bench: Bench, repeats: int, say: Callable[[str], None]) -> None:
+    transcript = session()
+    runs, laid_out = Times(), 0
+    for _ in range(repeats):
+        view = bench.transcript_view()
+        view.show_transcript(transcript)
+        bar = view.verticalScrollBar()
+
+        def page(view: TranscriptView = view) -> None:
+            bar = view.verticalScrollBar()
+            bar.setValue(bar.value() - bar.pageStep())
+            view.viewport().repaint()
+
+        assert bar.value() > 100 * bar.pageStep()
+        runs.runs.append(timed(page for _ in range(60)))
+        laid_out = sum(row.widget.column.laid_out for row in view.live_rows if row.widget is not None)
+        bench.discard(view)
+    say(f"a page up: {runs.frame:.1f} ms, worst {runs.worst:.1f} ms | blocks laid out at the end: {laid_out}")
+
+
+def test_a_new_width_for_a_long_conversation(bench: Bench, repeats: int, say: Callable[[str], None]) -> None:
+    times: list[float] = []
+    for _ in range(repeats):
+        view = bench.transcript_view()
+        view.show_transcript(session())
+
+        def narrow(view: TranscriptView = view) -> None:
+            view.resize(700, HEIGHT)
+            view.lay_out()
+            view.viewport().repaint()
+
+        times += timed(iter([narrow]))
+        bench.discard(view)
+    say(f"another width: {median(times):.1f} ms")

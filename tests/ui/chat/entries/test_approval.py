@@ -1,0 +1,219 @@
+"""The question about a call: nothing answers it by accident, and every answer says exactly what was meant."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+
+from desktop_agent.core.model import Allowed, ApprovalRequest, Denied
+from desktop_agent.ui.chat.entries.approval import ApprovalCard
+from tests.ui.chat.stage import Stage, answer, call, click, long_text, question, record, type_text
+
+
+def ask(stage: Stage, request: ApprovalRequest) -> list[tuple[object, ...]]:
+    """Show the question and return the answers that will be given."""
+    stage.show(answer("I want to push."), call("run_terminal_cmd", "git push", approval=request), is_running=True)
+    return record(stage.view.approval_answered)
+
+
+def card(stage: Stage) -> ApprovalCard:
+    return stage.view.findChildren(ApprovalCard)[-1]
+
+
+def until_it_listens(stage: Stage) -> None:
+    stage.qtbot.waitUntil(lambda: card(stage).is_listening)
+
+
+def command_field(stage: Stage) -> QPlainTextEdit:
+    return card(stage).findChildren(QPlainTextEdit)[0]
+
+
+def press_ctrl_enter(stage: Stage) -> None:
+    from PySide6.QtTest import QTest
+
+    QTest.keyClick(stage.window.focusWidget(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+
+
+class TestNothingAnswersByAccident:
+    @pytest.mark.parametrize("label", ["Allow once", "Allow git push", "Deny…"])
+    def test_no_click_answers_in_the_first_moment(self, stage: Stage, label: str) -> None:
+        answers = ask(stage, question(offers=["Allow git push in this session"]))
+        assert not card(stage).is_listening
+        click(stage.button(label))
+        if label == "Deny…":
+            click(stage.button("Deny"))
+        assert answers == []
+
+    def test_no_key_answers_in_the_first_moment(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        press_ctrl_enter(stage)
+        stage.button("Allow once").setFocus()
+        stage.key(Qt.Key.Key_Space, stage.button("Allow once"))
+        assert answers == []
+
+    def test_the_focus_stays_where_it_was(self, stage: Stage) -> None:
+        ask(stage, question())
+        until_it_listens(stage)
+        assert stage.field.hasFocus()
+
+    def test_enter_alone_never_allows(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        stage.key(Qt.Key.Key_Return, stage.field)
+        stage.key(Qt.Key.Key_Return, stage.view)
+        assert answers == []
+        assert not any(button.isDefault() or button.autoDefault() for button in card(stage).findChildren(QPushButton))
+
+    def test_a_question_that_comes_back_into_view_waits_again(self, stage: Stage) -> None:
+        ask(stage, question())
+        until_it_listens(stage)
+        stage.window.hide()
+        stage.window.show()
+        assert not card(stage).is_listening
+
+    def test_it_is_answered_once(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        allow = stage.button("Allow once")
+        click(allow)
+        click(allow)
+        assert len(answers) == 1
+
+
+class TestAnswers:
+    def test_allow_once(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        click(stage.button("Allow once"))
+        assert answers == [("c1", Allowed())]
+
+    def test_ctrl_enter_allows_from_anywhere(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        stage.window.activateWindow()
+        stage.qtbot.waitUntil(lambda: QApplication.activeWindow() is stage.window)
+        stage.field.setFocus()
+        press_ctrl_enter(stage)
+        assert answers == [("c1", Allowed())]
+
+    def test_an_offer_allows_in_its_scope(self, stage: Stage) -> None:
+        answers = ask(stage, question(offers=["Allow `git push` in this session"]))
+        until_it_listens(stage)
+        click(stage.button("Allow git push in this session"))
+        assert answers == [("c1", Allowed(scope="session"))]
+
+    def test_an_edited_command_is_what_is_allowed(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        assert command_field(stage).isReadOnly()
+        click(stage.button("Edit"))
+        command_field(stage).selectAll()
+        type_text(command_field(stage), "git push --dry-run")
+        click(stage.button("Allow once"))
+        assert answers == [("c1", Allowed(edited_command="git push --dry-run"))]
+
+    def test_a_command_edited_back_is_not_edited(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        click(stage.button("Edit"))
+        command_field(stage).setPlainText("x")
+        command_field(stage).setPlainText("git push")
+        click(stage.button("Allow once"))
+        assert answers == [("c1", Allowed())]
+
+    def test_an_empty_command_cannot_be_allowed(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        click(stage.button("Edit"))
+        command_field(stage).setPlainText("  ")
+        assert not stage.button("Allow once").isEnabled()
+        press_ctrl_enter(stage)
+        assert answers == []
+
+    def test_deny_takes_a_word_to_the_agent(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        click(stage.button("Deny…"))
+        field = card(stage).findChildren(QLineEdit)[0]
+        assert field.hasFocus()
+        type_text(field, "run the tests first")
+        stage.key(Qt.Key.Key_Return, field)
+        assert answers == [("c1", Denied(message="run the tests first"))]
+
+    def test_deny_works_without_a_word_and_can_be_taken_back(self, stage: Stage) -> None:
+        answers = ask(stage, question())
+        until_it_listens(stage)
+        click(stage.button("Deny…"))
+        click(stage.button("Back"))
+        assert "Allow once  Ctrl+↵" in stage.buttons()
+        click(stage.button("Deny…"))
+        click(stage.button("Deny"))
+        assert answers == [("c1", Denied())]
+
+    def test_review_opens_the_question_in_full(self, stage: Stage) -> None:
+        ask(stage, question())
+        opened = record(stage.view.approval_opened)
+        click(stage.button("Review…"))
+        assert opened == [("c1",)]
+
+
+class TestWhatItShows:
+    def test_a_command_with_everything_that_decides_about_it(self, stage: Stage) -> None:
+        ask(stage, question(offers=["Allow `git push` in this session"]))
+        shown = card(stage)
+        assert command_field(stage).toPlainText() == "git push"
+        names = [child.accessibleName() for child in shown.findChildren(QWidget)]
+        assert "Run this command?" in names
+        assert "Asks because git push uses the network." in names
+        assert "⚠ Changes another machine" in names
+        assert command_field(stage).extraSelections()[0].cursor.selectedText() == "git push"  # pyright: ignore[reportAttributeAccessIssue] - PySide6 leaves the fields of ExtraSelection out
+
+    def test_changes_are_listed_with_their_counts(self, stage: Stage) -> None:
+        ask(stage, question(None))
+        names = [child.accessibleName() for child in card(stage).findChildren(QWidget)]
+        assert "Change src/app.py?" in names
+        assert "src/app.py  +3 −2\u2028b.py  +3 −2" in names
+
+    @pytest.mark.parametrize("width", [360, 430, 636])
+    def test_nothing_is_cut_at_any_width(self, stage: Stage, width: int) -> None:
+        ask(stage, question("git commit -m " + "word " * 60, offers=["Allow `git commit` in this session"]))
+        stage.window.resize(width, 700)
+        shown = card(stage)
+        for child in shown.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            if not child.isHidden():
+                assert shown.rect().contains(child.geometry()), child
+
+    def test_the_answered_question_becomes_a_card(self, stage: Stage) -> None:
+        entry = call("run_terminal_cmd", "git push", approval=question())
+        transcript = stage.show(entry, is_running=True)
+        from desktop_agent.core.events import ApprovalResolved
+
+        stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id="c1", decision=Denied(message="no"))))
+        stage.view.flush()
+        assert stage.widget(0).accessibleName() == "Run git push denied 3.2 s"
+        assert stage.widget(0).height() < 80
+
+    def test_only_the_oldest_question_listens_to_the_shortcut(self, stage: Stage) -> None:
+        first = call("run_terminal_cmd", "git push", approval=question(call_id="a"), call_id="a")
+        second = call("run_terminal_cmd", "git pull", approval=question("git pull", call_id="b"), call_id="b")
+        stage.show(first, second, is_running=True)
+        assert [text for text in stage.buttons() if text.startswith("Allow")] == ["Allow once  Ctrl+↵", "Allow once"]
+
+
+def test_what_was_written_into_it_survives_scrolling_away(stage: Stage) -> None:
+    waiting = call("run_terminal_cmd", "git push", approval=question())
+    stage.show(waiting, *(answer(long_text(6)) for _ in range(20)), is_running=True)
+    stage.view.scroll_to_top()
+    click(stage.button("Deny…"))
+    type_text(card(stage).findChildren(QLineEdit)[0], "wait")
+    stage.view.scroll_to_bottom()
+    stage.view.scroll_to_top()
+    assert card(stage).findChildren(QLineEdit)[0].text() == "wait"
+
+
+def test_a_question_at_the_end_stays_whole_while_it_grows(stage: Stage) -> None:
+    waiting = call("run_terminal_cmd", "git push", approval=question())
+    stage.show(*(answer(long_text(6)) for _ in range(5)), waiting, is_running=True)
+    click(stage.button("Edit"))
+    command_field(stage).setPlainText("a command\n" * 6)
+    assert stage.view.is_following
+    assert stage.widget(-1).geometry().bottom() < stage.view.viewport().height()

@@ -1,0 +1,173 @@
+"""Prompts, answers, thinking, notices and the quiet lines between."""
+
+from datetime import UTC, datetime
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.events import Notice, NoticeLevel, TurnEndReason
+from desktop_agent.core.model import FileOutcome
+from desktop_agent.core.transcript import NoticeEntry, TurnEndEntry, UndoEntry
+from tests.ui.chat.stage import Conversation, Stage, answer, click, prompt, record, thought
+
+
+def notice(level: NoticeLevel, code: str, title: str = "It failed.", hint: str = "", detail: str = "") -> NoticeEntry:
+    return NoticeEntry(notice=Notice(level=level, code=code, title=title, hint=hint, detail=detail))
+
+
+class TestPrompts:
+    def test_a_prompt_is_shown_as_it_was_written(self, stage: Stage) -> None:
+        stage.show(prompt("# not a *heading*\n- <b>x</b>"))
+        assert stage.shown_text(0) == "# not a *heading*\u2028- <b>x</b>"
+
+    def test_a_short_prompt_has_a_short_bubble_at_the_right(self, stage: Stage) -> None:
+        stage.show(prompt("hi"), prompt("much longer " * 30))
+        short, long = stage.widget(0), stage.widget(1)
+        assert short.column_origin.x() > long.column_origin.x() + 300
+
+    def test_a_pasted_megabyte_is_laid_out_in_parts(self, stage: Stage) -> None:
+        stage.show(prompt("pasted line of a log file\n" * 40_000))
+        assert stage.widget(0).column.laid_out < 30
+
+
+class TestAnswers:
+    def test_a_fence_is_copied_without_its_fence(self, stage: Stage) -> None:
+        code = "\n".join(f"line {number}" for number in range(100))
+        stage.show(answer(f"Do this:\n\n```bash\n{code}\n```\nDone."))
+        stage.view.scroll_to_top()
+        click(stage.button("Copy"))
+        assert QGuiApplication.clipboard().text() == code
+        assert "Copied" in stage.buttons()
+
+    def test_the_name_of_an_answer_comes_when_it_is_whole(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        conversation.stream("an answer")
+        stage.view.flush()
+        assert stage.widget(1).accessibleName() == "Answer, being written"
+        conversation.finish("an answer")
+        stage.view.flush()
+        assert stage.widget(1).accessibleName() == "Answer: an answer"
+
+    def test_hostile_markdown_is_only_text(self, stage: Stage) -> None:
+        hostile = (
+            '<script>x</script> ![i](http://evil.example/x.png) <img src="http://evil.example/y.png">\n\n'
+            + "> " * 200
+            + "deep\n\n"
+            + "`" * 99
+            + "\n\n| a |\n|---|\n"
+            + "*" * 500
+            + "\n\n```\nnever closed"
+        )
+        stage.show(answer(hostile))
+        shown = stage.shown_text(0)
+        assert "<script>x</script> i <img" in shown
+        assert "deep" in shown
+        assert shown.endswith("never closed")
+
+    @pytest.mark.parametrize("text", ["", "\n\n", "\u2028", "\u0000", "\u202eright to left\u202c", "a\tb", "👩‍👩‍👧‍👦"])
+    def test_odd_texts_are_shown(self, stage: Stage, text: str) -> None:
+        stage.show(answer(text), answer("after"))
+        assert stage.shown_text(1) == "after"
+
+
+class TestThinking:
+    def test_it_is_folded_and_says_whether_it_goes_on(self, stage: Stage) -> None:
+        stage.show(thought("one"), thought("two", is_open=True))
+        assert [stage.widget(index).accessibleName() for index in range(2)] == ["Thought", "Thinking…"]
+        assert not stage.widget(0).is_column_shown
+
+    @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
+    def test_it_unfolds_and_folds_with_the_keyboard(self, stage: Stage, key: Qt.Key) -> None:
+        stage.show(thought("deep thought"))
+        line = stage.widget(0).findChildren(QWidget)[0]
+        line.setFocus()
+        height = stage.widget(0).height()
+        stage.key(key, line)
+        assert stage.shown_text(0) == "deep thought"
+        assert stage.widget(0).height() > height
+        stage.key(key, line)
+        assert stage.widget(0).height() == height
+
+    def test_unfolded_thinking_goes_on(self, stage: Stage) -> None:
+        from desktop_agent.core.events import ThinkingDelta
+
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        conversation.happen(ThinkingDelta(turn=1, text="first "))
+        stage.view.flush()
+        click(stage.widget(1).findChildren(QWidget)[0])
+        conversation.happen(ThinkingDelta(turn=1, text="second"))
+        stage.view.flush()
+        assert stage.shown_text(1) == "first second"
+
+
+class TestNotices:
+    def test_a_notice_says_what_happened_and_what_to_do(self, stage: Stage) -> None:
+        stage.show(notice("error", "server", "The model is down.", "Try later."))
+        assert stage.widget(0).accessibleName() == "The model is down. Try later."
+
+    def test_details_come_on_demand(self, stage: Stage) -> None:
+        stage.show(notice("error", "server", detail="HTTP 500\nrequest id 7"))
+        assert not stage.widget(0).is_column_shown
+        click(stage.button("Details"))
+        assert stage.shown_text(0) == "HTTP 500\u2028request id 7"
+        click(stage.button("Hide details"))
+        assert not stage.widget(0).is_column_shown
+
+    @pytest.mark.parametrize(
+        ("level", "code", "offered"),
+        [
+            ("error", "authentication", ["Open settings", "Try again"]),
+            ("error", "no_key", ["Open settings"]),
+            ("error", "network", ["Try again"]),
+            ("warning", "retrying", []),
+            ("warning", "network", []),
+            ("info", "continued", []),
+        ],
+    )
+    def test_what_helps_is_offered(self, stage: Stage, level: NoticeLevel, code: str, offered: list[str]) -> None:
+        stage.show(notice(level, code))
+        assert stage.buttons(stage.widget(0)) == offered
+
+    def test_the_offers_ask_for_what_they_say(self, stage: Stage) -> None:
+        stage.show(notice("error", "authentication"))
+        settings, retries = record(stage.view.settings_requested), record(stage.view.retry_requested)
+        click(stage.button("Open settings"))
+        click(stage.button("Try again"))
+        assert (len(settings), len(retries)) == (1, 1)
+
+
+class TestLines:
+    @pytest.mark.parametrize(
+        ("reason", "sentence"),
+        [
+            ("interrupted", "Stopped by you after 3.2 s"),
+            ("max_turns", "Reached the limit of 8 model requests. Send a message to go on."),
+            ("refused", "The model declined to answer."),
+            ("storage_error", "Stopped because the session could not be saved."),
+        ],
+    )
+    def test_the_end_of_a_turn_is_a_sentence(self, stage: Stage, reason: TurnEndReason, sentence: str) -> None:
+        stage.show(TurnEndEntry(turn=1, reason=reason, requests=8, duration_s=3.2))
+        assert stage.widget(0).accessibleName() == sentence
+
+    def test_an_undo_says_what_it_did_and_what_not(self, stage: Stage) -> None:
+        outcomes = (
+            FileOutcome(path="a", state="restored", change_ids=("3.1",)),
+            FileOutcome(path="b", state="unchanged", change_ids=("3.2",)),
+            FileOutcome(path="c", state="conflict", change_ids=("3.3",)),
+        )
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+        stage.show(
+            UndoEntry(purpose="undo", outcomes=outcomes, at=at),
+            UndoEntry(
+                purpose="redo",
+                outcomes=(*outcomes[:1], FileOutcome(path="d", state="failed", change_ids=("4.1",))),
+                at=at,
+            ),
+        )
+        assert stage.widget(0).accessibleName() == "Undid 2 files of turn 3 · 1 left alone because you changed it"
+        assert stage.widget(1).accessibleName() == "Redid 1 file · 1 could not be written"

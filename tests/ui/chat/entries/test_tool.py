@@ -1,0 +1,191 @@
+"""The card of a tool call: one line, the output that is worth seeing, and what must be said about it."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.model import Aborted, Allowed, BlobRef, Denied, ToolResult, Uncaptured
+from desktop_agent.core.transcript import Transcript
+from tests.ui.chat.stage import Conversation, Stage, call, change, click, record
+
+LINES = "".join(f"line {number}\n" for number in range(30))
+
+
+def name_of(stage: Stage) -> str:
+    return stage.widget(0).accessibleName()
+
+
+def line_of(stage: Stage) -> QWidget:
+    return stage.widget(0).findChildren(QWidget)[0]
+
+
+def is_unfolded(stage: Stage) -> bool:
+    return stage.widget(0).is_column_shown
+
+
+class TestTheLine:
+    @pytest.mark.parametrize(
+        ("tool", "verb"),
+        [
+            ("read_file", "Read"),
+            ("list_files", "List"),
+            ("grep", "Search"),
+            ("glob_file_search", "Search"),
+            ("edit_file", "Edit"),
+            ("apply_patch", "Edit"),
+            ("create_file", "Create"),
+            ("delete_file", "Delete"),
+            ("run_terminal_cmd", "Run"),
+            ("weather", "weather"),
+        ],
+    )
+    def test_it_begins_with_what_the_tool_does(self, stage: Stage, tool: str, verb: str) -> None:
+        stage.show(call(tool, "x", result=ToolResult(content="")))
+        assert name_of(stage).startswith(f"{verb} x done")
+
+    def test_its_state_is_said_in_words(self, stage: Stage) -> None:
+        cases = [
+            (call(), "running 3.2 s"),
+            (call(result=ToolResult(content="")), "done 6 ms"),
+            (call(result=ToolResult(content="", is_error=True)), "failed 6 ms"),
+            (call(result=ToolResult(content="", is_error=True), decision=Denied()), "denied 6 ms"),
+            (call(result=ToolResult(content="", is_error=True), decision=Aborted(reason="x")), "not run 6 ms"),
+        ]
+        for entry, words in cases:
+            stage.show(entry)
+            assert name_of(stage) == f"Read src/app.py {words}"
+
+    def test_it_sums_up_what_came_of_it(self, stage: Stage) -> None:
+        def summary(**metadata: object) -> str:
+            stage.show(call(result=ToolResult(content="x", metadata=metadata)))
+            return name_of(stage).removeprefix("Read src/app.py done ")
+
+        assert summary(lines=84) == "84 lines · 6 ms"
+        assert summary(lines=1) == "1 line · 6 ms"
+        assert summary(matches=7, files=4) == "7 matches in 4 files · 6 ms"
+        assert summary(entries=1200) == "1\u202f200 entries · 6 ms"
+        assert summary(exit_code=2) == "exit code 2 · 6 ms"
+        assert summary(exit_code=0) == "6 ms"
+        assert summary(exit_code=-1, timed_out=True) == "timed out · 6 ms"
+
+    def test_it_counts_changed_lines_and_shows_the_change(self, stage: Stage) -> None:
+        stage.show(call("edit_file", changes=(change(), change("b.py")), result=ToolResult(content="{}")))
+        requested = record(stage.view.changes_requested)
+        stage.button("Show change").click()
+        assert requested == [("c1",)]
+        assert name_of(stage) == "Edit src/app.py done 6 added, 4 removed 2 files"
+
+    def test_a_running_call_can_be_stopped(self, stage: Stage) -> None:
+        stage.show(call("run_terminal_cmd", "sleep 9"), is_running=True)
+        requested = record(stage.view.stop_requested)
+        stage.button("Stop").click()
+        assert len(requested) == 1
+
+    def test_a_finished_call_cannot(self, stage: Stage) -> None:
+        stage.show(call(result=ToolResult(content="x")))
+        assert "Stop" not in stage.buttons()
+
+
+class TestTheOutput:
+    def test_what_runs_shows_its_last_lines_as_they_come(self, stage: Stage) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        call_id = conversation.start_call("run_terminal_cmd", "make")
+        from desktop_agent.core.events import ToolOutputDelta
+
+        conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="\x1b[32mfirst\x1b[0m\n"))
+        stage.view.flush()
+        assert stage.shown_text(1) == "first"
+        conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=LINES))
+        stage.view.flush()
+        assert stage.shown_text(1).splitlines()[-1] == "line 29"
+        assert len(stage.shown_text(1).splitlines()) == 12
+
+    def test_a_finished_command_keeps_its_last_lines_and_offers_all(self, stage: Stage) -> None:
+        entry = call("run_terminal_cmd", "make", output=LINES, result=ToolResult(content="{}"))
+        stage.show(entry)
+        requested = record(stage.view.output_requested)
+        stage.button("Show all output").click()
+        assert requested == [(entry,)]
+        assert stage.shown_text(0).startswith("line 18\u2028")
+
+    def test_a_replayed_command_shows_the_output_in_its_result(self, stage: Stage) -> None:
+        stage.show(call("run_terminal_cmd", "ls", result=ToolResult(content='{"output": "a\\nb\\n", "metadata": {}}')))
+        assert stage.shown_text(0) == "a\u2028b"
+
+    def test_output_kept_elsewhere_can_be_asked_for(self, stage: Stage) -> None:
+        output = BlobRef(blob="0" * 64, size=9_000_000, media_type="text/plain")
+        stage.show(call("run_terminal_cmd", "ls", result=ToolResult(content="short", output=output)))
+        assert "Show all output" in stage.buttons()
+
+    def test_short_output_needs_no_button(self, stage: Stage) -> None:
+        stage.show(call("run_terminal_cmd", "ls", output="a\nb\n", result=ToolResult(content="{}")))
+        assert "Show all output" not in stage.buttons()
+
+    def test_what_was_read_is_folded_until_it_is_asked_for(self, stage: Stage) -> None:
+        stage.show(call(result=ToolResult(content=LINES)))
+        assert not is_unfolded(stage)
+        height = stage.widget(0).height()
+        click(line_of(stage))
+        assert is_unfolded(stage)
+        assert stage.shown_text(0).startswith("line 0\u2028")
+        assert stage.widget(0).height() > height
+
+    @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
+    def test_it_unfolds_with_the_keyboard(self, stage: Stage, key: Qt.Key) -> None:
+        stage.show(call(result=ToolResult(content=LINES)))
+        line_of(stage).setFocus()
+        stage.key(key, line_of(stage))
+        assert is_unfolded(stage)
+
+    def test_a_failure_is_shown_at_once_in_readable_form(self, stage: Stage) -> None:
+        error = ToolResult(content='{"ok": false, "error": "no such file: x"}', is_error=True)
+        stage.show(call("edit_file", "x", result=error))
+        assert is_unfolded(stage)
+        assert stage.shown_text(0) == "no such file: x"
+
+    def test_a_list_of_matches_is_shown_as_lines(self, stage: Stage) -> None:
+        stage.show(call("grep", "x", result=ToolResult(content='["a.py:1: x", "b.py:2: x"]')))
+        click(line_of(stage))
+        assert stage.shown_text(0) == "a.py:1: x\u2028b.py:2: x"
+
+    def test_a_call_without_output_does_not_unfold(self, stage: Stage) -> None:
+        stage.show(call(result=ToolResult(content="")))
+        click(line_of(stage))
+        assert not is_unfolded(stage)
+
+    def test_a_line_too_long_to_show_is_cut_at_the_edge_and_copied_whole(self, stage: Stage) -> None:
+        line = "x" * 300
+        stage.show(call("run_terminal_cmd", "cat", output=line, result=ToolResult(content="{}")))
+        assert stage.widget(0).height() < 80
+        stage.view.select_all()
+        assert line in stage.view.selected_text()
+
+
+class TestWhatElseIsSaid:
+    def test_edited_denied_and_unrecorded_is_said_and_copied(self, stage: Stage) -> None:
+        def said(**facts: object) -> str:
+            stage.show(call("run_terminal_cmd", "rm -r build", result=ToolResult(content=""), **facts))  # pyright: ignore[reportArgumentType] - the cases below
+            stage.view.select_all()
+            return stage.view.selected_text().removeprefix("Run rm -r build\n")
+
+        assert said(decision=Allowed(edited_command="rm -r dist")) == "Modified by you: rm -r dist"
+        assert said(decision=Denied(message="not yet")) == "You said no: not yet"
+        assert said(decision=Denied()) == "You said no."
+        assert said(decision=Aborted(reason="The turn was stopped.")) == "Not run: The turn was stopped."
+        uncaptured = (Uncaptured(path="big.bin", reason="larger than 50 MB"),)
+        assert said(uncaptured=uncaptured) == "⚠ big.bin cannot be undone: larger than 50 MB"
+
+    def test_a_note_makes_the_card_higher(self, stage: Stage) -> None:
+        stage.show(call(result=ToolResult(content="")))
+        plain = stage.widget(0).height()
+        stage.show(call(result=ToolResult(content="", is_error=True), decision=Denied(message="no")))
+        assert stage.widget(0).height() > plain
+
+
+def test_the_mark_of_a_running_call_pulses_and_its_time_goes_on(stage: Stage) -> None:
+    transcript: Transcript = stage.show(call("run_terminal_cmd", "sleep 9"), is_running=True)
+    assert transcript.is_running
+    first = line_of(stage).grab().toImage()
+    stage.widget(0).tick()
+    assert line_of(stage).grab().toImage() != first

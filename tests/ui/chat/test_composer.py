@@ -1,0 +1,213 @@
+"""The composer: what is written is sent once, kept until then, and nothing of it is ever cut off."""
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.theme import Theme
+from tests.ui.chat.stage import click, record, type_text
+
+
+class Desk:
+    """A window with a composer at its bottom."""
+
+    def __init__(self, theme: Theme, qtbot: QtBot) -> None:
+        self.qtbot = qtbot
+        self.window = QWidget()
+        qtbot.addWidget(self.window)
+        self.composer = Composer(theme)
+        layout = QVBoxLayout(self.window)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addStretch(1)
+        layout.addWidget(self.composer)
+        self.window.resize(600, 500)
+        with qtbot.waitExposed(self.window):
+            self.window.show()
+        self.edit = self.composer.findChildren(QPlainTextEdit)[0]
+        self.composer.setFocus()
+
+    def key(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        QTest.keyClick(self.edit, key, modifiers)
+
+    def child(self, name: str) -> QWidget:
+        return self.composer.findChildren(QWidget, name)[0]
+
+    def buttons(self) -> list[str]:
+        found = self.composer.findChildren(QPushButton)
+        return [button.text() for button in found if button.isVisible()]
+
+
+@pytest.fixture
+def desk(theme: Theme, qtbot: QtBot) -> Desk:
+    return Desk(theme, qtbot)
+
+
+class TestWriting:
+    def test_enter_sends_and_empties_the_field(self, desk: Desk) -> None:
+        sent = record(desk.composer.prompt_submitted)
+        type_text(desk.edit, "  fix it ")
+        desk.key(Qt.Key.Key_Return)
+        assert sent == [("fix it",)]
+        assert desk.composer.text() == ""
+
+    def test_shift_enter_breaks_the_line(self, desk: Desk) -> None:
+        sent = record(desk.composer.prompt_submitted)
+        type_text(desk.edit, "one")
+        desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+        type_text(desk.edit, "two")
+        assert desk.composer.text() == "one\ntwo"
+        assert sent == []
+
+    def test_nothing_is_not_sent(self, desk: Desk) -> None:
+        sent = record(desk.composer.prompt_submitted)
+        desk.key(Qt.Key.Key_Return)
+        type_text(desk.edit, "  ")
+        desk.key(Qt.Key.Key_Enter)
+        assert sent == []
+        assert not desk.child("sendButton").isEnabled()
+
+    def test_the_button_sends_too(self, desk: Desk) -> None:
+        sent = record(desk.composer.prompt_submitted)
+        desk.composer.set_text("go")
+        click(desk.child("sendButton"))
+        assert sent == [("go",)]
+
+    def test_a_draft_is_told_and_kept(self, desk: Desk) -> None:
+        changed = record(desk.composer.draft_changed)
+        desk.composer.set_text("draft")
+        assert desk.composer.text() == "draft"
+        assert changed
+
+    def test_ctrl_enter_sends_what_is_written_and_is_free_otherwise(self, desk: Desk) -> None:
+        sent = record(desk.composer.prompt_submitted)
+        shortcut = QShortcut(QKeySequence("Ctrl+Return"), desk.window)
+        elsewhere = record(shortcut.activated)
+        desk.window.activateWindow()
+        desk.qtbot.waitUntil(desk.window.isActiveWindow)
+        desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        type_text(desk.edit, "text")
+        desk.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        assert sent == [("text",)]
+        assert len(elsewhere) == 1
+
+
+class TestHistory:
+    @pytest.fixture(autouse=True)
+    def earlier_prompts(self, desk: Desk) -> None:
+        desk.composer.set_history(["first", "second\nof two lines"])
+
+    def test_up_and_down_go_through_earlier_prompts_and_back_to_the_draft(self, desk: Desk) -> None:
+        type_text(desk.edit, "draft")
+        shown: list[str] = []
+        for key in (Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Down):
+            desk.key(key)
+            shown.append(desk.composer.text())
+        second = "second\nof two lines"
+        assert shown == [second, second, "first", "first", second, "draft"]
+
+    def test_within_several_lines_up_moves_the_cursor(self, desk: Desk) -> None:
+        desk.composer.set_text("one\ntwo")
+        desk.key(Qt.Key.Key_Up)
+        assert desk.composer.text() == "one\ntwo"
+
+    def test_what_is_sent_becomes_history(self, desk: Desk) -> None:
+        type_text(desk.edit, "third")
+        desk.key(Qt.Key.Key_Return)
+        desk.key(Qt.Key.Key_Up)
+        assert desk.composer.text() == "third"
+
+
+class TestWorking:
+    def test_stop_is_there_only_while_a_turn_runs(self, desk: Desk) -> None:
+        assert desk.buttons() == ["Send"]
+        desk.composer.set_working(is_working=True)
+        assert desk.buttons() == ["Stop", "Queue"]
+        stopped = record(desk.composer.stop_requested)
+        click(desk.child("stopButton"))
+        assert len(stopped) == 1
+
+    def test_the_field_says_what_sending_does(self, desk: Desk) -> None:
+        assert desk.edit.placeholderText() == "Ask for a change, or a question about this folder…"
+        desk.composer.set_working(is_working=True)
+        assert desk.edit.placeholderText() == "Queue the next message…"
+
+    def test_waiting_prompts_are_shown_and_can_be_taken_back(self, desk: Desk) -> None:
+        desk.composer.set_queued([("p1", "first waits"), ("p2", "second waits")])
+        removed = record(desk.composer.unqueue_requested)
+        remove = [button for button in desk.composer.findChildren(QPushButton) if button.text() == "Remove"]
+        click(remove[1])
+        assert removed == [("p2",)]
+        desk.composer.set_queued([])
+        assert "Remove" not in desk.buttons()
+
+    def test_many_waiting_prompts_leave_room_for_the_field(self, desk: Desk) -> None:
+        desk.composer.set_queued([(str(number), f"prompt {number}") for number in range(20)])
+        assert desk.buttons().count("Remove") == 4
+        labels = [label.text() for label in desk.composer.findChildren(QLabel) if label.isVisible()]
+        assert "and 16 more" in labels
+
+
+class TestFitting:
+    def test_the_field_grows_from_two_lines_to_ten(self, desk: Desk) -> None:
+        line = desk.edit.fontMetrics().lineSpacing()
+        heights: list[int] = []
+        for count in (0, 1, 2, 3, 10, 11, 200):
+            desk.composer.set_text("x\n" * (count - 1) + "x" if count else "")
+            heights.append(round((desk.edit.height() - 6) / line))
+        assert heights == [2, 2, 2, 3, 10, 10, 10]
+
+    def test_wrapped_lines_count(self, desk: Desk) -> None:
+        before = desk.edit.height()
+        desk.composer.set_text("words that go on " * 20)
+        assert desk.edit.height() > before
+
+    def test_a_pasted_megabyte_is_taken_quickly_enough_to_be_tested(self, desk: Desk) -> None:
+        desk.composer.set_text("pasted\n" * 150_000)
+        assert desk.composer.height() < 300
+
+    @pytest.mark.parametrize("width", [340, 430, 640, 1200])
+    def test_nothing_is_cut_or_covered_at_any_width(self, desk: Desk, width: int) -> None:
+        for text in ("claude-sonnet-5-5 ▾", "Asks before writing ▾", "Workspace sandbox ▾"):
+            desk.composer.add_control(QPushButton(text))
+        desk.composer.set_working(is_working=True)
+        desk.composer.set_context(68_000, 200_000)
+        desk.composer.set_queued([("p", "waits " * 50)])
+        desk.window.resize(width, 500)
+        children = [
+            child
+            for child in desk.composer.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+            if child.isVisible()
+        ]
+        for child in children:
+            assert desk.composer.rect().contains(child.geometry()), child
+            if isinstance(child, QPushButton | QLabel):
+                assert child.width() >= child.sizeHint().width() or not child.sizeHint().isValid()
+            for other in children:
+                assert other is child or not other.geometry().intersects(child.geometry())
+
+
+def test_the_context_is_a_share_or_a_number(desk: Desk) -> None:
+    meter = desk.child("contextMeter")
+    assert isinstance(meter, QLabel)
+
+    def shown(act: Callable[[], None]) -> str:
+        act()
+        return meter.text()
+
+    assert shown(lambda: desk.composer.set_context(68_000, 200_000)) == "34 % of context"
+    assert shown(lambda: desk.composer.set_context(68_000)) == "68\u202f000 tokens"
+    assert shown(lambda: desk.composer.set_context(300_000, 200_000)) == "100 % of context"
+    assert shown(lambda: desk.composer.set_context(0)) == ""
+
+
+def test_everything_has_the_names_others_rely_on(desk: Desk) -> None:
+    assert desk.composer.objectName() == "composer"
+    assert desk.edit.accessibleName() == "Message"
+    for name in ("sendButton", "stopButton", "contextMeter"):
+        assert desk.child(name)

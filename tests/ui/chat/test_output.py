@@ -1,0 +1,58 @@
+"""What a program printed is shown as a terminal would leave it, and only so much of it."""
+
+import pytest
+
+from desktop_agent.ui.chat.output import MAX_LINE, first_lines, last_lines, plain, readable
+
+
+@pytest.mark.parametrize(
+    ("printed", "shown"),
+    [
+        ("\x1b[1;32mok\x1b[0m", "ok"),
+        ("\x1b]0;title\x07text", "text"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1b(Bplain", "plain"),
+        ("10 %\r50 %\r100 %", "100 %"),
+        ("50 %\r", "50 %"),
+        ("one\r\ntwo\r\n", "one\ntwo\n"),
+        ("abc\b\bX", "aX"),
+        ("bell\x07 and \x00 null", "bell and  null"),
+        ("tab\tstays", "tab\tstays"),
+    ],
+)
+def test_escape_codes_and_overwriting_are_resolved(printed: str, shown: str) -> None:
+    assert plain(printed) == shown
+
+
+def test_the_last_lines_say_how_many_are_before() -> None:
+    assert last_lines("a\nb\nc\nd\n", 2) == ("c\nd", 2)
+    assert last_lines("a\nb\n", 2) == ("a\nb", 0)
+    assert last_lines("", 2) == ("", 0)
+
+
+def test_the_first_lines_say_how_many_are_behind() -> None:
+    assert first_lines("a\nb\nc\nd\n", 2) == ("a\nb", 2)
+    assert first_lines("a\nb\n", 2) == ("a\nb", 0)
+
+
+def test_a_line_of_a_megabyte_is_cut() -> None:
+    assert len(last_lines("x" * 1_000_000, 12).text) == MAX_LINE
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("plain", "plain"),
+        ('{"output": "printed", "metadata": {}}', "printed"),
+        ('{"ok": false, "error": "no such file"}', "no such file"),
+        ('{"path": ".", "entries": ["a", "b"], "total": 2}', "a\nb"),
+        ('["a.py:1", "b.py:2"]', "a.py:1\nb.py:2"),
+        ('{"a.py": 3, "b.py": 1}', "a.py: 3\nb.py: 1"),
+        ('{"ok": true, "nested": {}}', '{"ok": true, "nested": {}}'),
+        ("{not json", "{not json"),
+        ("[1", "[1"),
+        ("{}", "{}"),
+    ],
+)
+def test_answers_in_json_are_shown_as_text(content: str, text: str) -> None:
+    assert readable(content) == text

@@ -1,0 +1,28 @@
+"""Going back to earlier prompts loses nothing."""
+
+from desktop_agent.ui.chat.prompt_history import PromptHistory
+
+
+def test_the_draft_waits_behind_the_newest() -> None:
+    history = PromptHistory(["one", "two"])
+    assert history.older("draft") == "two"
+    assert history.older("two") == "one"
+    assert history.older("one") is None
+    assert history.newer() == "two"
+    assert history.newer() == "draft"
+    assert history.newer() is None
+
+
+def test_the_same_prompt_twice_is_remembered_once() -> None:
+    history = PromptHistory()
+    history.add("same")
+    history.add("same")
+    assert history.older("") == "same"
+    assert history.older("same") is None
+
+
+def test_sending_goes_back_to_the_end() -> None:
+    history = PromptHistory(["one"])
+    history.older("draft")
+    history.add("two")
+    assert history.older("") == "two"

@@ -1,0 +1,267 @@
+"""A column of blocks draws the same however its text arrived, and knows what is where."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PySide6.QtGui import QColor, QImage, QPainter
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.chat.lexers import Lexers
+from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
+from desktop_agent.ui.chat.markdown.inline import utf16_length
+from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+from desktop_agent.ui.chat.text.column import Column, Match, Place
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Theme
+
+TEXT = """# Title
+
+A paragraph with **bold**, `code` and a [link](https://example.org) and some more words to wrap it, 😀 included.
+
+- one
+  - nested
+- [x] done
+
+> quoted *text*
+
+| a | b |
+|---|--:|
+| 1 | `two` |
+| three | 4 |
+
+```python
+def f(x):
+    return x
+```
+
+---
+The end.
+"""
+PIECES = st.lists(
+    st.sampled_from(
+        ["word ", "**b** ", "`c` ", "\n", "\n\n", "- ", "1. ", "> ", "```\n", "| a | b |\n", "|--|--|\n", "# "]
+    ),
+    max_size=30,
+).map("".join)
+
+
+@pytest.fixture(scope="module")
+def styles(theme: Theme) -> TextStyles:
+    return TextStyles(theme)
+
+
+def column_of(text: str, styles: TextStyles, width: int = 400) -> Column:
+    stream = MarkdownStream()
+    stream.feed(text)
+    stream.close()
+    column = Column(styles)
+    column.set_width(width)
+    column.set_blocks(stream.blocks, stream.references, 0)
+    column.lay_out(0, 1_000_000)
+    return column
+
+
+def streamed_column(text: str, styles: TextStyles, size: int) -> Column:
+    stream = MarkdownStream()
+    column = Column(styles)
+    column.set_width(400)
+    for at in range(0, len(text), size):
+        column.set_blocks(stream.blocks, stream.references, stream.feed(text[at : at + size]))
+        column.lay_out(0, 1_000_000)
+    column.set_blocks(stream.blocks, stream.references, stream.close())
+    column.lay_out(0, 1_000_000)
+    return column
+
+
+def picture(column: Column, width: int = 400, scale: float = 1.0) -> QImage:
+    image = QImage(int(width * scale), int(max(1, column.height) * scale), QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(scale)
+    image.fill(QColor("white"))
+    painter = QPainter(image)
+    column.draw(painter, 0, column.height)
+    painter.end()
+    return image
+
+
+@pytest.mark.parametrize("size", [1, 3, 16, 200])
+def test_streamed_text_is_drawn_as_the_whole_text(styles: TextStyles, size: int) -> None:
+    assert picture(streamed_column(TEXT, styles, size)) == picture(column_of(TEXT, styles))
+
+
+@given(text=PIECES, size=st.integers(1, 20))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_streamed_text_is_drawn_as_the_whole_text(styles: TextStyles, text: str, size: int) -> None:
+    streamed, whole = streamed_column(text, styles, size), column_of(text, styles)
+    assert streamed.height == whole.height
+    assert picture(streamed) == picture(whole)
+
+
+def test_what_did_not_change_is_not_laid_out_again(styles: TextStyles, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    make_box = Column._make_box  # pyright: ignore[reportPrivateUsage] - counted, not replaced
+
+    def count(column: Column, index: int) -> object:
+        made.append(index)
+        return make_box(column, index)
+
+    monkeypatch.setattr(Column, "_make_box", count)
+    paragraphs = "\n\n".join(f"paragraph {number} of some words" for number in range(50))
+    streamed_column(paragraphs, styles, 10)
+    assert len(made) < 2.5 * len(paragraphs) / 10
+
+
+def test_only_what_is_asked_for_is_laid_out(styles: TextStyles) -> None:
+    column = Column(styles)
+    column.set_width(400)
+    column.set_blocks(plain_blocks("line\n" * 4_000), {}, 0)
+    estimated = column.height
+    column.lay_out(30_000, 30_600)
+    assert column.laid_out <= 3
+    assert abs(column.height - estimated) < 0.1 * estimated
+
+
+def test_the_anchor_holds_while_heights_above_become_exact(styles: TextStyles) -> None:
+    column = Column(styles)
+    column.set_width(300)
+    stream = MarkdownStream()
+    stream.feed("\n\n".join("wide words that wrap " * 9 for _ in range(200)))
+    column.set_blocks(stream.blocks, stream.references, 0)
+    block, distance = column.anchor(5_000)
+    column.lay_out(0, 5_000)
+    assert column.anchor(column.top(block) + distance) == (block, distance)
+
+
+@pytest.mark.parametrize("width", [180, 400, 900])
+def test_every_position_is_found_where_it_is_drawn(styles: TextStyles, width: int) -> None:
+    column = column_of(TEXT, styles, width)
+    for index in range(len(column.blocks)):
+        text = column.shown_text(index)
+        for offset in range(utf16_length(text)):
+            rects = column.rects(index, offset, offset + 1)
+            if not rects or rects[0].width() < 2:
+                continue
+            rect = rects[0]
+            assert column.place_at(rect.left() + 0.5, rect.center().y()) == Place(index, offset), text
+
+
+def test_places_beyond_the_text_are_its_ends(styles: TextStyles) -> None:
+    column = column_of(TEXT, styles)
+    assert column.place_at(10, -5) == Place(0, 0)
+    assert column.place_at(10, 10_000) == column.end()
+
+
+def test_links_are_found_under_the_pointer(styles: TextStyles) -> None:
+    column = column_of("see [here](https://example.org) now", styles)
+    rect = column.rects(0, 4, 8)[0]
+    found = column.span_at(rect.center().x(), rect.center().y())
+    assert found is not None
+    assert found[1].href == "https://example.org"
+    assert column.span_at(rect.right() + 60, rect.center().y()) is None
+
+
+def test_a_table_is_copied_with_tabs_and_its_columns_line_up_over_its_parts(styles: TextStyles) -> None:
+    rows = "".join(f"| {number} | {'wide ' * (number % 5)} |\n" for number in range(45))
+    column = column_of(f"| head | b |\n|---|---|\n{rows}", styles)
+    assert [block.kind for block in column.blocks] == ["table"] * 3
+    assert column.shown_text(0).startswith("head\tb\n0\t\n1\twide")
+    lefts = {column.rects(block, column.shown_text(block).index("wide"), 99)[0].left() for block in range(3)}
+    assert len(lefts) == 1
+
+
+def test_a_table_with_more_columns_than_room_stays_within_its_width(styles: TextStyles) -> None:
+    cells = " | ".join(f"column number {number}" for number in range(12))
+    column = column_of(f"| {cells} |\n|{'---|' * 12}\n| {cells} |\n", styles, 360)
+    text = column.shown_text(0)
+    assert max(rect.right() for rect in column.rects(0, 0, len(text))) <= 361
+
+
+def test_colours_arrive_without_changing_the_layout(styles: TextStyles, qtbot: QtBot) -> None:
+    lexers = Lexers()
+    column = column_of("```python\ndef f(): return 'x'\n```", styles)
+    before, height = picture(column), column.height
+    qtbot.waitUntil(lambda: lexers.is_known("python"))
+    assert column.colour_next(0, 1_000, lexers)
+    assert not column.colour_next(0, 1_000, lexers)
+    assert column.height == height
+    assert picture(column) != before
+
+
+def test_a_growing_fence_keeps_its_colours(styles: TextStyles, qtbot: QtBot) -> None:
+    lexers = Lexers()
+    stream = MarkdownStream()
+    column = Column(styles)
+    column.set_width(400)
+    column.set_blocks(stream.blocks, stream.references, stream.feed("```python\nreturn 1\n"))
+    column.lay_out(0, 1_000)
+    qtbot.waitUntil(lambda: lexers.is_known("python"))
+    column.colour_next(0, 1_000, lexers)
+    column.set_blocks(stream.blocks, stream.references, stream.feed("x"))
+    column.lay_out(0, 1_000)
+    image = picture(column)
+    colours = {image.pixelColor(x, y).name() for x in range(400) for y in range(image.height())}
+    assert styles.colours.syntax_keyword.lower() in colours
+
+
+def test_a_selection_and_matches_change_only_what_they_touch(styles: TextStyles) -> None:
+    column = column_of("first words\n\nsecond words", styles)
+    before = picture(column)
+    column.set_selection((Place(1, 0), Place(1, 6)))
+    column.set_matches([Match(1, 7, 12)], None)
+    after = picture(column)
+    half = column.top(1)
+    assert after.copy(0, 0, 400, half) == before.copy(0, 0, 400, half)
+    assert after != before
+    column.set_selection(None)
+    column.set_matches([], None)
+    assert picture(column) == before
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0, 1.5])
+def test_it_is_drawn_sharp_at_every_scale(styles: TextStyles, scale: float) -> None:
+    image = picture(column_of(TEXT, styles), scale=scale)
+    colours = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(40)}
+    assert styles.colours.text.lower() in colours
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "copied"),
+    [
+        (Place(0, 2), Place(0, 5), "rst"),
+        (Place(0, 0), Place(1, 6), "first **bold**\n\nsecond"),
+        (Place(0, 6), Place(2, 2), "bold\n\nsecond\n\nth"),
+        (Place(1, 3), Place(2, 99), "ond\n\nthird"),
+        (Place(2, 3), Place(1, 0), ""),
+    ],
+)
+def test_copying_gives_source_for_whole_blocks_and_shown_text_for_parts(
+    styles: TextStyles, start: Place, end: Place, copied: str
+) -> None:
+    source = "first **bold**\n\nsecond\n\nthird"
+    assert column_of(source, styles).selected_text(start, end, source) == copied
+
+
+def test_parts_of_one_long_item_are_copied_as_one_text(styles: TextStyles) -> None:
+    source = "- " + "some words " * 500
+    column = column_of(source, styles)
+    assert len(column.blocks) > 2
+    copied = column.selected_text(Place(0, 5), Place(len(column.blocks) - 1, 4), source)
+    assert copied.startswith("words some")
+    assert "  " not in copied
+
+
+def test_a_lone_block_has_no_gap_above(styles: TextStyles) -> None:
+    column = Column(styles)
+    column.set_width(300)
+    column.set_blocks([Block("text", "x", 0, 1)], {}, 0)
+    column.lay_out(0, 100)
+    assert column.height == 20
+
+
+def test_code_waits_for_its_lexer_and_an_unknown_language_stays_plain(styles: TextStyles, qtbot: QtBot) -> None:
+    lexers = Lexers()
+    column = column_of("```klingon\nQapla'\n```", styles)
+    before = picture(column)
+    qtbot.waitUntil(lambda: column.colour_next(0, 1_000, lexers))
+    assert not lexers.is_busy
+    assert picture(column) == before
+    assert not column.colour_next(0, 1_000, lexers)
