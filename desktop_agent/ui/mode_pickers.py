@@ -9,7 +9,9 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 if TYPE_CHECKING:
     from desktop_agent.core.model import ApprovalPolicy, ModelRef
 
-_MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5")
+ANTHROPIC_MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5")
+"""Offered without asking; any other name can be typed in the settings."""
+
 _MAX_LABEL = 28
 
 
@@ -63,7 +65,7 @@ class ModePickers(QObject):
         return button
 
     def _fill_models(self, current: "ModelRef") -> None:
-        known = [("anthropic", name) for name in _MODELS]
+        known = [("anthropic", name) for name in ANTHROPIC_MODELS]
         chosen = (current.provider, current.model)
         choices = known if chosen in known or current.provider == "demo" else [chosen, *known]
         choices.append(("demo", "demo"))

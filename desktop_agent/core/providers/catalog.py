@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from desktop_agent.core.errors import CredentialsError, UsageError
 from desktop_agent.core.model import ModelRef
+from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import KeyStore, resolve_key
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.demo import demo_provider
@@ -24,22 +25,20 @@ class ProviderCatalog:
     async def build(self, model: ModelRef) -> Provider:
         """Return the provider of `model`.
 
-        Raises `CredentialsError` when it needs a key and there is none, and `UsageError` for an unknown provider. The
-        SDK behind it is imported here, in a thread: that takes a second the first time.
+        Raises `CredentialsError` when it needs a key and there is none, and `UsageError` for an unknown provider. No
+        SDK is imported yet: a provider does that itself, in a thread, when it is first asked.
         """
         match model.provider:
             case "demo":
                 return demo_provider(is_paced=self._is_paced)
             case "anthropic":
-                return await asyncio.to_thread(self._anthropic, model)
+                return await self._anthropic(model)
             case _:
                 known = ", ".join(PROVIDER_IDS)
                 raise UsageError(f"There is no provider {model.provider!r}.", hint=f"Known providers: {known}.")
 
-    def _anthropic(self, model: ModelRef) -> Provider:
-        from desktop_agent.core.providers.anthropic import AnthropicProvider
-
-        key = resolve_key("anthropic", self._environ, self._keys)
+    async def _anthropic(self, model: ModelRef) -> Provider:
+        key = await asyncio.to_thread(resolve_key, "anthropic", self._environ, self._keys)
         if key.value is None:
             raise CredentialsError(
                 "There is no API key for Anthropic.",

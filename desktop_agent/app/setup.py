@@ -1,0 +1,203 @@
+"""Setting up: the welcome, the settings dialog, and the keys behind it."""
+
+import asyncio
+import os
+from collections.abc import Coroutine
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from desktop_agent.core.errors import AgentError, CredentialsError
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.providers.anthropic import AnthropicProvider
+from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, SystemKeyStore, resolve_key
+from desktop_agent.core.settings import Settings, with_setting
+from desktop_agent.core.settings_file import save_setting
+from desktop_agent.ui.eventloop import TaskSpawner
+from desktop_agent.ui.main_window import MainWindow
+from desktop_agent.ui.mode_pickers import ANTHROPIC_MODELS
+from desktop_agent.ui.onboarding.dialog import OnboardingDialog
+from desktop_agent.ui.settings.dialog import SettingsDialog
+from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
+from desktop_agent.ui.theme import Theme
+
+
+class Setup(QObject):
+    """Shows the dialogs around keys and settings, and carries out what they ask for.
+
+    Signals:
+        settings_changed: a setting has another value; carries all `Settings`.
+        demo_requested, folder_requested: the person chose that in the welcome.
+        failed: something could not be saved; carries an `AgentError`.
+    """
+
+    settings_changed = Signal(object)
+    demo_requested = Signal()
+    folder_requested = Signal()
+    failed = Signal(object)
+
+    def __init__(
+        self,
+        window: MainWindow,
+        theme: Theme,
+        paths: AppPaths,
+        settings: Settings,
+        keys: KeyStore,
+        spawner: TaskSpawner,
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._theme = theme
+        self._path = paths.settings_file()
+        self._settings = settings
+        self._keys = keys
+        self._spawner = spawner
+        self._welcome: OnboardingDialog | None = None
+        self._dialog: SettingsDialog | None = None
+
+    async def has_key(self) -> bool:
+        """Whether some key could be used right now."""
+        try:
+            return (await self._resolve("anthropic")).value is not None
+        except CredentialsError:
+            return False
+
+    # -- the welcome --
+
+    def welcome(self, folder: Path | None) -> None:
+        """Offer the ways to begin."""
+        if self._welcome is None:
+            self._welcome = OnboardingDialog(self._theme, self._window)
+            self._welcome.demo_requested.connect(self.demo_requested)
+            self._welcome.settings_requested.connect(self.open_settings)
+            self._welcome.folder_requested.connect(self.folder_requested)
+            self._welcome.finished.connect(self._forget_welcome)
+        self._welcome.set_folder(folder)
+        self._welcome.open()
+
+    def show_folder(self, folder: Path) -> None:
+        """Tell the welcome, if it is open, which folder was chosen."""
+        if self._welcome is not None:
+            self._welcome.set_folder(folder)
+
+    def _forget_welcome(self) -> None:
+        if self._welcome is not None:
+            self._welcome.deleteLater()
+            self._welcome = None
+
+    # -- the settings --
+
+    def open_settings(self) -> None:
+        """Show the settings as they are in force."""
+        if self._dialog is None:
+            self._dialog = SettingsDialog(self._theme, ANTHROPIC_MODELS, self._window)
+            self._dialog.changed.connect(self._on_changed)
+            self._dialog.key_saved.connect(self._on_key_saved)
+            self._dialog.key_removed.connect(self._on_key_removed)
+            self._dialog.key_check_requested.connect(self._on_key_check)
+            self._dialog.finished.connect(self._forget_settings)
+        self._dialog.show_settings(self._settings)
+        self._spawn(self._show_key_status())
+        self._dialog.open()
+
+    def _forget_settings(self) -> None:
+        if self._dialog is not None:
+            self._dialog.deleteLater()
+            self._dialog = None
+
+    def _on_changed(self, key: str, value: object) -> None:
+        try:
+            self._settings = with_setting(self._settings, key, value)
+        except AgentError as error:
+            self.failed.emit(error)
+            return
+        self.settings_changed.emit(self._settings)
+        self._spawn(self._save(key, value))
+
+    async def _save(self, key: str, value: object) -> None:
+        await asyncio.to_thread(save_setting, self._path, key, value)
+
+    # -- keys --
+
+    def _on_key_saved(self, provider: str, key: str) -> None:
+        self._spawn(self._save_key(provider, key))
+
+    def _on_key_removed(self, provider: str) -> None:
+        self._spawn(self._remove_key(provider))
+
+    def _on_key_check(self, provider: str, key: str) -> None:
+        self._spawn(self._check_key(provider, key))
+
+    async def _save_key(self, provider: str, key: str) -> None:
+        self._show_busy(self.tr("Saving the key…"))
+        try:
+            await asyncio.to_thread(self._keys.set, provider, key)
+        except CredentialsError as error:
+            self._show_result(is_good=False, message=str(error))
+        else:
+            self._show_result(is_good=True, message=self.tr("The key is kept in the system keyring."))
+        await self._show_key_status()
+
+    async def _remove_key(self, provider: str) -> None:
+        self._show_busy(self.tr("Removing the key…"))
+        try:
+            await asyncio.to_thread(self._keys.delete, provider)
+        except CredentialsError as error:
+            self._show_result(is_good=False, message=str(error))
+        else:
+            self._show_result(is_good=True, message=self.tr("The key is no longer kept."))
+        await self._show_key_status()
+
+    async def _check_key(self, provider: str, typed: str) -> None:
+        """Ask the provider whether a key works: the typed one, else the one in use."""
+        self._show_busy(self.tr("Asking Anthropic…"))
+        try:
+            key = typed or (await self._resolve(provider)).value
+            if not key:
+                self._show_result(is_good=False, message=self.tr("There is no key to check."))
+                return
+            client = AnthropicProvider(api_key=key, base_url=self._settings.model.base_url or None)
+            try:
+                await client.check_key()
+            finally:
+                await client.aclose()
+        except AgentError as error:
+            self._show_result(is_good=False, message=str(error))
+        else:
+            self._show_result(is_good=True, message=self.tr("The key works."))
+
+    async def _show_key_status(self) -> None:
+        provider = "anthropic"
+        try:
+            resolved = await self._resolve(provider)
+        except CredentialsError as error:
+            status = KeyStatus(problem=str(error))
+        else:
+            backend = await asyncio.to_thread(self._backend_name)
+            place = KEY_VARIABLES[provider] if resolved.source == "environment" else backend
+            status = KeyStatus(source=resolved.source, place=place)
+        if self._dialog is not None:
+            self._dialog.show_key_status(status)
+
+    def _backend_name(self) -> str:
+        return self._keys.probe().backend if isinstance(self._keys, SystemKeyStore) else ""
+
+    async def _resolve(self, provider: str) -> ResolvedKey:
+        return await asyncio.to_thread(resolve_key, provider, os.environ, self._keys)
+
+    def _show_busy(self, message: str) -> None:
+        if self._dialog is not None:
+            self._dialog.show_key_busy(message)
+
+    def _show_result(self, *, is_good: bool, message: str) -> None:
+        if self._dialog is not None:
+            self._dialog.show_key_result(KeyCheck(is_good=is_good, message=message))
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        self._spawner.spawn(self._told(work))
+
+    async def _told(self, work: Coroutine[object, object, None]) -> None:
+        try:
+            await work
+        except AgentError as error:
+            self.failed.emit(error)

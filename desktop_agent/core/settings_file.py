@@ -1,0 +1,39 @@
+"""Writing a setting back to its TOML file, with everything else in it as it was: comments, order, unknown keys."""
+
+from pathlib import Path
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Table
+
+from desktop_agent.core.errors import StorageError, UsageError
+from desktop_agent.core.files import write_atomically
+
+
+def save_setting(path: Path, key: str, value: object) -> None:
+    """Set the dotted `key` in the file, which is created if need be. Blocks; `value` has been checked before.
+
+    Raises `UsageError` when the file is not valid TOML (then it is left alone), and `StorageError` when it cannot be
+    read or written.
+    """
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        document = tomlkit.parse(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise StorageError("The settings file cannot be read.", detail=f"{path}: {error}") from error
+    except TOMLKitError as error:
+        raise UsageError(
+            "The settings file is not valid TOML, so nothing was saved.", hint=f"Mend {path} first.", detail=str(error)
+        ) from error
+    section, _, name = key.partition(".")
+    if section not in document:
+        document.add(section, tomlkit.table())
+    table = document[section]
+    if not isinstance(table, Table):
+        raise UsageError(f"{section} is not a section in the settings file.", hint=f"Mend {path} first.")
+    table[name] = value
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, tomlkit.dumps(document).encode())
+    except OSError as error:
+        raise StorageError("The settings could not be saved.", detail=f"{path}: {error}") from error
