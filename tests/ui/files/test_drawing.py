@@ -55,7 +55,7 @@ def rows(qtbot: QtBot) -> FileRows:
 @pytest.fixture
 def tree(rows: FileRows, theme: Theme) -> FileTreeModel:
     model = FileTreeModel(rows)
-    model.reset(Path("/work"))
+    model.reset(Path("/project"))
     folder = model.folder("")
     assert folder is not None
     model.put(folder, NAMES, edits_between(folder, NAMES))

@@ -25,7 +25,7 @@ def shown(model: FileTreeModel) -> list[str]:
 
 def small_tree() -> FileTreeModel:
     model = FileTreeModel()
-    model.reset(Path("/work"))
+    model.reset(Path("/project"))
     put(model, "", folders="docs src", files="a b")
     model.open(model.find_row("src"))
     put(model, "src", folders="deep", files="c d")
@@ -37,7 +37,7 @@ def test_folders_open_in_place_and_ask_for_their_entries(qtmodeltester: ModelTes
     wanted: list[str] = []
     model.wanted.connect(wanted.append)
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
-    model.reset(Path("/work"))
+    model.reset(Path("/project"))
     assert wanted == [""]
     put(model, "", folders="docs src", files="a b")
     model.toggle(1)
