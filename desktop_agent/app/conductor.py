@@ -20,6 +20,7 @@ from desktop_agent.app.desk import Desk
 from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.app.later import LaterDiffs
 from desktop_agent.app.sessions import LiveSessions, draft_transcript
+from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import AgentError
@@ -28,9 +29,14 @@ from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.core.workspace import check_workspace
 from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.chat.output import readable
 from desktop_agent.ui.eventloop import TaskSpawner
+from desktop_agent.ui.output_window import OutputWindow
+from desktop_agent.ui.theme import Theme
 from desktop_agent.workbench import Workbench
 
 DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
@@ -41,10 +47,17 @@ class Conductor(QObject):
     """Drives one window."""
 
     def __init__(
-        self, desk: Desk, arguments: WindowArguments, bench: Workbench, diffs: LaterDiffs, spawner: TaskSpawner
+        self,
+        desk: Desk,
+        theme: Theme,
+        arguments: WindowArguments,
+        bench: Workbench,
+        diffs: LaterDiffs,
+        spawner: TaskSpawner,
     ) -> None:
         super().__init__(desk.window)
         self._desk = desk
+        self._theme = theme
         self._arguments = arguments
         self._bench = bench
         self._spawner = spawner
@@ -52,6 +65,7 @@ class Conductor(QObject):
         self._workspace: Path | None = None
         self._is_asking = False
         self._clock = SystemClock()
+        self._setup = Setup(desk.window, theme, bench.paths, bench.settings, bench.keys, spawner)
         diffs.provide(BlobDiffs(bench.blobs))
         self._connect()
 
@@ -128,7 +142,9 @@ class Conductor(QObject):
         last = await asyncio.to_thread(_last_usable, self._bench)
         if last is not None:
             await self.show_session(last)
-        else:
+        elif (folder := await asyncio.to_thread(_plausible_folder)) is not None:
+            await self.show_folder(folder)
+        if not await self._setup.has_key() and last is None:
             self._welcome()
 
     def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
@@ -153,8 +169,8 @@ class Conductor(QObject):
             self._desk.window.top_bar.set_branch("")
 
     def _welcome(self) -> None:
-        """Offer the ways to begin."""
-        self._choose_folder()
+        """Offer the ways to begin: the demo, or a key."""
+        self._setup.welcome(self._workspace)
 
     # -- a draft becomes a session --
 
@@ -194,6 +210,13 @@ class Conductor(QObject):
         actions.connect(actions.new_session, self._on_new_session)
         actions.connect(actions.open_folder, self._choose_folder)
         actions.connect(actions.demo, self._on_demo)
+        actions.connect(actions.settings, self._setup.open_settings)
+        desk.wiring.settings_requested.connect(self._setup.open_settings)
+        desk.transcript.output_requested.connect(self._show_output)
+        self._setup.demo_requested.connect(self._on_demo)
+        self._setup.folder_requested.connect(self._choose_folder)
+        self._setup.settings_changed.connect(self._on_settings_changed)
+        self._setup.failed.connect(desk.banner.show_error)
         desk.sessions.new_requested.connect(self._on_new_session)
         desk.sessions.session_chosen.connect(self._on_session_chosen)
         desk.sessions.rename_requested.connect(self._on_rename)
@@ -247,7 +270,24 @@ class Conductor(QObject):
         dialog.open()
 
     def _on_folder_chosen(self, path: str) -> None:
+        self._setup.show_folder(Path(path))
         self._try(self.show_folder(Path(path)))
+
+    def _on_settings_changed(self, settings: Settings) -> None:
+        self._bench.settings = settings
+        self._theme.choose(settings.ui.theme, is_colour_blind_safe=settings.ui.colour_blind_safe_diff)
+        self._desk.window.remember_theme(settings.ui.theme)
+
+    def _show_output(self, entry: ToolEntry) -> None:
+        self._try(self._open_output(entry))
+
+    async def _open_output(self, entry: ToolEntry) -> None:
+        """Show everything a call printed, in a window of its own."""
+        text = entry.result.content if entry.result is not None else entry.output_tail
+        if entry.result is not None and entry.result.output is not None:
+            content = await asyncio.to_thread(self._bench.blobs.get, entry.result.output.blob)
+            text = await asyncio.to_thread(content.decode, "utf-8", "replace")
+        OutputWindow(self._theme, entry.title, readable(text), self._desk.window).show()
 
     # -- questions and errors --
 
@@ -311,6 +351,12 @@ def _usable(folder: Path) -> Path:
     root = folder.expanduser().resolve()
     check_workspace(root)
     return root
+
+
+def _plausible_folder() -> Path | None:
+    """The folder the application was started in, if that looks like a project and not like a desktop's default."""
+    folder = Path.cwd()
+    return None if folder in (Path.home(), Path(folder.anchor)) else folder
 
 
 def _last_usable(bench: Workbench) -> SessionId | None:

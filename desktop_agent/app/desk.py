@@ -11,6 +11,7 @@ from desktop_agent.ui.chat.view import TranscriptView
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.find_bar import FindBar
+from desktop_agent.ui.icons import Icons
 from desktop_agent.ui.main_window import MainWindow, Panels
 from desktop_agent.ui.mode_pickers import ModePickers
 from desktop_agent.ui.review.panel import ReviewPanel
@@ -32,7 +33,7 @@ class Desk:
     wiring: SessionWiring
 
 
-def furnish(window: MainWindow, theme: Theme, diffs: LaterDiffs, spawner: TaskSpawner) -> Desk:
+def furnish(window: MainWindow, theme: Theme, icons: Icons, diffs: LaterDiffs, spawner: TaskSpawner) -> Desk:
     """Build all panels, empty, put them into the window and connect what needs no session."""
     sessions = SessionList(theme)
     files = FileTree(theme, spawner.spawn)
@@ -46,6 +47,7 @@ def furnish(window: MainWindow, theme: Theme, diffs: LaterDiffs, spawner: TaskSp
     find_bar = FindBar(transcript)
     conversation = _stack(banner, find_bar, transcript)
     window.furnish(Panels(sessions, files, conversation, composer, review))
+    window.top_bar.attach_icons(icons)
     actions = window.actions_
     panels = SessionPanels(window.top_bar, transcript, composer, pickers, review, files)
     wiring = SessionWiring(window, theme, actions, panels, diffs, spawner.spawn)

@@ -68,15 +68,17 @@ class Window(QObject):
         from desktop_agent.core.settings import load_settings
         from desktop_agent.ui.eventloop import TaskSpawner
         from desktop_agent.ui.garbage import WindowThreadCollector
+        from desktop_agent.ui.icons import Icons
         from desktop_agent.ui.watchdog import Watchdog
 
         self._loaded = load_settings(self._paths.settings_file())
         self._spawner = TaskSpawner(self._on_error)
         self._diffs = LaterDiffs()
-        self._desk = furnish(self.main_window, self.theme, self._diffs, self._spawner)
+        self._icons = Icons(self.theme)
+        self._desk = furnish(self.main_window, self.theme, self._icons, self._diffs, self._spawner)
         ui = self._loaded.settings.ui
         self.theme.choose(ui.theme, is_colour_blind_safe=ui.colour_blind_safe_diff)
-        self._store.setValue("theme", ui.theme)
+        self.main_window.remember_theme(ui.theme)
         self._watchdog = Watchdog(self)
         self._collector = WindowThreadCollector(self)
 
@@ -89,6 +91,7 @@ class Window(QObject):
         self._spawner.start()
         self._watchdog.start()
         self._collector.start()
+        self._icons.load()
         try:
             bench = await asyncio.to_thread(_load_core, self._paths, self._loaded)
             self._conductor = self._build_conductor(bench)
@@ -113,7 +116,7 @@ class Window(QObject):
     def _build_conductor(self, bench: "Workbench") -> "Conductor":
         from desktop_agent.app.conductor import Conductor
 
-        return Conductor(self.desk, self._arguments, bench, self._diffs, self._spawner)
+        return Conductor(self.desk, self.theme, self._arguments, bench, self._diffs, self._spawner)
 
     async def _quit_if_allowed(self) -> None:
         if self._conductor is None or await self._conductor.may_close():

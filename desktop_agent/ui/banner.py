@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.errors import AgentError
@@ -22,7 +23,7 @@ class Banner(QFrame):
         self._hint = self._build_label("secondary")
         dismiss = QPushButton(self.tr("Dismiss"), self)
         dismiss.setProperty("variant", "flat")
-        dismiss.setProperty("size", "small")
+        dismiss.setProperty("compact", True)
         dismiss.clicked.connect(self.hide)
         words = QVBoxLayout()
         words.setSpacing(2)
@@ -39,7 +40,7 @@ class Banner(QFrame):
         self._title.setText(error.title)
         self._hint.setText(error.hint)
         self._hint.setVisible(bool(error.hint))
-        self.setToolTip(error.detail)
+        self.setToolTip(plain_tooltip(error.detail))
         self.setAccessibleName(f"{error.title} {error.hint}".strip())
         self.show()
 

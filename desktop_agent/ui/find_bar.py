@@ -52,7 +52,7 @@ class FindBar(QFrame):
     def _build_button(self, text: str, name: str, slot: object) -> QPushButton:
         button = QPushButton(text, self)
         button.setProperty("variant", "flat")
-        button.setProperty("size", "small")
+        button.setProperty("compact", True)
         button.setAccessibleName(name)
         button.setToolTip(name)
         button.clicked.connect(slot)

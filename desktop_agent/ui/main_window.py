@@ -104,6 +104,10 @@ class MainWindow(QMainWindow):
         """Show diffs like this at the next start, too."""
         self._store.setValue("diff_mode", mode)
 
+    def remember_theme(self, choice: str) -> None:
+        """Paint the first frame of the next start in this theme."""
+        self._store.setValue("theme", choice)
+
     def show_side(self) -> None:
         """Bring sessions and files into sight."""
         if self._is_narrow:

@@ -41,7 +41,8 @@ class ModePickers(QObject):
         if model is not None:
             self._fill_models(model)
             is_demo = model.provider == "demo"
-            self.model_button.setText(self.tr("Demo model") if is_demo else model.model[:_MAX_LABEL])
+            label = self.tr("Demo model") if is_demo else model.model[:_MAX_LABEL]
+            self.model_button.setText(f"{label} ▾")
             self.model_button.setToolTip(
                 self.tr("A scripted model; no key and no network")
                 if is_demo
@@ -50,14 +51,14 @@ class ModePickers(QObject):
         for action in self._approval_group.actions():
             if action.data() == approval:
                 action.setChecked(True)
-                self.approval_button.setText(action.text())
+                self.approval_button.setText(f"{action.text()} ▾")
                 self.approval_button.setToolTip(action.toolTip())
 
     def _build_button(self, parent: QWidget, name: str, label: str) -> QToolButton:
         button = QToolButton(parent)
         button.setObjectName(name)
         button.setAccessibleName(label)
-        button.setProperty("size", "small")
+        button.setProperty("compact", True)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(button)
         menu.setToolTipsVisible(True)

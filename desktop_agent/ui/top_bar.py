@@ -1,12 +1,17 @@
 """The bar at the top: folder and branch, the session's title, what waits for the person, and the menu."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from desktop_agent.ui.actions import Actions
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.tooltips import plain_tooltip
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.icons import Icons
 
 _TITLE_CHARS = 120
 
@@ -44,10 +49,18 @@ class TopBar(QWidget):
         for widget in (self.waiting_button, self.review_button, self.menu_button):
             layout.addWidget(widget)
 
+    def attach_icons(self, icons: "Icons") -> None:
+        """Use icons from now on, where signs stood in for them."""
+        icons.attach(self.menu_button, "gear", "muted")
+        icons.attach(self.side_button, "side", "muted")
+        self.menu_button.setText("")
+        self.side_button.setText("")
+
     def set_workspace(self, workspace: Path | None) -> None:
         """Show the folder's name; its whole path is the tool tip."""
-        self.workspace_button.setText(workspace.name or str(workspace) if workspace else self.tr("Choose a folder"))
-        self.workspace_button.setToolTip(str(workspace) if workspace else self.tr("Nothing is open yet"))
+        name = (workspace.name or str(workspace)) if workspace else self.tr("Choose a folder")
+        self.workspace_button.setText(f"{name} ▾")
+        self.workspace_button.setToolTip(plain_tooltip(str(workspace)) if workspace else self.tr("Nothing is open yet"))
 
     def set_branch(self, branch: str) -> None:
         """Show the branch; nothing when there is none."""

@@ -15,6 +15,14 @@ QLabel[role="heading"] { color: $muted; font-size: $headpx; font-weight: 600; }
 QLabel[role="title"] { font-size: $titlepx; font-weight: 600; }
 QLabel[role="secondary"] { color: $muted; font-size: $secondarypx; }
 QLabel[role="hint"] { color: $faint; }
+QLabel[role="tag"] {
+  color: $warning_text; background: $warning_bg; border: 1px solid $warning_border; border-radius: 4px;
+  padding: 1px 6px; font-size: $headpx;
+}
+QFrame[role="banner"] { background: $warning_bg; border: none; border-bottom: 1px solid $warning_border; }
+QFrame[role="bar"] { background: $bg; border: none; border-bottom: 1px solid $border; }
+QFrame[role="drawer"] { background: $bg; border: 1px solid $border_strong; }
+QWidget[role="surface"] { background: $surface; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="good"] { color: $added_text; }
 QLabel[role="error"] { color: $removed_text; }

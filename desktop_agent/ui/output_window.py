@@ -1,0 +1,54 @@
+"""Everything a command printed, in a window of its own: searchable, selectable, and quick at any length."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut, QTextDocument
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from desktop_agent.ui.theme import Space, Theme
+
+_MAX_CHARS = 20_000_000
+"""Beyond this, laying the text out would freeze the window; the end is what matters of a command's output."""
+
+
+class OutputWindow(QDialog):
+    """A read-only text with a search field. Non-modal; deletes itself when it is closed."""
+
+    def __init__(self, theme: Theme, title: str, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("outputWindow")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Output of {0}").format(title))
+        self._text = QPlainTextEdit(self)
+        self._text.setReadOnly(True)
+        self._text.setUndoRedoEnabled(False)
+        self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._text.setFont(theme.code_font())
+        self._text.setAccessibleName(self.windowTitle())
+        self._text.setPlainText(text[-_MAX_CHARS:])
+        self._note = QLabel(self.tr("Only the end is shown: the output is very long."), self)
+        self._note.setProperty("role", "secondary")
+        self._note.setVisible(len(text) > _MAX_CHARS)
+        self._field = QLineEdit(self)
+        self._field.setPlaceholderText(self.tr("Find"))
+        self._field.setAccessibleName(self.tr("Find in the output"))
+        self._field.returnPressed.connect(self._find_next)
+        close = QPushButton(self.tr("Close"), self)
+        close.setAutoDefault(False)
+        close.clicked.connect(self.close)
+        row = QHBoxLayout()
+        row.addWidget(self._field, 1)
+        row.addWidget(self._note)
+        row.addWidget(close)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
+        layout.setSpacing(Space.S)
+        layout.addWidget(self._text, 1)
+        layout.addLayout(row)
+        QShortcut(QKeySequence.StandardKey.Find, self).activated.connect(self._field.setFocus)
+        self.resize(900, 640)
+
+    def _find_next(self) -> None:
+        """Go to the next place, from the beginning again after the last."""
+        if not self._text.find(self._field.text(), QTextDocument.FindFlag(0)):
+            self._text.moveCursor(self._text.textCursor().MoveOperation.Start)
+            self._text.find(self._field.text())
