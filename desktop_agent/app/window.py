@@ -86,17 +86,21 @@ class Window(QObject):
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
         import asyncio
 
+        from desktop_agent.ui.import_hook import remove_import_hook
+
         self.furnish()
         self._quit = asyncio.Event()
         self._spawner.start()
         self._watchdog.start()
         self._collector.start()
         self._icons.load()
+        remove_import_hook()
         try:
             bench = await asyncio.to_thread(_load_core, self._paths, self._loaded)
             self._conductor = self._build_conductor(bench)
             await self._conductor.start()
             self.ready.emit()
+            self._spawner.spawn(asyncio.to_thread(_load_rest))
             await self._quit.wait()
         finally:
             self.main_window.save_layout()
@@ -188,3 +192,19 @@ def _load_core(paths: AppPaths, loaded: "LoadedSettings") -> "Workbench":
     from desktop_agent.workbench import Workbench
 
     return Workbench(paths, loaded.settings)
+
+
+def _load_rest() -> None:
+    """Import, in a thread, what the first answer, the first change and the first question will need."""
+    import gc
+    from importlib import import_module
+
+    from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
+    from desktop_agent.ui.chat.warm_up import warm_up
+
+    for module in ("approvals.dialog", "review.content", "review.diff_view"):
+        import_module(f"desktop_agent.ui.{module}")
+    warm_up()
+    import_sdk(ANTHROPIC)
+    # What is there by now stays: a full collection over it would stop the window for a tenth of a second.
+    gc.freeze()

@@ -208,6 +208,7 @@ class ToolCallFinished(DurableEvent):
     state: Literal["completed", "failed"]
     result: ToolResult
     duration_s: float
+    """Without the time it waited for the person."""
     type: Literal["tool_call_finished"] = "tool_call_finished"
 
 

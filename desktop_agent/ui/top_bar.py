@@ -130,6 +130,7 @@ class TopBar(QWidget):
         label = QLabel(self.tr("Demo"), self)
         label.setProperty("role", "tag")
         label.setToolTip(self.tr("A scripted model answers. Tools, changes and undo are real."))
+        label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         label.setVisible(False)
         return label
 

@@ -90,6 +90,8 @@ class _Call:
     tool: AnyTool | None
     arguments: ToolArguments | None
     problem: ToolError | None
+    waited_s: float = 0.0
+    """How long it waited for the person: that is not its own time."""
 
     @property
     def is_parallel(self) -> bool:
@@ -186,7 +188,7 @@ class ToolRuntime:
             text = f"{call.block.name} failed unexpectedly: {type(error).__name__}: {error}"
             result = ToolResult(content=text, is_error=True, error_type="recoverable")
         outcomes[call.block.id] = CallOutcome(result, is_unanswered)
-        await self._record_end(turn, call, result, self._clock.monotonic() - started)
+        await self._record_end(turn, call, result, self._clock.monotonic() - started - call.waited_s)
         if cancelled is not None:
             raise cancelled
 
@@ -271,7 +273,11 @@ class ToolRuntime:
     async def _enter(
         self, turn: int, call: _Call, facts: CallFacts, title: str, changes: tuple[FileChange, ...] = ()
     ) -> Allowed:
-        return await self._gate.enter(turn, call.as_model(), facts, title=title, changes=changes)
+        asked = self._clock.monotonic()
+        try:
+            return await self._gate.enter(turn, call.as_model(), facts, title=title, changes=changes)
+        finally:
+            call.waited_s += self._clock.monotonic() - asked
 
     async def _settle(self, result: ToolResult) -> ToolResult:
         """Move a spooled output into the blobs and keep what the model reads within the limit for any result."""
