@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.ui.actions import Actions
 from desktop_agent.ui.chat.composer import Composer
@@ -218,7 +218,7 @@ class SessionWiring(QObject):
         from desktop_agent.core import events as ev
 
         match event:
-            case ev.ApprovalRequested(request=request):
+            case ev.ApprovalRequested(request=request) if not self._is_person_writing():
                 self._open_approval(request.call_id)
             case ev.ApprovalResolved(call_id=call_id):
                 if self._dialog is not None:
@@ -239,8 +239,8 @@ class SessionWiring(QObject):
         is_demo = transcript.model is not None and transcript.model.provider == "demo"
         self._panels.top_bar.set_title(transcript.title, is_demo=is_demo)
         self._panels.top_bar.set_waiting(len(transcript.pending_approvals))
-        self._show_in_composer(transcript)
         self._panels.pickers.show_mode(transcript.model, transcript.approval)
+        self._show_in_composer(transcript)
         self._actions.stop.setEnabled(transcript.is_running)
         self._actions.undo_turn.setEnabled(not transcript.is_running and bool(transcript.active_changes()))
         self._actions.redo_turn.setEnabled(not transcript.is_running and bool(transcript.undone_changes()))
@@ -289,6 +289,11 @@ class SessionWiring(QObject):
         self._dialog.decided.connect(self._answer)
         self._dialog.finished.connect(self._forget_dialog)
         self._dialog.open()
+
+    def _is_person_writing(self) -> bool:
+        """Whether a dialog would take the keys of somebody who writes: then the card in the conversation must do."""
+        composer = self._panels.composer
+        return bool(composer.text().strip()) and composer.isAncestorOf(QApplication.focusWidget() or self._window)
 
     def _pending(self, call_id: str) -> "ApprovalRequest | None":
         pending = self._bridge.transcript.pending_approvals if self._bridge is not None else []

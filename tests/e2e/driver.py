@@ -1,0 +1,97 @@
+"""Drives the real window as a person would: finds widgets by their names, clicks, types, and waits to see things."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from desktop_agent.app import Window, build
+from desktop_agent.ui import eventloop
+
+W = TypeVar("W", bound=QWidget)
+
+PATIENCE_S = 30
+_LOOK_EVERY_S = 0.01
+
+
+class Driver:
+    """A person in front of the window."""
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
+
+    async def see(self, kind: type[W], name: str) -> W:
+        """Wait until a visible, enabled widget of this name is there, and return it."""
+        return await self.until(lambda: self.find(kind, name), f"{name} is visible and enabled")
+
+    def find(self, kind: type[W], name: str) -> W | None:
+        """The visible, enabled widget of this name, if there is one."""
+        for widget in QApplication.allWidgets():
+            if isinstance(widget, kind) and widget.objectName() == name and widget.isVisible() and widget.isEnabled():
+                return widget
+        return None
+
+    async def until(self, look: Callable[[], W | None], what: str) -> W:
+        """Wait until `look` finds something, and return it."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while (found := look()) is None:  # noqa: ASYNC110 - looking is all that a person can do
+                    await asyncio.sleep(_LOOK_EVERY_S)
+                return found
+        except TimeoutError:
+            raise AssertionError(f"never saw that {what}") from None
+
+    async def until_true(self, look: Callable[[], bool], what: str) -> None:
+        """Wait until `look` says yes."""
+        await self.until(lambda: self.window.main_window if look() else None, what)
+
+    async def click(self, name: str) -> None:
+        """Click the middle of a button with the mouse."""
+        button = await self.see(QWidget, name)
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=QPoint(button.width() // 2, button.height() // 2))
+
+    async def type(self, name: str, text: str) -> None:
+        """Click into a field and type."""
+        field = await self.see(QWidget, name)
+        field.setFocus()
+        QTest.keyClicks(field.focusProxy() or field, text)
+
+    def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        """Press a key where the focus is."""
+        target = QApplication.focusWidget() or QApplication.activeModalWidget() or self.window.main_window
+        QTest.keyClick(target, key, modifiers)
+
+    def screenshot(self, path: Path) -> None:
+        """Save the window as it looks now."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.window.main_window.grab().save(str(path))
+
+
+def drive(argv: list[str], journey: Callable[[Driver], Awaitable[None]]) -> None:
+    """Build the real application, run it on its own loop, and let `journey` use it until it has quit."""
+    window = build(argv)
+    window.main_window.show()
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+
+    async def live() -> int:
+        serving = asyncio.create_task(window.serve(), name="window")
+        try:
+            await journey(Driver(window))
+        finally:
+            if not serving.done():
+                serving.cancel()
+                await asyncio.wait([serving])
+        return 0
+
+    try:
+        assert eventloop.run(app, live) == 0
+    finally:
+        window.main_window.let_close()
+        window.main_window.deleteLater()
+        window.deleteLater()
+        app.processEvents()
