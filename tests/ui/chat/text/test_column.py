@@ -10,7 +10,8 @@ from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
-from desktop_agent.ui.chat.text.column import Column, Match, Place
+from desktop_agent.ui.chat.text.column import Column, Match
+from desktop_agent.ui.chat.text.copied import Place
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Theme
 
