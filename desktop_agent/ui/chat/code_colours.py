@@ -33,6 +33,10 @@ class CodeColours(QObject):
         if not self._timer.isActive():
             self._timer.start(_PAUSE_MS)
 
+    def request_now(self) -> None:
+        """Look for code without colours as soon as what is in sight has been painted."""
+        self._timer.start(0)
+
     def stop(self) -> None:
         """Do nothing until the next request."""
         self._timer.stop()

@@ -171,6 +171,8 @@ class RowArea(QAbstractScrollArea):
         self._is_following = True
         self._anchor = None
         self.lay_out()
+        if self.isVisible():
+            self._colours.request_now()
 
     def drop_row(self, row: "Row") -> None:
         """Forget a row that is no more."""
@@ -415,6 +417,7 @@ class RowArea(QAbstractScrollArea):
         self._is_following = bar.value() >= bar.maximum()
         self._anchor = self._anchor_at(bar.value())
         self.lay_out()
+        self._colours.request_now()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
