@@ -170,9 +170,7 @@ class RowArea(QAbstractScrollArea):
         self._shelf.clear()
         self._is_following = True
         self._anchor = None
-        self.lay_out()
-        if self.isVisible():
-            self._colours.request_now()
+        self._lay_out_anew()
 
     def drop_row(self, row: "Row") -> None:
         """Forget a row that is no more."""
@@ -236,6 +234,12 @@ class RowArea(QAbstractScrollArea):
         self._place(value)
         self._colours.request()
         self.after_layout()
+
+    def _lay_out_anew(self) -> None:
+        """Lay out what was not in view before."""
+        self.lay_out()
+        if self.isVisible():
+            self._colours.request_now()
 
     def _fit_width(self) -> None:
         available = self.viewport().width()
@@ -416,8 +420,7 @@ class RowArea(QAbstractScrollArea):
         bar = self.verticalScrollBar()
         self._is_following = bar.value() >= bar.maximum()
         self._anchor = self._anchor_at(bar.value())
-        self.lay_out()
-        self._colours.request_now()
+        self._lay_out_anew()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
