@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
 from desktop_agent.ui.chat.selection import START, Spot
-from desktop_agent.ui.chat.text.column import END
+from desktop_agent.ui.chat.text.copied import END
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.row import Row

@@ -8,17 +8,20 @@ the end only while it is at the end.
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QElapsedTimer, QRect, Qt, QTimer
-from PySide6.QtGui import QHideEvent, QPaintEvent, QPalette, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
+from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtGui import QHideEvent, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from desktop_agent.ui.chat.lexers import Lexers
+from desktop_agent.ui.chat.code_colours import CodeColours
+from desktop_agent.ui.chat.quiet_scroll_bar import QuietScrollBar
 from desktop_agent.ui.chat.rows import Rows
 from desktop_agent.ui.chat.text.styles import TEXT_LINE, TextStyles
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.throttle import Throttle
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from desktop_agent.ui.chat.entries.base import EntryWidget
     from desktop_agent.ui.chat.row import Row
 
@@ -33,9 +36,6 @@ _PASSES = 12
 _SHELF = 64
 """How many rows off screen keep their parsed text."""
 
-_COLOUR_MS = 5
-_COLOUR_PAUSE_MS = 150
-_LEXER_POLL_MS = 15
 _TICK_MS = 250
 
 
@@ -44,14 +44,6 @@ class _Anchor(NamedTuple):
     block: int
     """-1 for the row itself."""
     distance: int
-
-
-class _QuietScrollBar(QScrollBar):
-    """Always has its room, so that text does not move when it comes, but shows nothing when there is no need."""
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self.maximum() > self.minimum():
-            super().paintEvent(event)
 
 
 class RowArea(QAbstractScrollArea):
@@ -72,16 +64,14 @@ class RowArea(QAbstractScrollArea):
         self._is_placing = False
         self._footer: QWidget | None = None
         self._is_footer_shown = False
-        self._lexers = Lexers()
         self._throttle = Throttle(self._update_rows, self)
-        self._colour_timer = QTimer(self, singleShot=True)
-        self._colour_timer.timeout.connect(self._colour_code)
+        self._colours = CodeColours(self._in_sight, self)
         self._tick_timer = QTimer(self, interval=_TICK_MS)
         self._tick_timer.timeout.connect(self._tick)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setBackgroundRole(QPalette.ColorRole.Base)  # also under the scroll bar
         self.setAutoFillBackground(True)
-        self.setVerticalScrollBar(_QuietScrollBar(self))
+        self.setVerticalScrollBar(QuietScrollBar(self))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.verticalScrollBar().setSingleStep(TEXT_LINE)
@@ -180,7 +170,7 @@ class RowArea(QAbstractScrollArea):
         self._shelf.clear()
         self._is_following = True
         self._anchor = None
-        self.lay_out()
+        self._lay_out_anew()
 
     def drop_row(self, row: "Row") -> None:
         """Forget a row that is no more."""
@@ -242,9 +232,14 @@ class RowArea(QAbstractScrollArea):
                 break
             value = self._value()
         self._place(value)
-        if not self._colour_timer.isActive():
-            self._colour_timer.start(_COLOUR_PAUSE_MS)
+        self._colours.request()
         self.after_layout()
+
+    def _lay_out_anew(self) -> None:
+        """Lay out what was not in view before."""
+        self.lay_out()
+        if self.isVisible():
+            self._colours.request_now()
 
     def _fit_width(self) -> None:
         available = self.viewport().width()
@@ -373,21 +368,12 @@ class RowArea(QAbstractScrollArea):
 
     # -- what happens by itself --
 
-    def _colour_code(self) -> None:
-        """Colour code in view for a few milliseconds; go on later if there is more."""
-        clock = QElapsedTimer()
-        clock.start()
+    def _in_sight(self) -> "Iterator[tuple[EntryWidget, int, int]]":
+        """Yield the widgets there are, with the edges of the view in their coordinates."""
         top, bottom = self._shown_value, self._shown_value + self.viewport().height()
         for row in self._live:
-            widget = row.widget
-            assert widget is not None
-            row_top = self.row_top(row)
-            while widget.colour_next(top - row_top, bottom - row_top, self._lexers):
-                if clock.elapsed() >= _COLOUR_MS:
-                    self._colour_timer.start(0)
-                    return
-        if self._lexers.is_busy:
-            self._colour_timer.start(_LEXER_POLL_MS)
+            if row.widget is not None:
+                yield row.widget, top - self.row_top(row), bottom - self.row_top(row)
 
     def _tick(self) -> None:
         for row in self._live:
@@ -434,7 +420,7 @@ class RowArea(QAbstractScrollArea):
         bar = self.verticalScrollBar()
         self._is_following = bar.value() >= bar.maximum()
         self._anchor = self._anchor_at(bar.value())
-        self.lay_out()
+        self._lay_out_anew()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -448,7 +434,7 @@ class RowArea(QAbstractScrollArea):
 
     def hideEvent(self, event: QHideEvent) -> None:
         self._throttle.pause()
-        self._colour_timer.stop()
+        self._colours.stop()
         self._tick_timer.stop()
         super().hideEvent(event)
 

@@ -12,7 +12,8 @@ from desktop_agent.ui.chat.entries.text import read_on
 from desktop_agent.ui.chat.entries.tool import output_of
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length
-from desktop_agent.ui.chat.text.column import Match, shown_text
+from desktop_agent.ui.chat.text.column import Match
+from desktop_agent.ui.chat.text.copied import shown_text
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.row import Row

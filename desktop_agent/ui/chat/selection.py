@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length, utf16_slice
-from desktop_agent.ui.chat.text.column import END, Place
+from desktop_agent.ui.chat.text.copied import END, Place
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.row import Row

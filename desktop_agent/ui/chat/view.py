@@ -154,7 +154,7 @@ class TranscriptView(RowArea):
     def select_all(self) -> None:
         """Select the whole conversation."""
         from desktop_agent.ui.chat.selection import START, Spot
-        from desktop_agent.ui.chat.text.column import END
+        from desktop_agent.ui.chat.text.copied import END
 
         if len(self.rows):
             self.selection.select(Spot(self.rows[0], START), Spot(self.rows[len(self.rows) - 1], END))
@@ -169,7 +169,7 @@ class TranscriptView(RowArea):
         """Return what copying gives: text as shown within a paragraph, markdown source beyond."""
         from desktop_agent.ui.chat.copying import copied_entry
         from desktop_agent.ui.chat.selection import START
-        from desktop_agent.ui.chat.text.column import END
+        from desktop_agent.ui.chat.text.copied import END
 
         ends = self.selection.ends()
         if ends is None or self.selection.is_empty:

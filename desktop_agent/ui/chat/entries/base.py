@@ -6,7 +6,8 @@ from PySide6.QtCore import QPoint, QRect, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.text.column import Column, Place
+from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.copied import Place
 from desktop_agent.ui.chat.text.styles import TextStyles
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ class Box:
         self.width = width
         self.gap = gap
         self.is_continued = is_continued
-        self._before = before
+        self.before = before
         self._styles = styles
         self._has_ground = is_framed and block.kind == "code"
         self._pixmap: QPixmap | None = None
@@ -126,7 +126,7 @@ class Box:
     def _paint_containers(self, painter: QPainter) -> None:
         x = 0
         containers = self.block.containers
-        known = self._before.containers if self._before is not None else ""
+        known = self.before.containers if self.before is not None else ""
         last_list = containers.rfind("l")
         for depth, container in enumerate(containers):
             if container == "q":

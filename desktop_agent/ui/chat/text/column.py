@@ -9,8 +9,9 @@ from PySide6.QtGui import QColor, QPainter, QTextCharFormat
 
 from desktop_agent.ui.chat.heights import Heights
 from desktop_agent.ui.chat.markdown.highlight import Colouring, colour_code
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, Span, rich_text, utf16_length, utf16_slice
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, Span, rich_text, utf16_length
 from desktop_agent.ui.chat.text.box import RULE_HEIGHT, Box, code_padding
+from desktop_agent.ui.chat.text.copied import Place, copied_text, shown_text
 from desktop_agent.ui.chat.text.passage import Highlight, Passage, TextPassage, format_ranges
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, TEXT_LINE, TextStyles
 from desktop_agent.ui.chat.text.table import TablePassage
@@ -23,17 +24,6 @@ if TYPE_CHECKING:
 
 _FEW = 24
 """So many blocks may stay laid out wherever they are."""
-
-
-class Place(NamedTuple):
-    """A position in a column: a block, and an offset in its text. Places of one column compare in reading order."""
-
-    block: int
-    offset: int
-
-
-END = Place(1 << 60, 0)
-"""Behind everything, in any column."""
 
 
 class Match(NamedTuple):
@@ -121,7 +111,12 @@ class Column:
     def _is_current(self, index: int, box: Box) -> bool:
         block = self._blocks[index]
         has_reference = self._references and ("[" in block.content or block.kind == "table")
-        return box.block == block and box.is_continued == self._is_continued(index) and not has_reference
+        return (
+            box.block == block
+            and box.is_continued == self._is_continued(index)
+            and box.before == (self._blocks[index - 1] if index else None)
+            and not has_reference
+        )
 
     def _is_continued(self, index: int) -> bool:
         return index + 1 < len(self._blocks) and self._blocks[index + 1].joint is not None
@@ -404,52 +399,9 @@ class Column:
     def selected_text(self, start: Place, end: Place, source: str) -> str:
         """Return the text between two places: as shown within one block, as its markdown source across blocks."""
         end = min(end, self.end())
-        if start >= end:
-            return ""
-        if start.block == end.block:
-            return _lines(utf16_slice(self.shown_text(start.block), start.offset, end.offset))
-        first, last = self._blocks[start.block], self._blocks[end.block]
-        if first.start == last.start:  # parts of one long paragraph in a list or quote share their source
-            return self._joined_text(start, end)
-        last_text = self.shown_text(end.block)
-        is_whole_end = end.offset >= utf16_length(last_text)
-        middle_start = first.start if start.offset == 0 else first.end
-        middle_end = last.end if is_whole_end else max(last.start, middle_start)
-        parts = [source[middle_start:middle_end]]
-        if start.offset:
-            first_text = self.shown_text(start.block)
-            parts.insert(0, _lines(utf16_slice(first_text, start.offset, utf16_length(first_text))))
-        if not is_whole_end:
-            parts.append(_lines(utf16_slice(last_text, 0, end.offset)))
-        return "".join(parts)
-
-    def _joined_text(self, start: Place, end: Place) -> str:
-        parts: list[str] = []
-        for index in range(start.block, end.block + 1):
-            text = self.shown_text(index)
-            first = start.offset if index == start.block else 0
-            last = end.offset if index == end.block else utf16_length(text)
-            parts += (self._blocks[index].joint or "", utf16_slice(text, first, last))
-        return _lines("".join(parts[1:]))
-
-
-def shown_text(block: "Block", references: "References") -> str:
-    """Return the text of a block as it is shown, without laying it out."""
-    match block.kind:
-        case "rule":
-            return ""
-        case "table":
-            return "\n".join("\t".join(rich_text(cell, references).text for cell in row) for row in block.rows)
-        case "code" | "plain":
-            return block.content.replace("\n", LINE_BREAK)
-        case _:
-            return rich_text(block.content, references).text
+        return copied_text(self._blocks, self._references, start, end, source) if start < end else ""
 
 
 def estimate_lines(text: str, letters: float) -> int:
     """Return about how many lines `text` takes with so many letters in each."""
     return ceil(len(text) / max(letters, 1.0)) + text.count("\n") if text else 1
-
-
-def _lines(text: str) -> str:
-    return text.replace(LINE_BREAK, "\n")

@@ -96,8 +96,10 @@ class TextPassage:
         if formats:
             self._layout.setFormats(formats)
         self._line_tops: list[int] = []
-        self.height = self._set_lines(width, line_height)
-        self._pills = self._find_pills(min(room_before, PILL_PADDING))
+        room = min(room_before, PILL_PADDING)
+        begins_with_code = bool(rich.spans) and rich.spans[0].start == 0 and bool(rich.spans[0].style & CODE)
+        self.height = self._set_lines(width, line_height, indent=PILL_PADDING - room if begins_with_code else 0)
+        self._pills = self._find_pills(room)
 
     @property
     def line_count(self) -> int:
@@ -109,24 +111,26 @@ class TextPassage:
         """How wide the longest line is."""
         return self._layout.maximumWidth()
 
-    def _set_lines(self, width: float, line_height: int) -> int:
+    def _set_lines(self, width: float, line_height: int, *, indent: float) -> int:
+        """Break the text into lines, the first of them indented; return their height."""
         layout = self._layout
         layout.beginLayout()
         top = 0
         while (line := layout.createLine()).isValid():
-            line.setLineWidth(width)
+            line.setLineWidth(width - indent)
             height = line.height()
             step = max(line_height, ceil(height))
-            line.setPosition(QPointF(0, top + (step - height) // 2))
+            line.setPosition(QPointF(indent, top + (step - height) // 2))
             self._line_tops.append(top)
             top += step
+            indent = 0
         layout.endLayout()
         return top
 
     def _find_pills(self, room_before: float) -> list[QRectF]:
         """Return the grounds of inline code. The room behind it is in its last letter already."""
         return [
-            rect.adjusted(-PILL_PADDING if rect.x() else -room_before, -0.5, 0, 0.5)
+            rect.adjusted(-min(PILL_PADDING, rect.x() or room_before), -0.5, 0, 0.5)
             for span in self._spans
             if span.style & CODE
             for rect in self.rects(span.start, span.start + span.length)
@@ -165,7 +169,8 @@ class TextPassage:
         if not self._spans or not 0 <= y < self.height:
             return None
         line = self._line_at(y)
-        if not 0 <= x - line.x() <= line.naturalTextWidth():
+        area = line.naturalTextRect()
+        if not area.left() <= x <= area.right():
             return None
         offset = line.xToCursor(x, QTextLine.CursorPosition.CursorOnCharacter)
         return next((span for span in self._spans if span.start <= offset < span.start + span.length), None)

@@ -10,7 +10,8 @@ from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
-from desktop_agent.ui.chat.text.column import Column, Match, Place
+from desktop_agent.ui.chat.text.column import Column, Match
+from desktop_agent.ui.chat.text.copied import Place
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Theme
 
@@ -27,7 +28,7 @@ A paragraph with **bold**, `code` and a [link](https://example.org) and some mor
 | a | b |
 |---|--:|
 | 1 | `two` |
-| three | 4 |
+| three | a [long](https://example.org/long) cell of a narrow column that has to be wrapped onto lines |
 
 ```python
 def f(x):
@@ -35,7 +36,7 @@ def f(x):
 ```
 
 ---
-The end.
+`code` begins this paragraph. The end.
 """
 PIECES = st.lists(
     st.sampled_from(
@@ -157,6 +158,16 @@ def test_links_are_found_under_the_pointer(styles: TextStyles) -> None:
     assert found is not None
     assert found[1].href == "https://example.org"
     assert column.span_at(rect.right() + 60, rect.center().y()) is None
+
+
+def test_links_are_found_in_wrapped_cells_on_the_right(styles: TextStyles) -> None:
+    column = column_of(TEXT, styles, 260)
+    index = next(index for index, block in enumerate(column.blocks) if block.kind == "table")
+    start = column.shown_text(index).index("long")
+    rect = column.rects(index, start, start + 4)[0]
+    found = column.span_at(rect.center().x(), rect.center().y())
+    assert found is not None
+    assert found[1].href == "https://example.org/long"
 
 
 def test_a_table_is_copied_with_tabs_and_its_columns_line_up_over_its_parts(styles: TextStyles) -> None:
