@@ -31,6 +31,7 @@ class WindowThreadCollector(QObject):
         """Turn automatic collection off, and collect from here."""
         self._was_enabled = gc.isenabled()
         gc.disable()
+        gc.freeze()  # what is there already stays; going over it again and again would stop the window
         self._timer.start()
 
     def stop(self) -> None:

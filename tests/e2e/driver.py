@@ -21,8 +21,10 @@ _LOOK_EVERY_S = 0.01
 class Driver:
     """A person in front of the window."""
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: Window, album: Path) -> None:
+        """`album` is where a picture of what was seen instead goes."""
         self.window = window
+        self._album = album
 
     async def see(self, kind: type[W], name: str) -> W:
         """Wait until a visible, enabled widget of this name is there, and return it."""
@@ -43,7 +45,9 @@ class Driver:
                     await asyncio.sleep(_LOOK_EVERY_S)
                 return found
         except TimeoutError:
-            raise AssertionError(f"never saw that {what}") from None
+            picture = self._album / "instead.png"
+            self.screenshot(picture)
+            raise AssertionError(f"never saw that {what}, but {picture}") from None
 
     async def until_true(self, look: Callable[[], bool], what: str) -> None:
         """Wait until `look` says yes."""
@@ -60,10 +64,12 @@ class Driver:
         field.setFocus()
         QTest.keyClicks(field.focusProxy() or field, text)
 
-    def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         """Press a key where the focus is."""
-        target = QApplication.focusWidget() or QApplication.activeModalWidget() or self.window.main_window
-        QTest.keyClick(target, key, modifiers)
+        window = QApplication.activeModalWidget() or self.window.main_window
+        window.activateWindow()  # without a window manager nobody else does it after a dialog has closed
+        await self.until_true(lambda: QApplication.activeWindow() is window, "the window is active")
+        QTest.keyClick(window.focusWidget() or window, key, modifiers)
 
     def screenshot(self, path: Path) -> None:
         """Save the window as it looks now."""
@@ -71,7 +77,7 @@ class Driver:
         self.window.main_window.grab().save(str(path))
 
 
-def drive(argv: list[str], journey: Callable[[Driver], Awaitable[None]]) -> None:
+def drive(argv: list[str], album: Path, journey: Callable[[Driver], Awaitable[None]]) -> None:
     """Build the real application, run it on its own loop, and let `journey` use it until it has quit."""
     window = build(argv)
     window.main_window.show()
@@ -81,7 +87,7 @@ def drive(argv: list[str], journey: Callable[[Driver], Awaitable[None]]) -> None
     async def live() -> int:
         serving = asyncio.create_task(window.serve(), name="window")
         try:
-            await journey(Driver(window))
+            await journey(Driver(window, album))
         finally:
             if not serving.done():
                 serving.cancel()
