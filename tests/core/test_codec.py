@@ -9,7 +9,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.codec import MalformedLineError, decode_event, decode_op, encode_event, encode_op
 from desktop_agent.core.errors import UsageError
-from desktop_agent.core.model import Allowed, ChangeSelection, Denied, ModelRef
+from desktop_agent.core.model import Allowed, ChangeSelection, Denied, JsonObject, ModelRef
 from tests.core.samples import SAMPLE_EVENTS
 
 
@@ -29,7 +29,7 @@ def test_a_live_event_has_no_number_and_no_version() -> None:
 
 
 def test_an_unknown_kind_is_kept_whole() -> None:
-    line = {"v": 1, "seq": 9, "at": "2026-01-01T00:00:00Z", "type": "dreamed", "of": {"sheep": 3}}
+    line: JsonObject = {"v": 1, "seq": 9, "at": "2026-01-01T00:00:00Z", "type": "dreamed", "of": {"sheep": 3}}
     event = decode_event(line)
     assert isinstance(event, ev.UnknownEvent)
     assert event.seq == 9

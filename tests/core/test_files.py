@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -112,9 +113,9 @@ def fail_on(monkeypatch: pytest.MonkeyPatch, call: str, code: int) -> None:
     if call in ("replace", "chmod"):
         monkeypatch.setattr(Path, call, fail)
     elif call == "write":
-        fdopen: Callable[..., object] = os.fdopen
+        fdopen: Callable[..., IO[bytes]] = os.fdopen
 
-        def broken(*args: object, **kwargs: object) -> object:
+        def broken(*args: object, **kwargs: object) -> IO[bytes]:
             file = fdopen(*args, **kwargs)
             monkeypatch.setattr(file, "write", fail, raising=False)
             return file

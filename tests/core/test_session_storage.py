@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import pytest
@@ -18,7 +18,7 @@ EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1\n", "new_str": "x = 
 
 
 @contextmanager
-def full_disk(session: Open, ground: Ground, is_refused: Callable[[bytes], bool] = lambda _: True) -> Iterator[None]:
+def full_disk(session: Open, ground: Ground, is_refused: Callable[[bytes], bool] = lambda _: True) -> Generator[None]:
     """Let writes to the session's journal fail as on a full disk, for the lines that `is_refused` names."""
     journal = (ground.paths.sessions / session.id / "journal.jsonl").stat()
     write = os.write

@@ -142,7 +142,8 @@ def test_resuming_sends_the_whole_history(agent: Agent, workspace: Path) -> None
         session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
         ran = agent.run(workspace, server.url, "--resume", session, prompt="Why?")
         assert server.violations == []
-        first, second = server.messages[1].fields, server.messages[2].fields
+        first: Any = server.messages[1].fields
+        second: Any = server.messages[2].fields
     assert ran.json["session_id"] == session
     assert ran.json["final_response"] == "Because two is more."
     # What was sent before is sent again, byte for byte but for the cache marks, with the answer and the prompt behind.
