@@ -3,9 +3,8 @@
 import errno
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
@@ -113,10 +112,10 @@ def fail_on(monkeypatch: pytest.MonkeyPatch, call: str, code: int) -> None:
     if call in ("replace", "chmod"):
         monkeypatch.setattr(Path, call, fail)
     elif call == "write":
-        fdopen: Callable[..., IO[bytes]] = os.fdopen
+        fdopen = os.fdopen
 
-        def broken(*args: object, **kwargs: object) -> IO[bytes]:
-            file = fdopen(*args, **kwargs)
+        def broken(descriptor: int, mode: str) -> IO[Any]:
+            file = fdopen(descriptor, mode)
             monkeypatch.setattr(file, "write", fail, raising=False)
             return file
 
