@@ -16,7 +16,7 @@ as_root() { # COMMAND... : runs it as root, asking for sudo when we are not
 apt_install() { # PACKAGE... : the missing ones only
   local missing=()
   for package in "$@"; do
-    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
   say "Installing with apt: ${missing[*]}"
@@ -62,9 +62,10 @@ print(hashlib.sha256(repr((sys.version, sys.prefix)).encode() + b"".join(parts))
 
 qt_misses_libraries() { # whether a shared library that Qt's windows need is absent
   [ "$(uname)" = Linux ] || return 1
-  local plugin
+  local plugin needed
   plugin=$(echo "$venv"/lib/python3*/site-packages/PySide6/Qt/plugins/platforms/libqxcb.so)
-  ldd "$plugin" "${plugin%/plugins/*}"/lib/libQt6{Gui,Widgets,DBus}.so.6 2>/dev/null | grep -q 'not found'
+  needed=$(ldd "$plugin" "${plugin%/plugins/*}"/lib/libQt6{Gui,Widgets,DBus}.so.6 2>/dev/null || true)
+  [[ $needed == *"not found"* ]]
 }
 
 install_qt_libraries() {
