@@ -99,6 +99,7 @@ class Window(QObject):
             bench = await asyncio.to_thread(_load_core, self._paths, self._loaded)
             self._conductor = self._build_conductor(bench)
             await self._conductor.start()
+            self._tell_settings_problems()
             self.ready.emit()
             self._spawner.spawn(asyncio.to_thread(_load_rest))
             await self._quit.wait()
@@ -126,6 +127,14 @@ class Window(QObject):
         if self._conductor is None or await self._conductor.may_close():
             assert self._quit is not None
             self._quit.set()
+
+    def _tell_settings_problems(self) -> None:
+        """Say which settings are not in force, unless something else that went wrong is shown already."""
+        problems = self._loaded.problems
+        if problems and self.desk.banner.isHidden():
+            told = self.tr("Some of your settings cannot be used, so their defaults are.")
+            listed = "\n".join(map(str, problems))
+            self.desk.banner.show_error(UsageError(told, hint=listed, detail=listed))
 
     def _on_error(self, error: BaseException) -> None:
         """Where every exception of background work ends: in the log, whole, and in the banner, in words."""
