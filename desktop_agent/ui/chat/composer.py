@@ -72,7 +72,7 @@ class Composer(QWidget):
         self._send.clicked.connect(self._on_submitted)
         self._send.setEnabled(False)
         self.set_working(is_working=False)
-        theme.changed.connect(self._arrange)
+        theme.changed.connect(self._on_theme_changed)
 
     # -- what is written --
 
@@ -142,6 +142,10 @@ class Composer(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(_MARGIN_X * 20, self.minimumHeight())
+
+    def _on_theme_changed(self) -> None:
+        self._edit.setFont(self._theme.text_font(self._theme.sizes.chat))
+        self._arrange()
 
     def _arrange(self) -> None:
         """Put everything in its place and be as high as that takes."""

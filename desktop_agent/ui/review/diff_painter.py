@@ -20,7 +20,8 @@ from desktop_agent.ui.theme import Theme, TypeSize
 
 PAD = 12
 _STRIPE = 8
-_NUMBER_SIZE = 10.5
+_NUMBER_SIZE = 10.5 / TypeSize.DIFF
+"""Of line numbers, as a share of the text's size."""
 _TAG_GAP = 10
 _MARKER_WIDTH = 2
 _MAX_WORDS_KEPT = 5_000
@@ -62,11 +63,11 @@ class DiffPainter:
     def __init__(self, theme: Theme, highlighter: Highlighter) -> None:
         self._theme = theme
         self._highlighter = highlighter
-        code_font = theme.code_font(TypeSize.DIFF)
+        code_font = theme.code_font(theme.sizes.diff)
         metrics = QFontMetricsF(code_font)
         self.char_width = metrics.horizontalAdvance("0")
         self.line_height = metrics.height()
-        self._number_font = theme.code_font(_NUMBER_SIZE)
+        self._number_font = theme.code_font(theme.sizes.diff * _NUMBER_SIZE)
         self.digit_width = QFontMetricsF(self._number_font).horizontalAdvance("0")
         self._sign_font = code_font
         self._bar_font = theme.text_font(TypeSize.HEAD)

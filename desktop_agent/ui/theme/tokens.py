@@ -163,6 +163,15 @@ class TypeSize:
     DIFF = 11.5
 
 
+class TextSizes(NamedTuple):
+    """The sizes that the person can set, in device-independent pixels."""
+
+    chat: float = TypeSize.BODY
+    code: float = TypeSize.CODE
+    """In the chat, its tool cards and commands."""
+    diff: float = TypeSize.DIFF
+
+
 class Height:
     """Heights of controls and rows, in device-independent pixels."""
 
