@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QListView, QWidget
 
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
@@ -62,7 +63,7 @@ class Photographer:
         await person.press(Qt.Key.Key_Escape)  # decided later: the card in the transcript waits
         await person.until_true(lambda: person.find(ApprovalDialog, "approvalDialog") is None, "the dialog has closed")
         baselines = await person.see(QComboBox, "baselinePicker")
-        baselines.setCurrentIndex(baselines.findText("This session", Qt.MatchFlag.MatchStartsWith))
+        QTest.keyClick(baselines, Qt.Key.Key_Down)  # from the last turn to the whole session
         changes = await person.see(QListView, "changeList")
         changes.setCurrentIndex(changes.model().index(0, 0))
         person.window.desk.composer.setFocus()
