@@ -111,5 +111,5 @@ def test_who_may_read_the_file_stays(file: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("a file where the folder should be")
-    with pytest.raises(StorageError, match="could not be saved|cannot be read"):
+    with pytest.raises(StorageError, match=r"could not be saved|cannot be read"):
         save_setting(tmp_path / "config" / "config.toml", "ui.theme", "dark")
