@@ -319,8 +319,8 @@ def test_a_bad_settings_file_is_named_and_the_rest_of_it_holds(agent: Agent, wor
         ran = agent.run(workspace, server.url, "--config", str(config))
         assert server.messages[0].fields["model"] == "claude-test"
     assert ran.code == 0
-    assert f"{config}: model.provider: 'skynet' is not one of anthropic, demo" in ran.err
-    assert "runner.max_turns" in ran.err
+    assert f"{config}:3: model.provider: 'skynet' is not one of anthropic, demo" in ran.err
+    assert f"{config}:5: runner.max_turns" in ran.err
 
 
 def test_no_key_is_in_any_file_the_application_writes(agent: Agent, workspace: Path, isolated_home: Path) -> None:

@@ -201,7 +201,7 @@ class Composer(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         has_focus = self._edit.hasFocus()
         pen_width = 2 if has_focus else 1
-        painter.setPen(QPen(colour("accent" if has_focus else "border_strong"), pen_width))
+        painter.setPen(QPen(colour("accent" if has_focus else "control_border"), pen_width))
         edge = pen_width / 2
         painter.drawRoundedRect(QRectF(self._field).adjusted(edge, edge, -edge, -edge), Radius.DIALOG, Radius.DIALOG)
         painter.end()

@@ -15,6 +15,7 @@ from desktop_agent.ui.review.diff_selection import Selection, line_of
 from desktop_agent.ui.review.diff_words import ending_label, gap_label, hunk_label, notes_label, show_label
 from desktop_agent.ui.review.highlighter import Highlighter
 from desktop_agent.ui.review.line_layouts import Columns, LaidLine, LineLayouts
+from desktop_agent.ui.review.syntax import Span
 from desktop_agent.ui.review.visible_text import MAX_DRAWN_CHARS
 from desktop_agent.ui.theme import Theme, TypeSize
 
@@ -211,7 +212,8 @@ class DiffPainter:
         side, number = place
         laid = self.laid_line(scene, pane, side, number)
         left = pane.text_left - scene.scroll.x()
-        for start, end in self._changed_words(scene.rows, line.row, side) if tone else ():
+        changed = self._changed_words(scene.rows, line.row, side) if tone else ()
+        for start, end in changed:
             x, right = left + laid.x(start), left + laid.x(end)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
@@ -220,7 +222,8 @@ class DiffPainter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
         self._paint_selection(painter, scene, pane, line, laid, left)
         painter.setPen(self._theme.colour("text"))
-        laid.draw(painter, left, line.top, line.height)
+        # The colours of the syntax are too faint on the ground of a changed word.
+        laid.draw(painter, left, line.top, line.height, tuple(Span(start, end, "text") for start, end in changed))
         tag = self._tag(scene.rows, line.row, side, laid)
         if tag:
             painter.setFont(self._bar_font)
