@@ -46,7 +46,7 @@ class Photographer:
         """Two turns of the demo, up to a command that waits; then a conflict."""
         await self._prepare(person)
         await person.until_true(lambda: "One of the tests" in person.window.desk.composer.text(), "a prompt is offered")
-        await person.until_true(lambda: person.window.main_window.top_bar.branch_label.isVisible(), "git is read")
+        await person.until_true(person.window.main_window.top_bar.branch_label.isVisible, "git is read")
         await _settled(person)
         self._save(person.window.main_window, "start")
         await person.click("sendButton")
