@@ -19,6 +19,7 @@ from desktop_agent.app.demo import make_demo_workspace
 from desktop_agent.app.desk import Desk
 from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.app.later import LaterDiffs
+from desktop_agent.app.look import apply_look
 from desktop_agent.app.sessions import LiveSessions, draft_transcript
 from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
@@ -275,7 +276,7 @@ class Conductor(QObject):
 
     def _on_settings_changed(self, settings: Settings) -> None:
         self._bench.settings = settings
-        self._theme.choose(settings.ui.theme, is_colour_blind_safe=settings.ui.colour_blind_safe_diff)
+        apply_look(self._theme, settings.ui)
         self._desk.window.remember_theme(settings.ui.theme)
 
     def _show_output(self, entry: ToolEntry) -> None:

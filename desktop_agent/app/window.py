@@ -65,6 +65,7 @@ class Window(QObject):
             return
         from desktop_agent.app.desk import furnish
         from desktop_agent.app.later import LaterDiffs
+        from desktop_agent.app.look import apply_look
         from desktop_agent.core.settings import load_settings
         from desktop_agent.ui.eventloop import TaskSpawner
         from desktop_agent.ui.garbage import WindowThreadCollector
@@ -77,7 +78,7 @@ class Window(QObject):
         self._icons = Icons(self.theme)
         self._desk = furnish(self.main_window, self.theme, self._icons, self._diffs, self._spawner)
         ui = self._loaded.settings.ui
-        self.theme.choose(ui.theme, is_colour_blind_safe=ui.colour_blind_safe_diff)
+        apply_look(self.theme, ui)
         self.main_window.remember_theme(ui.theme)
         self._watchdog = Watchdog(self)
         self._collector = WindowThreadCollector(self)
@@ -86,10 +87,12 @@ class Window(QObject):
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
         import asyncio
 
+        from desktop_agent.app.log_file import close_log, open_log
         from desktop_agent.ui.import_hook import remove_import_hook
 
         self.furnish()
         self._quit = asyncio.Event()
+        log = await asyncio.to_thread(open_log, self._paths.logs)
         self._spawner.start()
         self._watchdog.start()
         self._collector.start()
@@ -110,6 +113,7 @@ class Window(QObject):
             await self._spawner.aclose()
             self._watchdog.stop()
             self._collector.stop()
+            close_log(log)
             self.main_window.let_close()
         return 0
 
@@ -198,9 +202,13 @@ def _require_display() -> None:
 
 def _load_core(paths: AppPaths, loaded: "LoadedSettings") -> "Workbench":
     """Import the core, in a thread: it takes as long as several first paints."""
+    from desktop_agent.core.providers.auth.keys import SystemKeyStore
+    from desktop_agent.core.providers.catalog import ProviderCatalog
     from desktop_agent.workbench import Workbench
 
-    return Workbench(paths, loaded.settings)
+    keys = SystemKeyStore()
+    providers = ProviderCatalog(os.environ, keys, is_paced=True)
+    return Workbench(paths, loaded.settings, key_store=keys, provider_source=providers.build)
 
 
 def _load_rest() -> None:

@@ -127,9 +127,12 @@ def _add_auth(commands: "_Commands") -> None:
 
 
 def _add_config(commands: "_Commands") -> None:
-    config = commands.add_parser("config", help="Show the settings.")
+    config = commands.add_parser("config", help="Show and change the settings.")
     actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
     _command(actions, "show", "Show all settings.", "config show")
     _command(actions, "path", "Show where the settings file is.", "config path")
     get = _command(actions, "get", "Show one setting.", "config get model.name")
     get.add_argument("key", metavar="KEY")
+    change = _command(actions, "set", "Change one setting.", "config set execution.approval always")
+    change.add_argument("key", metavar="KEY")
+    change.add_argument("value", metavar="VALUE", help="as in the settings file; text needs no quotes")

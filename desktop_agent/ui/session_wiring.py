@@ -89,6 +89,7 @@ class SessionWiring(QObject):
         bridge.happened.connect(self._on_happened)
         self._panels.transcript.show_transcript(bridge.transcript)
         self._panels.review.set_transcript(bridge.transcript)
+        self._panels.composer.set_history([e.text for e in bridge.transcript.entries if e.kind == "prompt"])
         self._refresh_status()
         self._refresh_changes()
         self._open_next_approval()

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from desktop_agent.ui.actions import Actions
+from desktop_agent.ui.elided_label import ElidedLabel
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
 
@@ -71,6 +72,7 @@ class TopBar(QWidget):
     def set_title(self, title: str, *, is_demo: bool) -> None:
         """Show the session's title, and whether a scripted model answers."""
         self.title_label.setText(title[:_TITLE_CHARS] or self.tr("New session"))
+        self.title_label.setToolTip(plain_tooltip(title))
         self.demo_label.setVisible(is_demo)
 
     def set_waiting(self, count: int) -> None:
@@ -119,9 +121,8 @@ class TopBar(QWidget):
         return label
 
     def _build_title_label(self) -> QLabel:
-        label = QLabel(self)
+        label = ElidedLabel(parent=self)
         label.setProperty("role", "strong")
-        label.setTextFormat(Qt.TextFormat.PlainText)
         label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         return label

@@ -71,6 +71,10 @@ class Driver:
         await self.until_true(lambda: QApplication.activeWindow() is window, "the window is active")
         QTest.keyClick(window.focusWidget() or window, key, modifiers)
 
+    async def pause(self) -> None:
+        """Look once more: the window goes on meanwhile."""
+        await asyncio.sleep(_LOOK_EVERY_S)
+
     def screenshot(self, path: Path) -> None:
         """Save the window as it looks now."""
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -298,6 +298,8 @@ def test_a_workspace_that_cannot_be_used_is_named_and_nothing_is_created(
         (["tools", "describe", "nope"], "no tool"),
         (["auth", "set", "nope"], "no provider"),
         (["config", "get", "nope"], "no setting"),
+        (["config", "set", "nope", "1"], "no setting"),
+        (["config", "set", "ui.theme", "pink"], "system, light, dark"),
         (["nope-command", "--json"], ""),
     ],
 )
@@ -312,6 +314,26 @@ def test_bad_usage_gets_a_clear_word_and_code_2(
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("ui.theme", "dark", "dark"),
+        ("execution.timeout_seconds", "90", 90.0),
+        ("model.name", "claude-2 # not a comment", "claude-2 # not a comment"),
+        ("ui.colour_blind_safe_diff", "true", True),
+    ],
+)
+def test_a_setting_that_is_set_is_read_back(
+    agent: Agent, isolated_home: Path, key: str, text: str, value: object
+) -> None:
+    file = isolated_home / "desktop-agent" / "config" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("# mine\n")
+    assert agent("config", "set", key, text).code == 0
+    assert json.loads(agent("config", "get", key, "--json").out)["value"] == value
+    assert file.read_text().startswith("# mine\n")
+
+
 def test_a_bad_settings_file_is_named_and_the_rest_of_it_holds(agent: Agent, workspace: Path, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text('[model]\nname = "claude-test"\nprovider = "skynet"\n[runner]\nmax_turns = "many"\n')
@@ -319,8 +341,8 @@ def test_a_bad_settings_file_is_named_and_the_rest_of_it_holds(agent: Agent, wor
         ran = agent.run(workspace, server.url, "--config", str(config))
         assert server.messages[0].fields["model"] == "claude-test"
     assert ran.code == 0
-    assert f"{config}: model.provider: 'skynet' is not one of anthropic, demo" in ran.err
-    assert "runner.max_turns" in ran.err
+    assert f"{config}:3: model.provider: 'skynet' is not one of anthropic, demo" in ran.err
+    assert f"{config}:5: runner.max_turns" in ran.err
 
 
 def test_no_key_is_in_any_file_the_application_writes(agent: Agent, workspace: Path, isolated_home: Path) -> None:

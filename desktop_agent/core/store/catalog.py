@@ -4,11 +4,10 @@ A summary is cached beside its journal together with the journal's size; when th
 again. Deleting every cache loses nothing.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from desktop_agent.core.errors import SessionNotFoundError, StorageError, UsageError
 from desktop_agent.core.files import write_atomically
@@ -59,10 +58,10 @@ class Catalog:
         path = self.session_folder(session_id) / JOURNAL_NAME
         try:
             size = path.stat().st_size
-            cached = _SUMMARY.validate_python(json.loads(path.with_name(_SUMMARY_NAME).read_bytes()))
+            cached = _SUMMARY.validate_json(path.with_name(_SUMMARY_NAME).read_bytes())
             if cached.size_bytes == size and cached.id == session_id:
                 return cached
-        except (OSError, ValueError, ValidationError):
+        except (OSError, ValueError):  # a value that is no summary, too, is a ValueError
             pass
         return self.refresh_summary(session_id)
 

@@ -23,6 +23,7 @@ from desktop_agent.ui.approvals.risk_note import RiskNote
 from desktop_agent.ui.approvals.shortcut_button import ShortcutButton
 from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.review.visible_text import hidden_characters, visible_line
+from desktop_agent.ui.short_path import short_path
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
@@ -313,7 +314,9 @@ class ApprovalDialog(QDialog):
             files = self.tr("1 file") if count == 1 else self.tr("{0} files").format(count)
             parts += [files, f"+{added} −{removed}"]
         if request.command is not None or not request.changes:
-            parts.append(self.tr("in {0}").format(request.cwd) if request.cwd else self.tr("in the workspace"))
+            parts.append(
+                self.tr("in {0}").format(short_path(request.cwd)) if request.cwd else self.tr("in the workspace")
+            )
         return " · ".join(parts)
 
     def _first_focus(self) -> QWidget:

@@ -72,7 +72,7 @@ class Composer(QWidget):
         self._send.clicked.connect(self._on_submitted)
         self._send.setEnabled(False)
         self.set_working(is_working=False)
-        theme.changed.connect(self._arrange)
+        theme.changed.connect(self._on_theme_changed)
 
     # -- what is written --
 
@@ -143,6 +143,10 @@ class Composer(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(_MARGIN_X * 20, self.minimumHeight())
 
+    def _on_theme_changed(self) -> None:
+        self._edit.setFont(self._theme.text_font(self._theme.sizes.chat))
+        self._arrange()
+
     def _arrange(self) -> None:
         """Put everything in its place and be as high as that takes."""
         width = max(min(self.width() - 2 * _MARGIN_X, _MAX_WIDTH), 1)
@@ -197,7 +201,7 @@ class Composer(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         has_focus = self._edit.hasFocus()
         pen_width = 2 if has_focus else 1
-        painter.setPen(QPen(colour("accent" if has_focus else "border_strong"), pen_width))
+        painter.setPen(QPen(colour("accent" if has_focus else "control_border"), pen_width))
         edge = pen_width / 2
         painter.drawRoundedRect(QRectF(self._field).adjusted(edge, edge, -edge, -edge), Radius.DIALOG, Radius.DIALOG)
         painter.end()

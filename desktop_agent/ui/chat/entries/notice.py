@@ -1,9 +1,12 @@
 """Something the person should know: what happened, what to do about it, and details on demand."""
 
+from typing import get_args
+
 from PySide6.QtCore import QPoint, QRect, QRectF, Signal
 from PySide6.QtGui import QFont, QPainter, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from desktop_agent.core.errors import ProviderFault
 from desktop_agent.core.transcript import RETRYING, NoticeEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
@@ -22,22 +25,7 @@ _ROLES = {"info": "accent_text", "warning": "warning_text", "error": "removed_te
 SETTINGS_CODES = frozenset({"authentication", "no_key", "permission", "billing"})
 """Notices whose cure is in the settings."""
 
-RETRY_CODES = frozenset(
-    {
-        "authentication",
-        "permission",
-        "not_found",
-        "invalid_request",
-        "too_large",
-        "rate_limited",
-        "overloaded",
-        "server",
-        "network",
-        "stream",
-        "billing",
-        "provider_error",
-    }
-)
+RETRY_CODES = frozenset({*get_args(ProviderFault), "provider_error"})
 """Faults between us and the model: asking once more may help."""
 
 
