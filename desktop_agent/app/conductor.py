@@ -25,7 +25,7 @@ from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import AgentError
-from desktop_agent.core.events import ModeSet
+from desktop_agent.core.events import ModeSet, TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SessionSummary
@@ -199,8 +199,6 @@ class Conductor(QObject):
             self._desk.banner.show_error(error)
             return
         self._watch(bridge)
-        if transcript.model == DEMO:
-            self._desk.transcript.set_examples([DEMO_FOLLOW_UP])
         self._show(bridge)
         bridge.submit(op)
 
@@ -231,6 +229,19 @@ class Conductor(QObject):
     def _on_happened(self, event: object) -> None:
         if getattr(event, "type", "") in _LISTED:
             self._try(self.refresh_sessions())
+        if isinstance(event, TurnEnded) and event.turn == 1 and event.reason == "completed":
+            self._offer_follow_up()
+
+    def _offer_follow_up(self) -> None:
+        """After the first turn of the demo, write down what to ask next, unless the person is writing."""
+        shown = self._desk.wiring.bridge
+        if (
+            shown is not None
+            and shown is self.sender()
+            and shown.transcript.model == DEMO
+            and not self._desk.composer.text()
+        ):
+            self._desk.composer.set_text(DEMO_FOLLOW_UP)
 
     def _on_new_session(self) -> None:
         if self._workspace is not None:

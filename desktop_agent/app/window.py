@@ -204,8 +204,10 @@ def _load_core(paths: AppPaths, loaded: "LoadedSettings") -> "Workbench":
     """Import the core, in a thread: it takes as long as several first paints."""
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
     from desktop_agent.core.providers.catalog import ProviderCatalog
+    from desktop_agent.ui.chat.markdown.parse import parser
     from desktop_agent.workbench import Workbench
 
+    parser()  # the session that is shown first has text
     keys = SystemKeyStore()
     providers = ProviderCatalog(os.environ, keys, is_paced=True)
     return Workbench(paths, loaded.settings, key_store=keys, provider_source=providers.build)

@@ -127,7 +127,7 @@ class _Listener:
             return
         match event:
             case ev.ToolCallStarted(call=call, title=title):
-                self._console.say(f"▸ {call.name} {title}")
+                self._console.say(f"▸ {call.name} {title}" if title != call.name else f"▸ {call.name}")
             case ev.ToolCallFinished(state=state, duration_s=duration_s):
                 self._console.say(f"  {state} after {duration_s:.1f} s")
             case ev.Notice(title=title, hint=hint):

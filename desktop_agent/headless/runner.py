@@ -24,7 +24,7 @@ from desktop_agent.workbench import Workbench
 
 T = TypeVar("T")
 
-NOBODY = "nobody can answer in a headless run. Choose a policy with --approval that needs no answer for this."
+NOBODY = "nobody can answer in a headless run. With --approval on_request edits need no answer; commands always do."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,6 +62,9 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         await allow_with_mouse(person)
         await ended(person)
 
+        await person.until_true(
+            lambda: "Add a test" in person.window.desk.composer.text(), "what to ask next is offered"
+        )
         # The change is in the review panel, with its diff.
         changes = await person.see(QListView, "changeList")
         assert changes.model().rowCount() == 1
