@@ -99,6 +99,7 @@ class Window(QObject):
             bench = await asyncio.to_thread(_load_core, self._paths, self._loaded)
             self._conductor = self._build_conductor(bench)
             await self._conductor.start()
+            self._tell_of_settings()
             self.ready.emit()
             self._spawner.spawn(asyncio.to_thread(_load_rest))
             await self._quit.wait()
@@ -126,6 +127,14 @@ class Window(QObject):
         if self._conductor is None or await self._conductor.may_close():
             assert self._quit is not None
             self._quit.set()
+
+    def _tell_of_settings(self) -> None:
+        """Say which settings were not used, unless there is something more urgent to say."""
+        problems = self._loaded.problems
+        if problems and self.desk.banner.isHidden():
+            title = self.tr("Some settings could not be used. The usual values hold instead.")
+            detail = "\n".join(str(problem) for problem in problems)
+            self.desk.banner.show_error(UsageError(title, hint=str(problems[0]), detail=detail))
 
     def _on_error(self, error: BaseException) -> None:
         """Where every exception of background work ends: in the log, whole, and in the banner, in words."""
