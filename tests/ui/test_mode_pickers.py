@@ -85,9 +85,13 @@ def test_a_very_long_name_is_cut_on_the_button_and_whole_in_the_tool_tip(pickers
 
 def test_picking_asks_and_changes_nothing_by_itself(pickers: ModePickers) -> None:
     pickers.show_mode(SONNET, "on_write")
-    asked: list[tuple[str, ...]] = []
-    pickers.model_chosen.connect(lambda provider, model: asked.append((provider, model)))
-    pickers.approval_chosen.connect(lambda policy: asked.append((policy,)))
+    asked: list[tuple[object, ...]] = []
+
+    def ask(*what: object) -> None:
+        asked.append(what)
+
+    pickers.model_chosen.connect(ask)
+    pickers.approval_chosen.connect(ask)
     choices(pickers.model_button)[1].trigger()
     choices(pickers.approval_button)[0].trigger()
     assert asked == [("anthropic", ANTHROPIC_MODELS[1]), ("always",)]

@@ -89,6 +89,7 @@ def test_a_long_title_moves_nothing_out_of_the_bar(bar: TopBar) -> None:
 def test_what_waits_is_counted_and_one_click_away(qtbot: QtBot, bar: TopBar) -> None:
     assert not bar.waiting_button.isVisible()
     bar.set_waiting(2)
+    assert bar.waiting_button.isVisible()
     assert bar.waiting_button.text() == "Waiting for you · 2"
     with qtbot.waitSignal(bar.waiting_clicked):
         QTest.mouseClick(bar.waiting_button, Qt.MouseButton.LeftButton)
