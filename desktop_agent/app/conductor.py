@@ -211,6 +211,7 @@ class Conductor(QObject):
         actions.connect(actions.demo, self._on_demo)
         actions.connect(actions.settings, self._setup.open_settings)
         desk.wiring.settings_requested.connect(self._setup.open_settings)
+        desk.wiring.folder_requested.connect(self._welcome)
         desk.transcript.output_requested.connect(self._show_output)
         self._setup.demo_requested.connect(self._on_demo)
         self._setup.folder_requested.connect(self._choose_folder)

@@ -46,11 +46,13 @@ class SessionWiring(QObject):
     Signals:
         settings_requested: the person should see the settings, for a key for instance.
         review_requested: the review panel should come into sight.
+        folder_requested: the person wrote something, but nothing is open that could answer.
         state_changed: the shown session started, waits, ended, or got a title.
     """
 
     settings_requested = Signal()
     review_requested = Signal()
+    folder_requested = Signal()
     state_changed = Signal()
 
     def __init__(
@@ -126,6 +128,10 @@ class SessionWiring(QObject):
         self._actions.connect(self._actions.redo_turn, self._redo_last_turn)
 
     def _submit_prompt(self, text: str) -> None:
+        if self._bridge is None:
+            self._give_back([text])
+            self.folder_requested.emit()
+            return
         from desktop_agent.core.ops import SubmitPrompt
 
         self.submit(SubmitPrompt(text=text))

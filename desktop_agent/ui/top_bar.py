@@ -49,6 +49,7 @@ class TopBar(QWidget):
         layout.addWidget(self.title_label, 1)
         for widget in (self.waiting_button, self.review_button, self.menu_button):
             layout.addWidget(widget)
+        self.set_workspace(None)
 
     def attach_icons(self, icons: "Icons") -> None:
         """Use icons from now on, where signs stood in for them."""

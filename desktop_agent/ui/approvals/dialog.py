@@ -57,6 +57,7 @@ class ApprovalDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("approvalDialog")
         self.setWindowTitle(self.tr("Approval"))
+        self.setAccessibleName(self.tr("Approval"))
         self._theme = theme
         self._request = request
         self._is_armed = False

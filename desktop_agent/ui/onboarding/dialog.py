@@ -31,6 +31,7 @@ class OnboardingDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("onboardingDialog")
         self.setWindowTitle(self.tr("Welcome"))
+        self.setAccessibleName(self.tr("Welcome"))
         self.setModal(True)
         self._demo = ChoiceCard(
             theme,

@@ -27,6 +27,7 @@ class UndoConflictDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         left_alone = [outcome for outcome in outcomes if not outcome.is_done]
         self.setWindowTitle(self._title(purpose, len(left_alone)))
+        self.setAccessibleName(self.windowTitle())
         self.setMinimumWidth(_WIDTH)
 
         heading = QLabel(self.windowTitle())

@@ -51,6 +51,7 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
+        self.setAccessibleName(self.tr("Settings"))
         self.setModal(True)
         self._model = ModelPage(models)
         self._appearance = AppearancePage()
