@@ -1,40 +1,17 @@
 """What the window shows at its start, and how it goes from one folder or session to the next."""
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QMessageBox, QToolButton, QWidget
 
-from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
-from tests.e2e.driver import Driver, drive
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
 
 pytestmark = pytest.mark.usefixtures("qapp")
-
-Journey = Callable[[Driver], Awaitable[None]]
-Go = Callable[[list[str], Journey], None]
-
-
-@pytest.fixture
-def go(tmp_path: Path, expected_logs: list[str]) -> Go:
-    """Run the real application with these arguments, let a person use it, and quit it."""
-    expected_logs.append("the window stands still")  # a test process is slow, and shares its cores
-
-    def run(argv: list[str], journey: Journey) -> None:
-        async def until_quit(person: Driver) -> None:
-            ready: list[bool] = []
-            person.window.ready.connect(lambda: ready.append(True))
-            await person.until_true(lambda: bool(ready), "the window is ready")
-            await journey(person)
-            person.window.request_quit()
-            await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
-
-        drive(argv, tmp_path / "album", until_quit)
-
-    return run
 
 
 @pytest.fixture
@@ -43,17 +20,6 @@ def project(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "notes.txt").write_text("mine\n")
     return folder
-
-
-def transcript_of(person: Driver) -> Transcript:
-    bridge = person.window.desk.wiring.bridge
-    assert bridge is not None
-    return bridge.transcript
-
-
-def banner_of(person: Driver) -> list[str]:
-    banner = person.window.desk.banner
-    return [label.text() for label in banner.findChildren(QLabel) if label.isVisible()]
 
 
 def menu_item(person: Driver, picker: str, words: str) -> QAction:
@@ -78,7 +44,7 @@ def test_the_demo_starts_with_a_prompt_to_send(go: Go) -> None:
 def test_a_folder_of_the_command_line_is_shown_and_nothing_is_written_into_it(go: Go, project: Path) -> None:
     async def journey(person: Driver) -> None:
         assert person.window.main_window.top_bar.workspace_button.text() == "my project ▾"
-        assert transcript_of(person).workspace == str(project)
+        assert person.transcript.workspace == str(project)
 
     go([str(project), "--provider", "demo"], journey)
     assert [path.name for path in project.iterdir()] == ["notes.txt"]
@@ -87,8 +53,8 @@ def test_a_folder_of_the_command_line_is_shown_and_nothing_is_written_into_it(go
 @pytest.mark.parametrize("wanted", [["no such folder"], ["--resume", "nothing-like-it"]])
 def test_what_cannot_be_opened_is_said_and_the_welcome_offers_another_way(go: Go, wanted: list[str]) -> None:
     async def journey(person: Driver) -> None:
-        assert banner_of(person)
-        assert any(wanted[-1] in text for text in [*banner_of(person), person.window.desk.banner.toolTip()])
+        assert person.banner
+        assert any(wanted[-1] in text for text in [*person.banner, person.window.desk.banner.toolTip()])
         await person.see(QWidget, "onboardingDialog")
 
     go(wanted, journey)
@@ -118,7 +84,7 @@ def test_settings_that_cannot_be_used_are_named_and_the_window_opens(go: Go, iso
     file.write_text('[ui]\ntheme = "pink"\n')
 
     async def journey(person: Driver) -> None:
-        (title, hint) = banner_of(person)
+        (title, hint) = person.banner
         assert title == "Some of your settings cannot be used, so their defaults are."
         assert f"{file}:2: ui.theme: 'pink' is not one of system, light, dark" in hint
 
@@ -128,17 +94,17 @@ def test_settings_that_cannot_be_used_are_named_and_the_window_opens(go: Go, iso
 def test_a_mode_picked_before_the_first_prompt_holds_for_the_session(go: Go, project: Path) -> None:
     async def journey(person: Driver) -> None:
         menu_item(person, "approvalPicker", "Asks before every call").trigger()
-        await person.until_true(lambda: transcript_of(person).approval == "always", "the mode is set")
+        await person.until_true(lambda: person.transcript.approval == "always", "the mode is set")
         button = person.find(QToolButton, "approvalPicker")
         assert button is not None
         assert button.text() == "Asks before every call ▾"
         await person.type("composer", "Hello")
         await person.press(Qt.Key.Key_Return)
         await person.see(QWidget, "approvalDialog")
-        assert transcript_of(person).approval == "always"
+        assert person.transcript.approval == "always"
         await person.click("denyButton")
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not transcript_of(person).is_running, "the turn has stopped")
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
 
     go([str(project), "--provider", "demo"], journey)
 
@@ -160,7 +126,7 @@ def test_names_of_questions_and_changes_are_there_when_there_are_some(go: Go) ->
         await allow(person)
         await person.see(QWidget, "approvalCommandEdit")
         await allow(person)
-        await person.until_true(lambda: transcript_of(person).last_end == "completed", "the turn has ended")
+        await person.until_true(lambda: person.transcript.last_end == "completed", "the turn has ended")
         await person.see(QWidget, "diffView")
         change = ("baselinePicker", "changeList", "diffView", "diffModeButton", "undoTurnButton")
         assert [name for name in change if not spoken(name)] == []
@@ -185,7 +151,7 @@ def test_closing_while_the_agent_works_asks_first(go: Go) -> None:
         dialog = await person.see(ApprovalDialog, "approvalDialog")
         dialog.reject()
         await person.until_true(lambda: person.find(QWidget, "approvalDialog") is None, "the question has closed")
-        assert transcript_of(person).is_running, "closing a question answers nothing"
+        assert person.transcript.is_running, "closing a question answers nothing"
         person.window.main_window.close()
         box = await person.see(QMessageBox, "quitDialog")
         keep = next(button for button in box.buttons() if button.text() == "Keep working")
@@ -194,7 +160,7 @@ def test_closing_while_the_agent_works_asks_first(go: Go) -> None:
         await person.until_true(lambda: person.find(QWidget, "quitDialog") is None, "the question has closed")
         assert person.window.main_window.isVisible()
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not transcript_of(person).is_running, "the turn has stopped")
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
 
     go(["--demo"], journey)
 
@@ -205,14 +171,14 @@ def test_a_session_is_listed_resumed_and_left_for_a_new_one(go: Go, project: Pat
     async def first(person: Driver) -> None:
         await person.type("composer", "What is in here?")
         await person.press(Qt.Key.Key_Return)
-        await person.until_true(lambda: transcript_of(person).last_end == "completed", "the turn has ended")
-        titles.append(transcript_of(person).title)
+        await person.until_true(lambda: person.transcript.last_end == "completed", "the turn has ended")
+        titles.append(person.transcript.title)
 
     async def second(person: Driver) -> None:
-        assert transcript_of(person).title == titles[0]
+        assert person.transcript.title == titles[0]
         assert person.window.main_window.top_bar.title_label.text() == titles[0]
         await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-        await person.until_true(lambda: not transcript_of(person).session_id, "a new session is shown")
+        await person.until_true(lambda: not person.transcript.session_id, "a new session is shown")
         assert person.window.main_window.top_bar.title_label.text() == "New session"
         assert person.window.desk.composer.isAncestorOf(
             person.window.main_window.focusWidget() or person.window.desk.banner

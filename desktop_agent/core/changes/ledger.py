@@ -55,8 +55,11 @@ class Ledger:
         """Write the after-images, if every file still is its before-image; otherwise none of them.
 
         Raises `ToolError` when a file changed meanwhile, or could not be written: then those already written are put
-        back.
+        back. It is a fatal one when the workspace itself is gone.
         """
+        if not self._root.is_dir():
+            # Writing would make it anew, empty but for this file, where somebody took it away.
+            raise ToolError(f"The folder {self._root} is gone. Nothing was written.", error_type="fatal")
         states = [(change, self._state(change.before), self._state(change.after)) for change in changes]
         for change, before, _ in states:
             if self._current(change.path) != before:
