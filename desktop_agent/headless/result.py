@@ -103,9 +103,11 @@ def collect_result(
         turn_summaries=(turn_summary(turn, records, tools),) if records else (),
         usage=usage,
         problems=tuple(
-            f"{notice.title} {notice.hint}".strip()
-            for notice in notices
-            if notice.level == "error" and notice.turn in (None, turn)
+            dict.fromkeys(  # a full disk fails more than one write
+                f"{notice.title} {notice.hint}".strip()
+                for notice in notices
+                if notice.level == "error" and notice.turn in (None, turn)
+            )
         ),
         undo_operations=None if undone is None else tuple(describe_outcome(outcome) for outcome in undone),
     )

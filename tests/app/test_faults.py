@@ -1,9 +1,6 @@
 """Bad luck in the real window: what happened and what to do is said, nothing is lost, and the window goes on."""
 
 import shutil
-import subprocess
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.transcript import ToolEntry
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
+from tests.full_disk import FullDisk
 from tests.servers import fault
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
@@ -31,33 +29,6 @@ def project(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "notes.txt").write_text("mine\n")
     return folder
-
-
-class FullDisk:
-    """A small disk of its own for everything the application keeps."""
-
-    def __init__(self, folder: Path) -> None:
-        self._ballast = folder / "ballast"
-
-    def fill(self) -> None:
-        with self._ballast.open("wb", buffering=0) as file, suppress(OSError):
-            while True:
-                file.write(bytes(4096))
-
-    def make_room(self) -> None:
-        self._ballast.unlink()
-
-
-@pytest.fixture
-def full_disk(isolated_home: Path) -> Iterator[FullDisk]:
-    home = isolated_home / "desktop-agent"
-    home.mkdir(exist_ok=True)
-    try:
-        subprocess.check_call(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(home)], stderr=subprocess.DEVNULL)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("mounting a small disk needs root and Linux")
-    yield FullDisk(home)
-    subprocess.check_call(["umount", "--lazy", str(home)])
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 
 from desktop_agent.cli import main
 from desktop_agent.core.providers.retry import RetryPolicy
+from tests.full_disk import FullDisk
 from tests.servers import fault
 from tests.servers.script import reply, text, thinking, tool_use
 from tests.servers.threaded import serve
@@ -265,6 +266,20 @@ def test_a_missing_key_says_where_to_put_one(agent: Agent, workspace: Path, monk
     assert ran.code == 1
     assert "no API key" in ran.err
     assert "auth set anthropic" in ran.err
+
+
+def test_a_full_disk_is_said_once_and_nothing_is_touched(agent: Agent, workspace: Path, full_disk: FullDisk) -> None:
+    full_disk.fill()
+    with serve(*script()) as server:
+        ran = agent.run(workspace, server.url)
+        assert len(server.messages) == 0
+    assert (ran.code, ran.json["stopped_reason"]) == (1, "storage_error")
+    assert ran.err.count("could not be written") == 1
+    assert "Free some disk space" in ran.err
+    assert (workspace / "a.py").read_bytes() == BEFORE
+    full_disk.make_room()
+    with serve(*script()) as server:
+        assert agent.run(workspace, server.url, "--approval", "on_request").code == 0
 
 
 @pytest.mark.parametrize("make", ["missing", "file", "unreadable"])
