@@ -13,4 +13,4 @@ for argument in "$@"; do [[ $argument == *bench_*.py* ]] && chosen+=("$argument"
 [ ${#chosen[@]} -gt 0 ] || set -- "$@" tests/benchmarks/bench_*.py
 # Compiled modules are kept, as they are where the application is installed.
 exec env -u PYTHONDONTWRITEBYTECODE -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen \
-  "$venv/bin/python" -m pytest -q -s "$@"
+  "$venv/bin/python" -m pytest -q -s -o faulthandler_timeout=900 "$@"
