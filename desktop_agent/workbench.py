@@ -121,6 +121,7 @@ class Workbench:
         """
         root = await asyncio.to_thread(_usable_folder, workspace)
         now = self._clock.now()
+        system = await asyncio.to_thread(system_prompt, root, now)
         session_id = new_session_id(now)
         storage = await asyncio.to_thread(self._create_storage, session_id)
         opened = ev.SessionOpened(
@@ -130,7 +131,6 @@ class Workbench:
             approval=approval or self.settings.execution.approval,
             app_version=__version__,
         )
-        system = await asyncio.to_thread(system_prompt, root, now)
         return self._assemble(storage, SessionState(), root, system, (opened,), sink, rules, limits)
 
     async def open_session(
@@ -246,12 +246,17 @@ def _usable_folder(path: Path) -> Path:
 
 
 def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
-    """Return the state that a journal comes to. Raises `StorageError` when nothing of it was ever written."""
+    """Return the state that a journal comes to. Raises `StorageError` when it does not say where to work."""
     if not events:
         raise StorageError("This session was never written: the application ended while it was created.")
     state = SessionState()
     for event in events:
         state.apply(event)
+    if not state.transcript.workspace:
+        raise StorageError(
+            "The first record of this session cannot be read, so it is not known which folder it works in.",
+            hint="Start a new session to go on.",
+        )
     return state
 
 
