@@ -204,7 +204,6 @@ class Session:
             duration_s = round(self._parts.clock.monotonic() - started, 3)
             await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
         except StorageError as error:
-            self._is_working = False
             self._tell_storage_failure(error, number)
         finally:
             self._is_interruptible = self._is_working = False
