@@ -47,13 +47,11 @@ class SessionWiring(QObject):
         settings_requested: the person should see the settings, for a key for instance.
         review_requested: the review panel should come into sight.
         folder_requested: the person wrote something, but nothing is open that could answer.
-        state_changed: the shown session started, waits, ended, or got a title.
     """
 
     settings_requested = Signal()
     review_requested = Signal()
     folder_requested = Signal()
-    state_changed = Signal()
 
     def __init__(
         self,
@@ -251,7 +249,6 @@ class SessionWiring(QObject):
         self._actions.stop.setEnabled(transcript.is_running)
         self._actions.undo_turn.setEnabled(not transcript.is_running and bool(transcript.active_changes()))
         self._actions.redo_turn.setEnabled(not transcript.is_running and bool(transcript.undone_changes()))
-        self.state_changed.emit()
 
     def _show_in_composer(self, transcript: "Transcript") -> None:
         composer = self._panels.composer
