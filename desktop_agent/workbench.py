@@ -49,7 +49,7 @@ from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.runtime import CallRules, Toolbox, ToolRuntime
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.turn import TurnLimits
-from desktop_agent.core.workspace import check_workspace
+from desktop_agent.core.workspace import usable_workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Workbench:
 
         Raises `WorkspaceError` when the folder cannot be used, and `StorageError` when nothing can be written.
         """
-        root = await asyncio.to_thread(_usable_folder, workspace)
+        root = await asyncio.to_thread(usable_workspace, workspace)
         now = self._clock.now()
         system = await asyncio.to_thread(system_prompt, root, now)
         session_id = new_session_id(now)
@@ -236,13 +236,6 @@ class Workbench:
             lock.release()
             raise
         return _Storage(session_id, lock, journal), torn
-
-
-def _usable_folder(path: Path) -> Path:
-    """Return the real path of a workspace folder. Raises `WorkspaceError` when it is none."""
-    root = path.expanduser().resolve()
-    check_workspace(root)
-    return root
 
 
 def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:

@@ -99,6 +99,11 @@ class SessionWiring(QObject):
         if self._bridge is not None:
             self._bridge.submit(op)
 
+    def give_back(self, texts: "Sequence[str]") -> None:
+        """Put prompts that were not taken back into the composer, before what the person has written since."""
+        draft = self._panels.composer.text().strip()
+        self._panels.composer.set_text("\n\n".join([*texts, draft] if draft else texts))
+
     # -- what the person does --
 
     def _connect(self) -> None:
@@ -127,7 +132,7 @@ class SessionWiring(QObject):
 
     def _submit_prompt(self, text: str) -> None:
         if self._bridge is None:
-            self._give_back([text])
+            self.give_back([text])
             self.folder_requested.emit()
             return
         from desktop_agent.core.ops import SubmitPrompt
@@ -229,7 +234,7 @@ class SessionWiring(QObject):
                 if self._dialog is not None:
                     self._dialog.close_if(call_id)
             case ev.PromptRejected(text=text):
-                self._give_back([text])
+                self.give_back([text])
             case ev.TurnEnded(reason=reason) if reason != "completed":
                 self._give_back_queued()
             case ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
@@ -269,11 +274,7 @@ class SessionWiring(QObject):
         waiting = list(self._bridge.transcript.queued)
         for prompt in waiting:
             self._unqueue(prompt.prompt_id)
-        self._give_back([prompt.text for prompt in waiting])
-
-    def _give_back(self, texts: list[str]) -> None:
-        draft = self._panels.composer.text().strip()
-        self._panels.composer.set_text("\n\n".join([*texts, draft] if draft else texts))
+        self.give_back([prompt.text for prompt in waiting])
 
     # -- approvals --
 

@@ -1,5 +1,6 @@
 """What the window shows at its start, and how it goes from one folder or session to the next."""
 
+import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QToolButton, QWidget
 
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import PromptEntry, Transcript
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from tests.e2e.driver import Driver, drive
 
@@ -139,6 +140,32 @@ def test_a_mode_picked_before_the_first_prompt_holds_for_the_session(go: Go, pro
         await person.click("denyButton")
         person.window.main_window.actions_.stop.trigger()
         await person.until_true(lambda: not transcript_of(person).is_running, "the turn has stopped")
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_prompts_sent_while_the_session_is_made_go_to_that_one_session(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        composer = person.window.desk.composer
+        composer.prompt_submitted.emit("First")
+        composer.prompt_submitted.emit("Second")
+        await person.until_true(lambda: transcript_of(person).turn == 2, "both are asked")
+        prompts = [entry.text for entry in transcript_of(person).entries if isinstance(entry, PromptEntry)]
+        assert prompts == ["First", "Second"]
+        person.window.main_window.actions_.stop.trigger()
+        await person.until_true(lambda: not transcript_of(person).is_running, "the turn has stopped")
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_prompt_whose_session_cannot_be_made_comes_back_before_what_was_written_since(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        composer = person.window.desk.composer
+        shutil.rmtree(project)
+        composer.prompt_submitted.emit("First")
+        composer.set_text("Since then")
+        await person.until_true(lambda: bool(banner_of(person)), "the reason is shown")
+        assert composer.text() == "First\n\nSince then"
 
     go([str(project), "--provider", "demo"], journey)
 
