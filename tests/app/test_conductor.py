@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QToolButton, QWidget
 
-from desktop_agent.core.transcript import PromptEntry, Transcript
+from desktop_agent.core.transcript import PromptEntry
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from tests.e2e.driver import Driver, drive
 
@@ -46,12 +46,6 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def transcript_of(person: Driver) -> Transcript:
-    bridge = person.window.desk.wiring.bridge
-    assert bridge is not None
-    return bridge.transcript
-
-
 def banner_of(person: Driver) -> list[str]:
     banner = person.window.desk.banner
     return [label.text() for label in banner.findChildren(QLabel) if label.isVisible()]
@@ -79,7 +73,7 @@ def test_the_demo_starts_with_a_prompt_to_send(go: Go) -> None:
 def test_a_folder_of_the_command_line_is_shown_and_nothing_is_written_into_it(go: Go, project: Path) -> None:
     async def journey(person: Driver) -> None:
         assert person.window.main_window.top_bar.workspace_button.text() == "my project ▾"
-        assert transcript_of(person).workspace == str(project)
+        assert person.transcript.workspace == str(project)
 
     go([str(project), "--provider", "demo"], journey)
     assert [path.name for path in project.iterdir()] == ["notes.txt"]
@@ -129,17 +123,17 @@ def test_settings_that_cannot_be_used_are_named_and_the_window_opens(go: Go, iso
 def test_a_mode_picked_before_the_first_prompt_holds_for_the_session(go: Go, project: Path) -> None:
     async def journey(person: Driver) -> None:
         menu_item(person, "approvalPicker", "Asks before every call").trigger()
-        await person.until_true(lambda: transcript_of(person).approval == "always", "the mode is set")
+        await person.until_true(lambda: person.transcript.approval == "always", "the mode is set")
         button = person.find(QToolButton, "approvalPicker")
         assert button is not None
         assert button.text() == "Asks before every call ▾"
         await person.type("composer", "Hello")
         await person.press(Qt.Key.Key_Return)
         await person.see(QWidget, "approvalDialog")
-        assert transcript_of(person).approval == "always"
+        assert person.transcript.approval == "always"
         await person.click("denyButton")
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not transcript_of(person).is_running, "the turn has stopped")
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
 
     go([str(project), "--provider", "demo"], journey)
 
@@ -149,11 +143,11 @@ def test_prompts_sent_while_the_session_is_made_go_to_that_one_session(go: Go, p
         composer = person.window.desk.composer
         composer.prompt_submitted.emit("First")
         composer.prompt_submitted.emit("Second")
-        await person.until_true(lambda: transcript_of(person).turn == 2, "both are asked")
-        prompts = [entry.text for entry in transcript_of(person).entries if isinstance(entry, PromptEntry)]
+        await person.until_true(lambda: person.transcript.turn == 2, "both are asked")
+        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptEntry)]
         assert prompts == ["First", "Second"]
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not transcript_of(person).is_running, "the turn has stopped")
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
 
     go([str(project), "--provider", "demo"], journey)
 
@@ -187,7 +181,7 @@ def test_names_of_questions_and_changes_are_there_when_there_are_some(go: Go) ->
         await allow(person)
         await person.see(QWidget, "approvalCommandEdit")
         await allow(person)
-        await person.until_true(lambda: transcript_of(person).last_end == "completed", "the turn has ended")
+        await person.until_true(lambda: person.transcript.last_end == "completed", "the turn has ended")
         await person.see(QWidget, "diffView")
         change = ("baselinePicker", "changeList", "diffView", "diffModeButton", "undoTurnButton")
         assert [name for name in change if not spoken(name)] == []
@@ -212,7 +206,7 @@ def test_closing_while_the_agent_works_asks_first(go: Go) -> None:
         dialog = await person.see(ApprovalDialog, "approvalDialog")
         dialog.reject()
         await person.until_true(lambda: person.find(QWidget, "approvalDialog") is None, "the question has closed")
-        assert transcript_of(person).is_running, "closing a question answers nothing"
+        assert person.transcript.is_running, "closing a question answers nothing"
         person.window.main_window.close()
         box = await person.see(QMessageBox, "quitDialog")
         keep = next(button for button in box.buttons() if button.text() == "Keep working")
@@ -221,7 +215,7 @@ def test_closing_while_the_agent_works_asks_first(go: Go) -> None:
         await person.until_true(lambda: person.find(QWidget, "quitDialog") is None, "the question has closed")
         assert person.window.main_window.isVisible()
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not transcript_of(person).is_running, "the turn has stopped")
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
 
     go(["--demo"], journey)
 
@@ -232,14 +226,14 @@ def test_a_session_is_listed_resumed_and_left_for_a_new_one(go: Go, project: Pat
     async def first(person: Driver) -> None:
         await person.type("composer", "What is in here?")
         await person.press(Qt.Key.Key_Return)
-        await person.until_true(lambda: transcript_of(person).last_end == "completed", "the turn has ended")
-        titles.append(transcript_of(person).title)
+        await person.until_true(lambda: person.transcript.last_end == "completed", "the turn has ended")
+        titles.append(person.transcript.title)
 
     async def second(person: Driver) -> None:
-        assert transcript_of(person).title == titles[0]
+        assert person.transcript.title == titles[0]
         assert person.window.main_window.top_bar.title_label.text() == titles[0]
         await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-        await person.until_true(lambda: not transcript_of(person).session_id, "a new session is shown")
+        await person.until_true(lambda: not person.transcript.session_id, "a new session is shown")
         assert person.window.main_window.top_bar.title_label.text() == "New session"
         assert person.window.desk.composer.isAncestorOf(
             person.window.main_window.focusWidget() or person.window.desk.banner

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.app import Window, build
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui import eventloop
 
 W = TypeVar("W", bound=QWidget)
@@ -25,6 +26,13 @@ class Driver:
         """`album` is where a picture of what was seen instead goes."""
         self.window = window
         self._album = album
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation that is shown."""
+        bridge = self.window.desk.wiring.bridge
+        assert bridge is not None, "no conversation is shown"
+        return bridge.transcript
 
     async def see(self, kind: type[W], name: str) -> W:
         """Wait until a visible, enabled widget of this name is there, and return it."""
