@@ -117,6 +117,21 @@ def test_undo_and_redo_restore_the_bytes(agent: Agent, workspace: Path) -> None:
     assert (workspace / "a.py").read_bytes() == AFTER
 
 
+def test_an_undo_after_one_that_was_cut_off_tells_its_own_outcome(
+    agent: Agent, workspace: Path, isolated_home: Path
+) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+    agent("changes", "undo", session)
+    (journal,) = isolated_home.rglob("journal.jsonl")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(line for line in lines if b'"changes_undone"' not in line))
+    (workspace / "a.py").write_bytes(AFTER)  # as if the process had ended before it wrote the file
+    ran = agent("changes", "undo", session, "--json")
+    assert (ran.code, [outcome["state"] for outcome in ran.json["outcomes"]]) == (0, ["restored"])
+    assert (workspace / "a.py").read_bytes() == BEFORE
+
+
 def test_an_undo_that_meets_an_edit_of_the_person_leaves_it_and_says_so(agent: Agent, workspace: Path) -> None:
     with serve(*script()) as server:
         session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
