@@ -49,7 +49,7 @@ from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.runtime import CallRules, Toolbox, ToolRuntime
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.turn import TurnLimits
-from desktop_agent.core.workspace import check_workspace
+from desktop_agent.core.workspace import usable_workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,9 @@ class Workbench:
 
         Raises `WorkspaceError` when the folder cannot be used, and `StorageError` when nothing can be written.
         """
-        root = await asyncio.to_thread(_usable_folder, workspace)
+        root = await asyncio.to_thread(usable_workspace, workspace)
         now = self._clock.now()
+        system = await asyncio.to_thread(system_prompt, root, now)
         session_id = new_session_id(now)
         storage = await asyncio.to_thread(self._create_storage, session_id)
         opened = ev.SessionOpened(
@@ -130,7 +131,6 @@ class Workbench:
             approval=approval or self.settings.execution.approval,
             app_version=__version__,
         )
-        system = await asyncio.to_thread(system_prompt, root, now)
         return self._assemble(storage, SessionState(), root, system, (opened,), sink, rules, limits)
 
     async def open_session(
@@ -238,20 +238,18 @@ class Workbench:
         return _Storage(session_id, lock, journal), torn
 
 
-def _usable_folder(path: Path) -> Path:
-    """Return the real path of a workspace folder. Raises `WorkspaceError` when it is none."""
-    root = path.expanduser().resolve()
-    check_workspace(root)
-    return root
-
-
 def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
-    """Return the state that a journal comes to. Raises `StorageError` when nothing of it was ever written."""
+    """Return the state that a journal comes to. Raises `StorageError` when it does not say where to work."""
     if not events:
         raise StorageError("This session was never written: the application ended while it was created.")
     state = SessionState()
     for event in events:
         state.apply(event)
+    if not state.transcript.workspace:
+        raise StorageError(
+            "The first record of this session cannot be read, so it is not known which folder it works in.",
+            hint="Start a new session to go on.",
+        )
     return state
 
 

@@ -13,26 +13,26 @@ from PySide6.QtCore import QObject, Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from desktop_agent import __version__
 from desktop_agent.app.arguments import NEWEST, WindowArguments
 from desktop_agent.app.demo import make_demo_workspace
 from desktop_agent.app.desk import Desk
 from desktop_agent.app.diffs import BlobDiffs
+from desktop_agent.app.draft import Draft
 from desktop_agent.app.later import LaterDiffs
 from desktop_agent.app.look import apply_look
-from desktop_agent.app.sessions import LiveSessions, draft_transcript
+from desktop_agent.app.sessions import LiveSessions
 from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import AgentError
-from desktop_agent.core.events import ModeSet, TurnEnded
+from desktop_agent.core.events import TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.core.workspace import check_workspace
+from desktop_agent.core.workspace import usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.chat.output import readable
 from desktop_agent.ui.eventloop import TaskSpawner
@@ -101,7 +101,7 @@ class Conductor(QObject):
 
     async def show_folder(self, folder: Path) -> None:
         """Start anew in `folder`. Raises `WorkspaceError` when it cannot be used."""
-        root = await asyncio.to_thread(_usable, folder)
+        root = await asyncio.to_thread(usable_workspace, folder)
         self._set_workspace(root)
         self._show_draft(root, self._default_model(), self._bench.settings.execution.approval)
 
@@ -150,10 +150,9 @@ class Conductor(QObject):
 
     def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
         """Show an empty conversation; the session is made with its first prompt."""
-        transcript = draft_transcript(root, model, approval, __version__)
-        draft = SessionBridge(transcript, self._on_draft_op, self)
+        draft = Draft(root, model, approval, self._on_first_prompt, self)
         self._desk.transcript.set_examples(EXAMPLES)
-        self._show(draft)
+        self._show(draft.bridge)
         self._desk.composer.setFocus()
 
     def _show(self, bridge: SessionBridge) -> None:
@@ -175,32 +174,20 @@ class Conductor(QObject):
 
     # -- a draft becomes a session --
 
-    def _on_draft_op(self, op: ops.Op) -> None:
-        draft = self._desk.wiring.bridge
-        if draft is None:
-            return
-        match op:
-            case ops.SubmitPrompt():
-                self._spawner.spawn(self._start_session(draft, op))
-            case ops.SetMode(model=model, approval=approval):
-                shown = draft.transcript
-                assert shown.model is not None
-                draft.deliver(ModeSet(model=model or shown.model, approval=approval or shown.approval))
-            case _:
-                pass  # there is nothing to stop, answer or undo in a conversation without a turn
+    def _on_first_prompt(self, draft: Draft) -> None:
+        self._spawner.spawn(self._start_session(draft))
 
-    async def _start_session(self, draft: SessionBridge, op: ops.SubmitPrompt) -> None:
-        transcript = draft.transcript
-        assert transcript.model is not None
+    async def _start_session(self, draft: Draft) -> None:
         try:
-            bridge = await self._live.create(Path(transcript.workspace), transcript.model, transcript.approval)
+            bridge = await self._live.create(draft.workspace, draft.model, draft.approval)
         except AgentError as error:
-            self._desk.composer.set_text(op.text)
+            self._desk.wiring.give_back([prompt.text for prompt in draft.hand_over()])
             self._desk.banner.show_error(error)
             return
         self._watch(bridge)
         self._show(bridge)
-        bridge.submit(op)
+        for prompt in draft.hand_over():
+            bridge.submit(prompt)
 
     # -- wiring --
 
@@ -359,13 +346,6 @@ _LISTED = frozenset(
 """Events after which the session list shows something else."""
 
 
-def _usable(folder: Path) -> Path:
-    """Return the real path of a folder to work in. Raises `WorkspaceError`."""
-    root = folder.expanduser().resolve()
-    check_workspace(root)
-    return root
-
-
 def _plausible_folder() -> Path | None:
     """The folder the application was started in, if that looks like a project and not like a desktop's default."""
     folder = Path.cwd()
@@ -374,7 +354,8 @@ def _plausible_folder() -> Path | None:
 
 def _last_usable(bench: Workbench) -> SessionId | None:
     """The session last used whose folder is still there."""
-    return next((item.id for item in bench.catalog.summaries() if Path(item.workspace).is_dir()), None)
+    found = (item for item in bench.catalog.summaries() if item.workspace and Path(item.workspace).is_dir())
+    return next((item.id for item in found), None)
 
 
 def _as_live(summary: SessionSummary, bridge: SessionBridge | None) -> SessionSummary:

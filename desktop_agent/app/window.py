@@ -68,7 +68,6 @@ class Window(QObject):
         from desktop_agent.app.look import apply_look
         from desktop_agent.core.settings import load_settings
         from desktop_agent.ui.eventloop import TaskSpawner
-        from desktop_agent.ui.garbage import WindowThreadCollector
         from desktop_agent.ui.icons import Icons
         from desktop_agent.ui.watchdog import Watchdog
 
@@ -81,7 +80,6 @@ class Window(QObject):
         apply_look(self.theme, ui)
         self.main_window.remember_theme(ui.theme)
         self._watchdog = Watchdog(self)
-        self._collector = WindowThreadCollector(self)
 
     async def serve(self) -> int:
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
@@ -95,7 +93,6 @@ class Window(QObject):
         log = await asyncio.to_thread(open_log, self._paths.logs)
         self._spawner.start()
         self._watchdog.start()
-        self._collector.start()
         self._icons.load()
         remove_import_hook()
         try:
@@ -112,7 +109,6 @@ class Window(QObject):
                 await self._conductor.aclose()
             await self._spawner.aclose()
             self._watchdog.stop()
-            self._collector.stop()
             close_log(log)
             self.main_window.let_close()
         return 0

@@ -7,6 +7,7 @@ its one mailbox task or in the one turn that the task started, so there is nothi
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import assert_never
@@ -204,7 +205,6 @@ class Session:
             duration_s = round(self._parts.clock.monotonic() - started, 3)
             await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
         except StorageError as error:
-            self._is_working = False
             self._tell_storage_failure(error, number)
         finally:
             self._is_interruptible = self._is_working = False
@@ -328,16 +328,16 @@ class Session:
         await self._parts.recorder.record(event)
 
     async def _close(self) -> None:
-        self._parts.approvals.abort_all("The application was closed.")
-        if self._turn is not None:
-            self._interrupt()
-            await asyncio.wait([self._turn])
-        for provider in self._providers.values():
-            await provider.aclose()
-        try:
-            await self._parts.recorder.aclose()
-        finally:
-            await self._parts.release()
+        """End everything, in this order and whichever part of it fails: turn, providers, journal, lock."""
+        async with AsyncExitStack() as ends:
+            ends.push_async_callback(self._parts.release)
+            ends.push_async_callback(self._parts.recorder.aclose)
+            for provider in self._providers.values():
+                ends.push_async_callback(provider.aclose)
+            self._parts.approvals.abort_all("The application was closed.")
+            if self._turn is not None:
+                self._interrupt()
+                await asyncio.wait([self._turn])
 
 
 _GOES_ON: frozenset[ev.TurnEndReason] = frozenset({"completed", "max_turns", "limit", "refused"})

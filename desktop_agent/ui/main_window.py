@@ -158,16 +158,18 @@ class MainWindow(QMainWindow):
     # -- wide and narrow --
 
     def _toggle_side(self) -> None:
-        if self._is_narrow:
-            is_open = self.side_drawer.isVisible()
-            self.side_drawer.close_drawer() if is_open else self.show_side()
+        if self._is_narrow and self.side_drawer.isVisible():
+            self.side_drawer.close_drawer()
+        elif self._is_narrow:
+            self.show_side()
         else:
             self.side_dock.setVisible(not self.side_dock.isVisible())
 
     def _toggle_review(self) -> None:
-        if self._is_narrow:
-            is_open = self.review_drawer.isVisible()
-            self.review_drawer.close_drawer() if is_open else self.show_review()
+        if self._is_narrow and self.review_drawer.isVisible():
+            self.review_drawer.close_drawer()
+        elif self._is_narrow:
+            self.show_review()
         else:
             self.review_dock.setVisible(not self.review_dock.isVisible())
 

@@ -47,13 +47,11 @@ class SessionWiring(QObject):
         settings_requested: the person should see the settings, for a key for instance.
         review_requested: the review panel should come into sight.
         folder_requested: the person wrote something, but nothing is open that could answer.
-        state_changed: the shown session started, waits, ended, or got a title.
     """
 
     settings_requested = Signal()
     review_requested = Signal()
     folder_requested = Signal()
-    state_changed = Signal()
 
     def __init__(
         self,
@@ -101,6 +99,11 @@ class SessionWiring(QObject):
         if self._bridge is not None:
             self._bridge.submit(op)
 
+    def give_back(self, texts: "Sequence[str]") -> None:
+        """Put prompts that were not taken back into the composer, before what the person has written since."""
+        draft = self._panels.composer.text().strip()
+        self._panels.composer.set_text("\n\n".join([*texts, draft] if draft else texts))
+
     # -- what the person does --
 
     def _connect(self) -> None:
@@ -129,7 +132,7 @@ class SessionWiring(QObject):
 
     def _submit_prompt(self, text: str) -> None:
         if self._bridge is None:
-            self._give_back([text])
+            self.give_back([text])
             self.folder_requested.emit()
             return
         from desktop_agent.core.ops import SubmitPrompt
@@ -231,7 +234,7 @@ class SessionWiring(QObject):
                 if self._dialog is not None:
                     self._dialog.close_if(call_id)
             case ev.PromptRejected(text=text):
-                self._give_back([text])
+                self.give_back([text])
             case ev.TurnEnded(reason=reason) if reason != "completed":
                 self._give_back_queued()
             case ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
@@ -251,7 +254,6 @@ class SessionWiring(QObject):
         self._actions.stop.setEnabled(transcript.is_running)
         self._actions.undo_turn.setEnabled(not transcript.is_running and bool(transcript.active_changes()))
         self._actions.redo_turn.setEnabled(not transcript.is_running and bool(transcript.undone_changes()))
-        self.state_changed.emit()
 
     def _show_in_composer(self, transcript: "Transcript") -> None:
         composer = self._panels.composer
@@ -272,11 +274,7 @@ class SessionWiring(QObject):
         waiting = list(self._bridge.transcript.queued)
         for prompt in waiting:
             self._unqueue(prompt.prompt_id)
-        self._give_back([prompt.text for prompt in waiting])
-
-    def _give_back(self, texts: list[str]) -> None:
-        draft = self._panels.composer.text().strip()
-        self._panels.composer.set_text("\n\n".join([*texts, draft] if draft else texts))
+        self.give_back([prompt.text for prompt in waiting])
 
     # -- approvals --
 

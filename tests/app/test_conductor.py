@@ -1,5 +1,6 @@
 """What the window shows at its start, and how it goes from one folder or session to the next."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMessageBox, QToolButton, QWidget
 
+from desktop_agent.core.transcript import PromptEntry
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -105,6 +107,32 @@ def test_a_mode_picked_before_the_first_prompt_holds_for_the_session(go: Go, pro
         await person.click("denyButton")
         person.window.main_window.actions_.stop.trigger()
         await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_prompts_sent_while_the_session_is_made_go_to_that_one_session(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        composer = person.window.desk.composer
+        composer.prompt_submitted.emit("First")
+        composer.prompt_submitted.emit("Second")
+        await person.until_true(lambda: person.transcript.turn == 2, "both are asked")
+        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptEntry)]
+        assert prompts == ["First", "Second"]
+        person.window.main_window.actions_.stop.trigger()
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_prompt_whose_session_cannot_be_made_comes_back_before_what_was_written_since(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        composer = person.window.desk.composer
+        shutil.rmtree(project)
+        composer.prompt_submitted.emit("First")
+        composer.set_text("Since then")
+        await person.until_true(lambda: bool(person.banner), "the reason is shown")
+        assert composer.text() == "First\n\nSince then"
 
     go([str(project), "--provider", "demo"], journey)
 

@@ -82,7 +82,7 @@ class Photographer:
         await _quit(person)
 
     async def _conflict(self, person: Driver) -> None:
-        transcript = person.window.desk.wiring.bridge.transcript  # type: ignore[union-attr]
+        transcript = person.transcript
         edited = Path(transcript.workspace) / transcript.active_changes()[-1].change.path
         edited.write_text(edited.read_text() + "\n# mine\n")
         await person.click("undoTurnButton")

@@ -118,6 +118,42 @@ def test_undo_and_redo_restore_the_bytes(agent: Agent, workspace: Path) -> None:
     assert (workspace / "a.py").read_bytes() == AFTER
 
 
+def cut_an_undo_off(agent: Agent, session: str, workspace: Path, home: Path) -> None:
+    """Leave the session as if the process had ended between the intention to undo and the file."""
+    agent("changes", "undo", session)
+    (journal,) = home.rglob("journal.jsonl")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(line for line in lines if b'"changes_undone"' not in line))
+    (workspace / "a.py").write_bytes(AFTER)
+
+
+def test_an_undo_after_one_that_was_cut_off_tells_its_own_outcome(
+    agent: Agent, workspace: Path, isolated_home: Path
+) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+    cut_an_undo_off(agent, session, workspace, isolated_home)
+    ran = agent("changes", "undo", session, "--json")
+    assert (ran.code, [outcome["state"] for outcome in ran.json["outcomes"]]) == (0, ["restored"])
+    assert (workspace / "a.py").read_bytes() == BEFORE
+
+
+def test_a_run_after_an_undo_that_was_cut_off_takes_its_own_changes_back(
+    agent: Agent, workspace: Path, isolated_home: Path
+) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+    cut_an_undo_off(agent, session, workspace, isolated_home)
+    edit_again = reply(
+        tool_use("read_file", path="a.py"),
+        tool_use("edit_file", path="a.py", old_str="    return 2\n", new_str="    return 3\n"),
+    )
+    with serve(edit_again, reply(text("Three."))) as server:
+        ran = agent.run(workspace, server.url, "--resume", session, "--approval", "never", "--undo-last-turn")
+    assert ran.json["undo_operations"] == ["restored a.py"]
+    assert (workspace / "a.py").read_bytes() == AFTER
+
+
 def test_an_undo_that_meets_an_edit_of_the_person_leaves_it_and_says_so(agent: Agent, workspace: Path) -> None:
     with serve(*script()) as server:
         session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]

@@ -41,10 +41,8 @@ class Effects:
         await asyncio.to_thread(self._capture.refresh)
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=()))
 
-    async def collect(
-        self, turn: int, call_id: CallId, known_gaps: Sequence[Uncaptured] = ()
-    ) -> tuple[FileChange, ...]:
-        """Record what changed since the baseline as the work of `call_id`, and return it.
+    async def collect(self, turn: int, call_id: CallId, known_gaps: Sequence[Uncaptured] = ()) -> None:
+        """Record what changed since the baseline as the work of `call_id`.
 
         `known_gaps` are said together with what could not be captured.
         """
@@ -54,7 +52,6 @@ class Effects:
             event = ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes, uncaptured=uncaptured)
             await self._log.record(event)
             self._counts[turn] += len(changes)
-        return changes
 
     async def record_applied(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
         """Put on record that `changes` are on disk now."""

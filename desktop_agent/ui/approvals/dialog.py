@@ -6,7 +6,6 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -21,6 +20,7 @@ from desktop_agent.ui.approvals.change_preview import ChangePreview
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.risk_note import RiskNote
 from desktop_agent.ui.approvals.shortcut_button import ShortcutButton
+from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.review.visible_text import hidden_characters, visible_line
 from desktop_agent.ui.short_path import short_path
@@ -198,13 +198,13 @@ class ApprovalDialog(QDialog):
         column.setSpacing(0)
         column.addLayout(self._head())
         if self._preview:
-            column.addWidget(_hairline())
+            column.addWidget(hairline())
             column.addWidget(self._preview, 1)
-            column.addWidget(_hairline())
+            column.addWidget(hairline())
         column.addLayout(self._answer_fields())
         if not self._preview:
             column.addStretch()
-        column.addWidget(_hairline())
+        column.addWidget(hairline())
         column.addWidget(self._foot())
 
     def _head(self) -> QVBoxLayout:
@@ -326,10 +326,3 @@ class ApprovalDialog(QDialog):
 
     def _fitting_size(self) -> QSize:
         return QSize(_WIDTH, min(_MAX_HEIGHT, max(self.sizeHint().height(), self.heightForWidth(_WIDTH))))
-
-
-def _hairline() -> QFrame:
-    line = QFrame()
-    line.setProperty("role", "hairline")
-    line.setFixedHeight(1)
-    return line

@@ -19,7 +19,6 @@ _MAX_WIDTH = 856
 
 _INNER = 12
 _SHOWN_CARDS = 4
-_HUNDRED = 100
 
 
 class Composer(QWidget):
@@ -29,13 +28,11 @@ class Composer(QWidget):
         prompt_submitted: the person sent this; it is queued when a turn is running.
         stop_requested: the running turn shall stop.
         unqueue_requested: a waiting prompt (id) shall be taken back.
-        draft_changed: what is written changed.
     """
 
     prompt_submitted = Signal(str)
     stop_requested = Signal()
     unqueue_requested = Signal(str)
-    draft_changed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -120,15 +117,10 @@ class Composer(QWidget):
         self._more_cards.setVisible(more > 0)
         self._arrange()
 
-    def set_context(self, tokens: int, limit: int | None = None) -> None:
-        """Show how much of the model's context is used: a share if its limit is known, else the tokens."""
-        if not tokens:
-            text = ""
-        elif limit:
-            text = self.tr("{share} % of context").format(share=min(_HUNDRED, round(_HUNDRED * tokens / limit)))
-        else:
-            text = self.tr("{count} tokens").format(count=f"{tokens:,}".replace(",", "\N{NARROW NO-BREAK SPACE}"))
-        self._meter.setText(text)
+    def set_context(self, tokens: int) -> None:
+        """Show how many tokens the conversation takes; nothing while that is not known."""
+        count = f"{tokens:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+        self._meter.setText(self.tr("{count} tokens").format(count=count) if tokens else "")
         self._arrange()
 
     def add_control(self, widget: QWidget) -> None:
@@ -223,4 +215,3 @@ class Composer(QWidget):
     def _on_text_changed(self) -> None:
         self._send.setEnabled(bool(self._edit.toPlainText().strip()))
         self._arrange()
-        self.draft_changed.emit()

@@ -181,6 +181,5 @@ class Height:
 
     BUTTON = 28
     SMALL_BUTTON = 22
-    DIFF_ROW = 19
     LIST_ROW = 28
     TOP_BAR = 43
