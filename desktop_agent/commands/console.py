@@ -16,7 +16,7 @@ class Console:
     """Where a command writes. With `is_json` standard output gets exactly one JSON document."""
 
     is_json: bool = False
-    out: TextIOWrapper = field(default_factory=lambda: cast("TextIOWrapper", sys.stdout))
+    out: TextIOWrapper = field(default_factory=lambda: _standard_output())  # noqa: PLW0108 - defined below
     err: TextIO = field(default_factory=lambda: sys.stderr)
 
     def result(self, document: JsonObject, text: str) -> None:
@@ -46,6 +46,13 @@ class Console:
         if self.is_json:
             self.result({"error": {"title": error.title, "hint": error.hint, "detail": error.detail}}, "")
         self.say("\n".join(filter(None, (f"error: {error.title}", error.hint, error.detail))))
+
+
+def _standard_output() -> TextIOWrapper:
+    """Standard output, with escapes for what has no form in its encoding, such as a file name that is not UTF-8."""
+    out = cast("TextIOWrapper", sys.stdout)
+    out.reconfigure(errors="backslashreplace")
+    return out
 
 
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:

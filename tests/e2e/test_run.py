@@ -1,6 +1,7 @@
 """`desktop-agent run` against a real model server on loopback: the whole way from the prompt to undo and resume."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -363,3 +364,24 @@ def test_headless_commands_never_import_qt(workspace: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)  # noqa: TID251 - own process
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_a_folder_and_a_prompt_that_are_not_utf8_work_like_any_other(workspace: Path, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    workspace.rename(os.fsdecode(folder))
+
+    def desktop_agent(*arguments: str | bytes) -> bytes:
+        command = [sys.executable, "-m", "desktop_agent", *arguments]
+        done = subprocess.run(command, capture_output=True, check=False)  # noqa: TID251 - bytes, as a shell gives them
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr.decode()
+        return done.stdout
+
+    ran = desktop_agent(
+        "run", "--provider", "demo", "--workspace", folder, "--prompt", b"caf\xe9", "--json", "--blocked-tools",
+        "run_terminal_cmd",
+    )  # fmt: skip
+    session = json.loads(ran)["session_id"]
+    [listed] = json.loads(desktop_agent("sessions", "list", "--json"))["sessions"]
+    assert (listed["workspace"], listed["title"]) == (os.fsdecode(folder), "caf\udce9")
+    for arguments in (("list",), ("show", session), ("show", session, "--json")):
+        assert b"\\udce9" in desktop_agent("sessions", *arguments)
