@@ -4,6 +4,7 @@ It writes files and blobs but keeps no list of its own: what was changed is in t
 writes between `record` and `apply`. All methods block; the session calls them in a thread, one at a time.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -103,6 +104,10 @@ class Ledger:
                     if is_left_over(path):
                         path.unlink()
 
+    def _is_inside(self, path: str) -> bool:
+        """Whether the folder of `path` still lies in the workspace; somebody may have put a symlink in its place."""
+        return Path(os.path.realpath((self._root / path).parent)).is_relative_to(self._root)
+
     def _missing_folders(self, path: str) -> tuple[str, ...]:
         """The folders that writing `path` will have to make, outermost first."""
         parents = reversed([parent for parent in Path(path).parents if parent != Path()])
@@ -110,6 +115,8 @@ class Ledger:
 
     def _check(self, step: RevertStep) -> FileOutcome:
         """Whether the file is as the plan expects it. `restored` here means: it can be."""
+        if not self._is_inside(step.path):
+            return _outcome(step, "conflict", "Its folder was replaced by a link that leads out of the workspace.")
         try:
             current = _image(self._current(step.path))
         except OSError as error:
