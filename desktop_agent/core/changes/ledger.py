@@ -116,7 +116,7 @@ class Ledger:
     def _check(self, step: RevertStep) -> FileOutcome:
         """Whether the file is as the plan expects it. `restored` here means: it can be."""
         if not self._is_inside(step.path):
-            return _outcome(step, "conflict", "Its folder was replaced by a link that leads out of the workspace.")
+            return _outcome(step, "conflict", "Its folder does not lie in the workspace any more.")
         try:
             current = _image(self._current(step.path))
         except OSError as error:
@@ -142,7 +142,9 @@ class Ledger:
             if wanted is not None and current is not None:
                 wanted = replace(wanted, mode=_mode(step, current))
             self._restore(step.path, wanted, step.new_folders)
-        except (OSError, StorageError) as error:
+        except StorageError as error:
+            return _outcome(step, "failed", error.title)
+        except OSError as error:
             return _outcome(step, "failed", f"It could not be written: {error}.")
         return outcome
 

@@ -216,7 +216,7 @@ def test_an_undo_never_follows_a_link_that_took_the_place_of_a_folder_out_of_the
     (root / "d").rename(tmp_path / "outside")
     (root / "d").symlink_to(tmp_path / "outside")
     [outcome] = undo(ledger, change)
-    assert (outcome.state, "link" in outcome.reason) == ("conflict", True)
+    assert (outcome.state, "folder" in outcome.reason) == ("conflict", True)
     assert (tmp_path / "outside" / "f").read_bytes() == b"new"
 
 
