@@ -578,3 +578,20 @@ async def test_a_stop_while_changes_are_written_or_looked_for_waits_until_they_a
         s.submit(UNDO_ALL)
         await s.rx.expect(ev.ChangesUndone)
         assert ground.read("a.py") == "x = 1\n"
+
+
+@pytest.mark.parametrize("command", ["rm -r d && echo x > d", "rm f && mkdir f && echo x > f/in"])
+async def test_a_folder_and_a_file_that_took_each_others_place_are_undone(ground: Ground, command: str) -> None:
+    ground.write("d/deep/a", "a")
+    ground.write("d/b", "b")
+    ground.write("f", "f")
+    async with ground.session([[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        recorded = await s.rx.expect(ev.ChangesRecorded)
+        assert recorded.uncaptured == ()
+        await s.rx.expect(ev.TurnEnded)
+        s.submit(UNDO_ALL)
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert {outcome.state for outcome in undone.outcomes} == {"restored"}
+    assert [ground.read(path) for path in ("d/deep/a", "d/b", "f")] == ["a", "b", "f"]

@@ -55,6 +55,8 @@ def plan_revert(direction: Direction, selected: Sequence[FileChange], standing: 
             steps.append(step)
         if conflict is not None:
             conflicts.append(conflict)
+    # What is removed goes first: a file may have taken a folder's place, or a folder a file's.
+    steps.sort(key=lambda step: step.wanted is not None)
     return RevertPlan(tuple(steps), tuple(conflicts))
 
 
