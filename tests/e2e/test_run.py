@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -385,3 +386,30 @@ def test_a_folder_and_a_prompt_that_are_not_utf8_work_like_any_other(workspace: 
     assert (listed["workspace"], listed["title"]) == (os.fsdecode(folder), "caf\udce9")
     for arguments in (("list",), ("show", session), ("show", session, "--json")):
         assert b"\\udce9" in desktop_agent("sessions", *arguments)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_the_run_and_the_end_of_the_turn_is_on_record(workspace: Path, number: signal.Signals) -> None:
+    with serve(reply(text("Half of"), fault.stall_after(events=3))) as server:
+        command = [sys.executable, "-m", "desktop_agent", "run", "--prompt", "x", "--base-url", server.url, "--stream"]
+        with subprocess.Popen([*command, "--workspace", str(workspace)], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            while "text_delta" not in process.stdout.readline():
+                assert process.poll() is None
+            process.send_signal(number)
+            rest = process.stdout.read()
+        server.release()
+    assert process.returncode == 130
+    assert json.loads(rest.splitlines()[-1])["reason"] == "interrupted"
+
+
+def test_what_a_model_says_never_steers_the_terminal(agent: Agent, workspace: Path) -> None:
+    clear = "\x1b[2J\x1b]0;title\x07"
+    with serve(reply(text(f"Hi {clear}there\tyou.\n"))) as server:
+        ran = agent("run", "--prompt", f"x{clear}", "--workspace", workspace, "--base-url", server.url)
+    [session] = agent("sessions", "list", "--json").json["sessions"]
+    for shown in (ran.out, agent("sessions", "list").out, agent("sessions", "show", session["id"]).out):
+        assert "x\\x1b[2J" in shown or shown == ran.out
+        assert "\x1b" not in shown + ran.err
+        assert "\x07" not in shown
+    assert "Hi \\x1b[2J\\x1b]0;title\\x07there\tyou.\n" in ran.out
