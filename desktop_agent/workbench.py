@@ -150,7 +150,7 @@ class Workbench:
             path = self.catalog.journal_path(session_id)
             events, damages = await asyncio.to_thread(read_journal, path, self.blobs)
             state = await asyncio.to_thread(_fold, events)
-            root = Path(state.transcript.workspace)
+            root = _recorded_workspace(state)
             system = await asyncio.to_thread(system_prompt, root, state.transcript.opened_at)
         except BaseException:
             storage.journal.close()
@@ -175,7 +175,7 @@ class Workbench:
             storage.journal, self._clock, last_seq=state.transcript.last_seq, folds=(state.apply,), sink=sink
         )
         ledger = Ledger(root, self.blobs)
-        baseline = Baseline(self.paths.cache / "baselines" / f"{digest_of(str(root).encode())[:32]}.sqlite3")
+        baseline = Baseline(self.paths.cache / "baselines" / f"{digest_of(os.fsencode(root))[:32]}.sqlite3")
         effects = Effects(ledger, WorkspaceCapture(root, baseline), recorder, state.transcript.changes)
         approvals = Approvals()
         gate = ApprovalGate(approvals, recorder, lambda: state.transcript.approval, state.grants)
@@ -251,6 +251,16 @@ def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
             hint="Start a new session to go on.",
         )
     return state
+
+
+def _recorded_workspace(state: SessionState) -> Path:
+    """The folder of a session, which only its first line tells. Without it nothing is guessed: `Path("")` is here."""
+    if not state.transcript.workspace:
+        raise StorageError(
+            "The session cannot be continued: the line of its journal that names its folder cannot be read.",
+            hint="What was said and changed can still be shown. To go on, start a new session in the folder.",
+        )
+    return Path(state.transcript.workspace)
 
 
 def _damage_notices(torn: Path | None, damages: Sequence[Damage]) -> tuple[ev.Notice, ...]:

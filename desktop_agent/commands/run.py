@@ -49,6 +49,7 @@ async def _run(run: HeadlessRun) -> RunResult:
     with suppress(NotImplementedError):  # Windows: Ctrl+C raises KeyboardInterrupt there instead
         loop.add_signal_handler(signal.SIGINT, run.interrupt)
         loop.add_signal_handler(signal.SIGTERM, run.interrupt)
+        loop.add_signal_handler(signal.SIGHUP, run.interrupt)  # the terminal was closed
     return await run.run()
 
 

@@ -1,6 +1,8 @@
 """`desktop-agent run` against a real model server on loopback: the whole way from the prompt to undo and resume."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -414,3 +416,51 @@ def test_headless_commands_never_import_qt(workspace: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)  # noqa: TID251 - own process
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_a_folder_and_a_prompt_that_are_not_utf8_work_like_any_other(workspace: Path, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    workspace.rename(os.fsdecode(folder))
+
+    def desktop_agent(*arguments: str | bytes) -> bytes:
+        command = [sys.executable, "-m", "desktop_agent", *arguments]
+        done = subprocess.run(command, capture_output=True, check=False)  # noqa: TID251 - bytes, as a shell gives them
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr.decode()
+        return done.stdout
+
+    ran = desktop_agent(
+        "run", "--provider", "demo", "--workspace", folder, "--prompt", b"caf\xe9", "--json", "--blocked-tools",
+        "run_terminal_cmd",
+    )  # fmt: skip
+    session = json.loads(ran)["session_id"]
+    [listed] = json.loads(desktop_agent("sessions", "list", "--json"))["sessions"]
+    assert (listed["workspace"], listed["title"]) == (os.fsdecode(folder), "caf\udce9")
+    for arguments in (("list",), ("show", session), ("show", session, "--json")):
+        assert b"\\udce9" in desktop_agent("sessions", *arguments)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_the_run_and_the_end_of_the_turn_is_on_record(workspace: Path, number: signal.Signals) -> None:
+    with serve(reply(text("Half of"), fault.stall_after(events=3))) as server:
+        command = [sys.executable, "-m", "desktop_agent", "run", "--prompt", "x", "--base-url", server.url, "--stream"]
+        with subprocess.Popen([*command, "--workspace", str(workspace)], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            while "text_delta" not in process.stdout.readline():
+                assert process.poll() is None
+            process.send_signal(number)
+            rest = process.stdout.read()
+        server.release()
+    assert process.returncode == 130
+    assert json.loads(rest.splitlines()[-1])["reason"] == "interrupted"
+
+
+def test_what_a_model_says_never_steers_the_terminal(agent: Agent, workspace: Path) -> None:
+    clear = "\x1b[2J\x1b]0;title\x07"
+    with serve(reply(text(f"Hi {clear}there\tyou.\n"))) as server:
+        ran = agent("run", "--prompt", f"x{clear}", "--workspace", workspace, "--base-url", server.url)
+    [session] = agent("sessions", "list", "--json").json["sessions"]
+    for shown in (ran.out, agent("sessions", "list").out, agent("sessions", "show", session["id"]).out):
+        assert "x\\x1b[2J" in shown or shown == ran.out
+        assert "\x1b" not in shown + ran.err
+        assert "\x07" not in shown
+    assert "Hi \\x1b[2J\\x1b]0;title\\x07there\tyou.\n" in ran.out

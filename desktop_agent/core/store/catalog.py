@@ -79,7 +79,7 @@ class Catalog:
         try:
             content = _SUMMARY.dump_json(summary)
             write_atomically(path.with_name(_SUMMARY_NAME), content, mode=0o600)
-        except OSError:
+        except (OSError, ValueError):  # a cache is not worth an error; a lone surrogate, say, has no UTF-8 form
             return summary
         return summary
 

@@ -183,3 +183,8 @@ async def test_the_latest_of_a_folder_is_the_last_used_there(
     assert catalog.latest(tmp_path / "ground" / "workspace") == here
     assert catalog.latest(tmp_path / "elsewhere" / ".." / "elsewhere") == there
     assert catalog.latest(tmp_path) is None
+
+
+async def test_a_prompt_that_has_no_utf8_form_does_not_take_the_list_away(ground: Ground, catalog: Catalog) -> None:
+    odd, plain = await use(ground, "fix caf\udce9.py"), await use(ground, "plain")
+    assert {item.id: item.title for item in catalog.summaries()} == {odd: "fix caf\udce9.py", plain: "plain"}
