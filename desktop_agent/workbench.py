@@ -11,6 +11,7 @@ session.submit(SubmitPrompt(text="Why does the build fail?"))
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,7 +151,7 @@ class Workbench:
             path = self.catalog.journal_path(session_id)
             events, damages = await asyncio.to_thread(read_journal, path, self.blobs)
             state = await asyncio.to_thread(_fold, events)
-            root = _recorded_workspace(state)
+            root = Path(state.transcript.workspace)
             system = await asyncio.to_thread(system_prompt, root, state.transcript.opened_at)
         except BaseException:
             storage.journal.close()
@@ -196,10 +197,11 @@ class Workbench:
         )
 
         async def release() -> None:
-            await jobs.aclose()
-            await processes.aclose()
-            await asyncio.to_thread(self.catalog.refresh_summary, storage.session_id)
-            storage.lock.release()
+            async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
+                stack.callback(storage.lock.release)
+                stack.push_async_callback(asyncio.to_thread, self.catalog.refresh_summary, storage.session_id)
+                stack.push_async_callback(processes.aclose)
+                stack.push_async_callback(jobs.aclose)
 
         return Session(
             SessionParts(
@@ -239,7 +241,10 @@ class Workbench:
 
 
 def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
-    """Return the state that a journal comes to. Raises `StorageError` when it does not say where to work."""
+    """Return the state that a journal comes to.
+
+    Raises `StorageError` when it does not say where to work: only the first line does, and nothing is guessed.
+    """
     if not events:
         raise StorageError("This session was never written: the application ended while it was created.")
     state = SessionState()
@@ -247,20 +252,10 @@ def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
         state.apply(event)
     if not state.transcript.workspace:
         raise StorageError(
-            "The first record of this session cannot be read, so it is not known which folder it works in.",
-            hint="Start a new session to go on.",
-        )
-    return state
-
-
-def _recorded_workspace(state: SessionState) -> Path:
-    """The folder of a session, which only its first line tells. Without it nothing is guessed: `Path("")` is here."""
-    if not state.transcript.workspace:
-        raise StorageError(
             "The session cannot be continued: the line of its journal that names its folder cannot be read.",
             hint="What was said and changed can still be shown. To go on, start a new session in the folder.",
         )
-    return Path(state.transcript.workspace)
+    return state
 
 
 def _damage_notices(torn: Path | None, damages: Sequence[Damage]) -> tuple[ev.Notice, ...]:

@@ -5,6 +5,8 @@ session open elsewhere) ends in the banner, never in a crash.
 """
 
 import asyncio
+import os
+import sys
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +33,8 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.settings import Settings
-from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.core.store.catalog import last_used, summarise
+from desktop_agent.core.transcript import ToolEntry, Transcript
 from desktop_agent.core.workspace import usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.chat.output import readable
@@ -122,9 +125,10 @@ class Conductor(QObject):
 
     async def refresh_sessions(self) -> None:
         """Read the list of sessions anew."""
-        summaries = await asyncio.to_thread(self._bench.catalog.summaries)
-        live = {bridge.transcript.session_id: bridge for bridge in self._live.bridges}
-        self._desk.sessions.set_sessions([_as_live(item, live.get(item.id)) for item in summaries])
+        # What an open session is doing stands in its transcript; its journal would have to be folded again and again.
+        resting = await asyncio.to_thread(self._bench.catalog.summaries, without=self._live.ids)
+        live = [_summary_now(bridge.transcript) for bridge in self._live.bridges if bridge.transcript.session_id]
+        self._desk.sessions.set_sessions(sorted([*live, *resting], key=last_used, reverse=True))
         if (shown := self._desk.wiring.bridge) is not None:
             self._desk.sessions.set_current(shown.transcript.session_id or None)
 
@@ -256,7 +260,10 @@ class Conductor(QObject):
         self._desk.window.top_bar.set_branch(branch or "")
 
     def _open_file(self, path: str) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(path))
+        """Open a file with its application; of one that would be run, its folder: the agent may have written it."""
+        file = Path(path)
+        opened = file.parent if _would_run(file) else file
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(opened)))
 
     def _choose_folder(self) -> None:
         dialog = QFileDialog(self._desk.window, self.tr("Open a folder"))
@@ -340,6 +347,11 @@ class Conductor(QObject):
         )
 
 
+_STARTED = frozenset(
+    {".app", ".bat", ".cmd", ".com", ".desktop", ".exe", ".jar", ".lnk", ".msi", ".ps1", ".scr", ".vbs"}
+)
+"""Kinds of files that desktops start when they are opened."""
+
 _LISTED = frozenset(
     {"session_opened", "session_renamed", "turn_started", "turn_ended", "approval_requested", "approval_resolved"}
 )
@@ -358,9 +370,13 @@ def _last_usable(bench: Workbench) -> SessionId | None:
     return next((item.id for item in found), None)
 
 
-def _as_live(summary: SessionSummary, bridge: SessionBridge | None) -> SessionSummary:
-    """The summary with what the session is doing right now, if it is open."""
-    if bridge is None:
-        return summary
-    transcript = bridge.transcript
-    return replace(summary, title=transcript.title, state=transcript.status, turns=transcript.turn)
+def _would_run(file: Path) -> bool:
+    """Whether opening the file may start it instead of showing it."""
+    # Windows has no permission to execute: there only the suffix tells.
+    is_executable = sys.platform != "win32" and file.is_file() and os.access(file, os.X_OK)
+    return is_executable or file.suffix.lower() in _STARTED
+
+
+def _summary_now(transcript: Transcript) -> SessionSummary:
+    """The summary of an open session, with what it is doing right now."""
+    return replace(summarise(transcript.session_id, transcript, size_bytes=0), state=transcript.status)

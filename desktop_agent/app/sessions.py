@@ -35,6 +35,11 @@ class LiveSessions:
         """The window's side of every open session."""
         return [live.bridge for live in self._live.values()]
 
+    @property
+    def ids(self) -> frozenset[SessionId]:
+        """The ids of the open sessions."""
+        return frozenset(self._live)
+
     async def create(self, workspace: Path, model: ModelRef, approval: ApprovalPolicy) -> SessionBridge:
         """Start a session. Raises `AgentError` when the folder or the disk does not allow it."""
         inlet = _Inlet()

@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QApplication, QMessageBox, QToolButton, QWidget
 
 from desktop_agent.core.transcript import PromptEntry
@@ -235,3 +235,23 @@ def test_the_theme_changes_with_the_setting_and_is_remembered(go: Go, isolated_h
 
     go(["--demo"], choose)
     go(["--demo"], look)
+
+
+@pytest.mark.parametrize("is_executable", [False, True], ids=["shown", "would be run"])
+def test_a_file_that_would_be_run_is_not_opened_but_its_folder(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch, is_executable: bool
+) -> None:
+    opened: list[str] = []
+
+    def open_url(url: QUrl) -> None:
+        opened.append(url.toLocalFile())
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
+    file = project / "notes.txt"
+    file.chmod(0o755 if is_executable else 0o644)
+
+    async def journey(person: Driver) -> None:
+        person.window.desk.files.file_activated.emit(str(file))
+
+    go([str(project)], journey)
+    assert opened == [str(project if is_executable else file)]

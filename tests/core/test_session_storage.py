@@ -111,5 +111,5 @@ async def test_a_session_whose_first_record_is_damaged_works_in_no_folder_at_all
     _, *rest = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"{broken\n" + b"".join(rest))
     for _ in range(2):  # the first failure holds on to nothing
-        with pytest.raises(StorageError, match="which folder"):
+        with pytest.raises(StorageError, match="names its folder"):
             await ground.bench(s.provider).open_session(s.session.id, sink=s.rx)

@@ -4,6 +4,7 @@ A summary is cached beside its journal together with the journal's size; when th
 again. Deleting every cache loses nothing.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,10 +49,10 @@ class Catalog:
         names = (entry.name for entry in self.folder.iterdir() if (entry / JOURNAL_NAME).is_file())
         return sorted(filter(is_session_id, names), reverse=True)
 
-    def summaries(self) -> list[SessionSummary]:
-        """All sessions, the last used first. A session that cannot be read is left out, never an error."""
-        found = (self.summary(session_id) for session_id in self.ids())
-        return sorted((item for item in found if item is not None), key=_last_used, reverse=True)
+    def summaries(self, *, without: Collection[SessionId] = ()) -> list[SessionSummary]:
+        """All sessions but these, the last used first. One that cannot be read is left out, never an error."""
+        found = (self.summary(session_id) for session_id in self.ids() if session_id not in without)
+        return sorted((item for item in found if item is not None), key=last_used, reverse=True)
 
     def summary(self, session_id: SessionId) -> SessionSummary | None:
         """One session's summary, from its cache when that is current; None when the journal cannot be read."""
@@ -116,5 +117,6 @@ def summarise(session_id: SessionId, transcript: Transcript, size_bytes: int) ->
 _LIST_HINT = "`desktop-agent sessions list` shows them all."
 
 
-def _last_used(summary: SessionSummary) -> tuple[str, str]:
+def last_used(summary: SessionSummary) -> tuple[str, str]:
+    """The key to sort by: when it was last used, then the id."""
     return summary.updated_at.isoformat(), summary.id

@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import suppress
-from typing import TypeVar
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.changes.capture import WorkspaceCapture
@@ -14,8 +13,6 @@ from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.files import FileTransition
 from desktop_agent.core.ids import CallId, ChangeId, change_id
 from desktop_agent.core.model import FileChange, Uncaptured
-
-T = TypeVar("T")
 
 
 class Effects:
@@ -51,11 +48,9 @@ class Effects:
 
         `known_gaps` are said together with what could not be captured. Once begun it is finished, like `apply`.
         """
-        return await _to_its_end(self._collect_and_record(turn, call_id, known_gaps), f"collect {call_id}")
+        await _to_its_end(self._collect_and_record(turn, call_id, known_gaps), f"collect {call_id}")
 
-    async def _collect_and_record(
-        self, turn: int, call_id: CallId, known_gaps: Sequence[Uncaptured]
-    ) -> tuple[FileChange, ...]:
+    async def _collect_and_record(self, turn: int, call_id: CallId, known_gaps: Sequence[Uncaptured]) -> None:
         changes, lost = await asyncio.to_thread(self._collect, turn)
         uncaptured = (*lost, *known_gaps)
         if changes or uncaptured:
@@ -97,16 +92,18 @@ class Effects:
         return change_id(turn, self._counts[turn] + number)
 
 
-async def _to_its_end(work: Coroutine[object, object, T], name: str) -> T:
+async def _to_its_end(work: Coroutine[object, object, None], name: str) -> None:
     """Await `work`, and not return before it has ended: also a cancellation goes on only then.
 
     Otherwise the call would be answered, and its turn ended, while files are still being written.
     """
     task = asyncio.create_task(work, name=name)
     try:
-        return await asyncio.shield(task)
+        await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait([task])
+        while not task.done():
+            with suppress(asyncio.CancelledError):  # once is enough
+                await asyncio.wait([task])
         with suppress(ToolError):  # the call is answered as stopped
             task.result()
         raise
