@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from desktop_agent.core.errors import AgentError, CredentialsError
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.anthropic import AnthropicProvider
-from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, SystemKeyStore, resolve_key
+from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, resolve_key
 from desktop_agent.core.settings import Settings, with_setting
 from desktop_agent.core.settings_file import save_setting
 from desktop_agent.ui.eventloop import TaskSpawner
@@ -172,18 +172,18 @@ class Setup(QObject):
     async def _show_key_status(self) -> None:
         provider = "anthropic"
         try:
-            resolved = await self._resolve(provider)
+            match (await self._resolve(provider)).source:
+                case "environment":
+                    status = KeyStatus(source="environment", place=KEY_VARIABLES[provider])
+                case "keyring":
+                    status = KeyStatus(source="keyring", place=await asyncio.to_thread(self._keys.name))
+                case None:  # whether one could be kept is worth trying only now
+                    report = await asyncio.to_thread(self._keys.probe)
+                    status = KeyStatus(place=report.backend, problem=f"{report.problem} {report.hint}".strip())
         except CredentialsError as error:
             status = KeyStatus(problem=str(error))
-        else:
-            backend = await asyncio.to_thread(self._backend_name)
-            place = KEY_VARIABLES[provider] if resolved.source == "environment" else backend
-            status = KeyStatus(source=resolved.source, place=place)
         if self._dialog is not None:
             self._dialog.show_key_status(status)
-
-    def _backend_name(self) -> str:
-        return self._keys.probe().backend if isinstance(self._keys, SystemKeyStore) else ""
 
     async def _resolve(self, provider: str) -> ResolvedKey:
         return await asyncio.to_thread(resolve_key, provider, os.environ, self._keys)

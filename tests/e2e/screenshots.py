@@ -9,11 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+import keyring
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QListView, QWidget
 
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from tests.core.providers.auth.test_keys import MemoryKeyring
 from tests.e2e.driver import Driver, drive
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -135,12 +137,12 @@ async def _quit(person: Driver) -> None:
 
 def main(album: Path) -> None:
     app = QApplication([])
+    keyring.set_keyring(MemoryKeyring())
     for theme in THEMES:
         person = Path(tempfile.mkdtemp(prefix="screenshots-"))
         os.environ["HOME"] = str(person)
         home = person / "desktop-agent"
         os.environ["DESKTOP_AGENT_HOME"] = str(home)
-        os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
         os.environ.pop("ANTHROPIC_API_KEY", None)
         (home / "config").mkdir(parents=True)
         (home / "config" / "config.toml").write_text(f'[ui]\ntheme = "{theme}"\n')

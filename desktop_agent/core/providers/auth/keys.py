@@ -64,6 +64,14 @@ class KeyStore(Protocol):
         """Forget the provider's key. No error when there was none."""
         ...
 
+    def name(self) -> str:
+        """Return what the place is called on this machine."""
+        ...
+
+    def probe(self) -> KeyringReport:
+        """Return whether keys can be kept, found out by trying. Never raises."""
+        ...
+
 
 class _Writable(Protocol):
     """What keyring hides of its own base class: a metaclass wraps this method and loses its signature."""
@@ -101,12 +109,15 @@ class SystemKeyStore:
             if backend.get_password(SERVICE, provider) is not None:
                 backend.delete_password(SERVICE, provider)
 
+    def name(self) -> str:
+        with _explained("open"):
+            return self._backend().name
+
     def probe(self) -> KeyringReport:
-        """Return whether the keyring works, found out by keeping, reading and deleting an entry of our own."""
+        """Keep, read and delete an entry of our own."""
         name = "none"
         try:
-            with _explained("open"):
-                name = self._backend().name
+            name = self.name()
             self.set(_PROBE_ENTRY, random_secrets.token_hex(8))
             self.delete(_PROBE_ENTRY)
         except CredentialsError as error:
