@@ -4,6 +4,7 @@ It holds no conversation and no file contents, and the libraries that handle key
 """
 
 import logging
+from collections.abc import Mapping
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final
@@ -22,24 +23,32 @@ class _LogFile(RotatingFileHandler):
         pass
 
 
-def open_log(folder: Path) -> logging.Handler:
-    """Start logging to a file in `folder`, turned over at 1 MB; `close_log` ends it. Blocks shortly."""
-    handler: logging.Handler
+class WindowLog:
+    """Logging to a file in `folder`, turned over at 1 MB, from its making to `close`. Both block shortly."""
+
+    def __init__(self, folder: Path) -> None:
+        self._handler = _open(folder)
+        self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        levels = {"desktop_agent": logging.INFO} | dict.fromkeys(_QUIET, logging.WARNING)
+        self._levels_before = {name: logging.getLogger(name).level for name in levels}
+        _set_levels(levels)
+        logging.getLogger().addHandler(self._handler)
+
+    def close(self) -> None:
+        """Stop logging to it."""
+        logging.getLogger().removeHandler(self._handler)
+        _set_levels(self._levels_before)
+        self._handler.close()
+
+
+def _open(folder: Path) -> logging.Handler:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handler = _LogFile(folder / _NAME, maxBytes=_MAX_BYTES, backupCount=_KEPT, encoding="utf-8")
+        return _LogFile(folder / _NAME, maxBytes=_MAX_BYTES, backupCount=_KEPT, encoding="utf-8")
     except OSError:
-        handler = logging.NullHandler()  # a disk that takes no log must not keep the window from opening
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    root = logging.getLogger()
-    root.addHandler(handler)
-    logging.getLogger("desktop_agent").setLevel(logging.INFO)
-    for name in _QUIET:
-        logging.getLogger(name).setLevel(logging.WARNING)
-    return handler
+        return logging.NullHandler()  # a disk that takes no log must not keep the window from opening
 
 
-def close_log(handler: logging.Handler) -> None:
-    """Stop logging to it."""
-    logging.getLogger().removeHandler(handler)
-    handler.close()
+def _set_levels(levels: Mapping[str, int]) -> None:
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)

@@ -85,12 +85,12 @@ class Window(QObject):
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
         import asyncio
 
-        from desktop_agent.app.log_file import close_log, open_log
+        from desktop_agent.app.log_file import WindowLog
         from desktop_agent.ui.import_hook import remove_import_hook
 
         self.furnish()
         self._quit = asyncio.Event()
-        log = await asyncio.to_thread(open_log, self._paths.logs)
+        log = await asyncio.to_thread(WindowLog, self._paths.logs)
         self._spawner.start()
         self._watchdog.start()
         self._icons.load()
@@ -109,7 +109,7 @@ class Window(QObject):
                 await self._conductor.aclose()
             await self._spawner.aclose()
             self._watchdog.stop()
-            close_log(log)
+            log.close()
             self.main_window.let_close()
         return 0
 
