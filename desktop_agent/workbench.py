@@ -175,7 +175,7 @@ class Workbench:
             storage.journal, self._clock, last_seq=state.transcript.last_seq, folds=(state.apply,), sink=sink
         )
         ledger = Ledger(root, self.blobs)
-        baseline = Baseline(self.paths.cache / "baselines" / f"{digest_of(str(root).encode())[:32]}.sqlite3")
+        baseline = Baseline(self.paths.cache / "baselines" / f"{digest_of(os.fsencode(root))[:32]}.sqlite3")
         effects = Effects(ledger, WorkspaceCapture(root, baseline), recorder, state.transcript.changes)
         approvals = Approvals()
         gate = ApprovalGate(approvals, recorder, lambda: state.transcript.approval, state.grants)

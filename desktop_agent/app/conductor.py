@@ -5,6 +5,7 @@ session open elsewhere) ends in the banner, never in a crash.
 """
 
 import asyncio
+import os
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from desktop_agent.app.sessions import LiveSessions, draft_transcript
 from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.errors import AgentError, WorkspaceError
 from desktop_agent.core.events import ModeSet
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
@@ -31,7 +32,7 @@ from desktop_agent.core.model import ApprovalPolicy, ModelRef, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.core.workspace import check_workspace
+from desktop_agent.core.workspace import check_workspace, current_folder
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.chat.output import readable
 from desktop_agent.ui.eventloop import TaskSpawner
@@ -73,8 +74,8 @@ class Conductor(QObject):
 
     async def start(self) -> None:
         """Show what the command line asks for, else what was open last, else the welcome."""
-        await self.refresh_sessions()
         try:
+            await self.refresh_sessions()
             if self._arguments.is_demo:
                 await self.show_demo()
             elif self._arguments.resume is not None:
@@ -86,6 +87,9 @@ class Conductor(QObject):
         except AgentError as error:
             self._desk.banner.show_error(error)
             self._welcome()
+        if self._workspace is None:
+            self._desk.window.top_bar.set_workspace(None)
+        self._desk.wiring.folder_requested.connect(self._choose_folder)
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
@@ -131,7 +135,7 @@ class Conductor(QObject):
         if wanted != NEWEST:
             await self.show_session(await asyncio.to_thread(self._bench.catalog.find, wanted))
             return
-        folder = self._arguments.workspace or Path.cwd()
+        folder = self._arguments.workspace or await asyncio.to_thread(current_folder)
         latest = await asyncio.to_thread(self._bench.catalog.latest, folder)
         if latest is not None:
             await self.show_session(latest)
@@ -217,6 +221,7 @@ class Conductor(QObject):
         self._setup.folder_requested.connect(self._choose_folder)
         self._setup.settings_changed.connect(self._on_settings_changed)
         self._setup.failed.connect(desk.banner.show_error)
+        desk.banner.folder_requested.connect(self._choose_folder)
         desk.sessions.new_requested.connect(self._on_new_session)
         desk.sessions.session_chosen.connect(self._on_session_chosen)
         desk.sessions.rename_requested.connect(self._on_rename)
@@ -355,13 +360,16 @@ def _usable(folder: Path) -> Path:
 
 def _plausible_folder() -> Path | None:
     """The folder the application was started in, if that looks like a project and not like a desktop's default."""
-    folder = Path.cwd()
+    try:
+        folder = current_folder()
+    except WorkspaceError:
+        return None
     return None if folder in (Path.home(), Path(folder.anchor)) else folder
 
 
 def _last_usable(bench: Workbench) -> SessionId | None:
     """The session last used whose folder is still there."""
-    return next((item.id for item in bench.catalog.summaries() if Path(item.workspace).is_dir()), None)
+    return next((item.id for item in bench.catalog.summaries() if os.path.isdir(item.workspace)), None)  # noqa: PTH112 - Path's raises
 
 
 def _as_live(summary: SessionSummary, bridge: SessionBridge | None) -> SessionSummary:

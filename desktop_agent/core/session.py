@@ -125,7 +125,7 @@ class Session:
         Cancelling this is the same as `Shutdown`.
         """
         try:
-            await self._guard(self._get_ready())
+            await self._guard(self._get_ready(), is_told=self._mailbox.empty)
             while not isinstance(op := await self._mailbox.get(), ops.Shutdown):
                 await self._guard(self._handle(op))
         finally:
@@ -225,6 +225,7 @@ class Session:
         except AgentError as error:
             reason = "workspace_error" if isinstance(error, WorkspaceError) else "provider_error"
             notice = _notice(error, number)
+            await self._forget_provider(model)
         except Exception as error:
             logger.exception("Turn %s failed unexpectedly", number)
             reason, notice = "internal_error", _defect(error, number)
@@ -257,6 +258,11 @@ class Session:
         if model not in self._providers:
             self._providers[model] = await self._parts.provider_source(model)
         return self._providers[model]
+
+    async def _forget_provider(self, model: ModelRef) -> None:
+        """Build it anew the next time: the person may give it another key or address meanwhile."""
+        if (provider := self._providers.pop(model, None)) is not None:
+            await provider.aclose()
 
     # -- changes --
 
@@ -307,12 +313,16 @@ class Session:
         parts = self._parts
         await settle(parts.state.unfinished, parts.ledger, parts.effects, parts.recorder, turn=turn)
 
-    async def _guard(self, step: Coroutine[object, object, None]) -> None:
-        """Carry out one step of the mailbox; a journal that cannot be written is told, and the session stays open."""
+    async def _guard(self, step: Coroutine[object, object, None], is_told: Callable[[], bool] = lambda: True) -> None:
+        """Carry out one step of the mailbox; a journal that cannot be written is told, and the session stays open.
+
+        Not if `is_told` says no: what waits in the mailbox will meet the same failure, and telling it once is enough.
+        """
         try:
             await step
         except StorageError as error:
-            self._tell_storage_failure(error, None)
+            if is_told():
+                self._tell_storage_failure(error, None)
 
     def _tell_storage_failure(self, error: StorageError, turn: int | None) -> None:
         recorder = self._parts.recorder

@@ -45,11 +45,13 @@ class SessionWiring(QObject):
 
     Signals:
         settings_requested: the person should see the settings, for a key for instance.
+        folder_requested: the person should choose a folder, to work in at all or instead of one that is gone.
         review_requested: the review panel should come into sight.
         state_changed: the shown session started, waits, ended, or got a title.
     """
 
     settings_requested = Signal()
+    folder_requested = Signal()
     review_requested = Signal()
     state_changed = Signal()
 
@@ -112,6 +114,7 @@ class SessionWiring(QObject):
         view.link_activated.connect(self._open_link)
         view.retry_requested.connect(self._retry)
         view.settings_requested.connect(self.settings_requested)
+        view.folder_requested.connect(self.folder_requested)
         view.example_chosen.connect(self._submit_prompt)
         review.undo_requested.connect(self._undo)
         review.redo_requested.connect(self._redo)
@@ -127,6 +130,10 @@ class SessionWiring(QObject):
     def _submit_prompt(self, text: str) -> None:
         from desktop_agent.core.ops import SubmitPrompt
 
+        if self._bridge is None:  # no folder is open
+            self._give_back([text])
+            self.folder_requested.emit()
+            return
         self.submit(SubmitPrompt(text=text))
 
     def _unqueue(self, prompt_id: str) -> None:

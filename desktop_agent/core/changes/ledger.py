@@ -55,8 +55,10 @@ class Ledger:
         """Write the after-images, if every file still is its before-image; otherwise none of them.
 
         Raises `ToolError` when a file changed meanwhile, or could not be written: then those already written are put
-        back.
+        back. A workspace that is gone is not made anew.
         """
+        if not self._root.is_dir():
+            raise ToolError("The workspace folder is gone. Nothing was written.")
         states = [(change, self._state(change.before), self._state(change.after)) for change in changes]
         for change, before, _ in states:
             if self._current(change.path) != before:

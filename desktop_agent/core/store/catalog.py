@@ -5,6 +5,7 @@ again. Deleting every cache loses nothing.
 """
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,16 +39,25 @@ class Catalog:
     def journal_path(self, session_id: SessionId) -> Path:
         """The journal of an existing session. Raises `SessionNotFoundError` when there is none."""
         path = self.session_folder(session_id) / JOURNAL_NAME
-        if not path.is_file():
+        if not self._has_journal(session_id):
             raise SessionNotFoundError(f"There is no session {session_id}.", hint=_LIST_HINT)
         return path
 
     def ids(self) -> list[SessionId]:
-        """The ids of all sessions, newest first."""
-        if not self.folder.is_dir():
+        """The ids of all sessions, newest first. Raises `StorageError` when their folder cannot be read."""
+        try:
+            names = os.listdir(self.folder)  # noqa: PTH208 - names are all that is wanted
+        except (FileNotFoundError, NotADirectoryError):
             return []
-        names = (entry.name for entry in self.folder.iterdir() if (entry / JOURNAL_NAME).is_file())
-        return sorted(filter(is_session_id, names), reverse=True)
+        except OSError as error:
+            raise StorageError(
+                "The sessions could not be listed.", hint="Check the permissions of the data folder.", detail=str(error)
+            ) from error
+        return sorted((name for name in names if is_session_id(name) and self._has_journal(name)), reverse=True)
+
+    def _has_journal(self, session_id: SessionId) -> bool:
+        """Whether there is one, as far as we may look."""
+        return os.path.isfile(self.folder / session_id / JOURNAL_NAME)  # noqa: PTH113 - Path's raises
 
     def summaries(self) -> list[SessionSummary]:
         """All sessions, the last used first. A session that cannot be read is left out, never an error."""
@@ -78,8 +88,9 @@ class Catalog:
             return None
         summary = summarise(session_id, replay(events), size)
         try:
-            content = _SUMMARY.dump_json(summary)
-            write_atomically(path.with_name(_SUMMARY_NAME), content, mode=0o600)
+            # Not pydantic's own JSON: that has no way to write a folder's name that is not UTF-8.
+            content = json.dumps(_SUMMARY.dump_python(summary, mode="json"))
+            write_atomically(path.with_name(_SUMMARY_NAME), content.encode(), mode=0o600)
         except OSError:
             return summary
         return summary

@@ -4,7 +4,7 @@ from PySide6.QtCore import QPoint, QRect, QRectF, Signal
 from PySide6.QtGui import QFont, QPainter, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.transcript import RETRYING, NoticeEntry
+from desktop_agent.core.transcript import NoticeEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.flow import flow
@@ -36,9 +36,16 @@ RETRY_CODES = frozenset(
         "stream",
         "billing",
         "provider_error",
+        "no_key",
+        "workspace",
+        "storage",
+        "internal_error",
     }
 )
-"""Faults between us and the model: asking once more may help."""
+"""What ended a turn and may be over, or may have been put right, when the model is asked once more."""
+
+FOLDER_CODES = frozenset({"workspace"})
+"""Notices after which another folder may be wanted."""
 
 
 class NoticeWidget(EntryWidget):
@@ -47,10 +54,12 @@ class NoticeWidget(EntryWidget):
     Signals:
         settings_requested: open the settings.
         retry_requested: ask the model again.
+        folder_requested: let the person choose another folder.
     """
 
     settings_requested = Signal()
     retry_requested = Signal()
+    folder_requested = Signal()
 
     def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(row, styles, parent, Column(styles, ground="bg", text="muted"))
@@ -66,8 +75,11 @@ class NoticeWidget(EntryWidget):
         self._buttons: list[QPushButton] = []
         if notice.code in SETTINGS_CODES:
             self._buttons.append(self._button(self.tr("Open settings"), self.settings_requested))
-        if notice.level == "error" and notice.code in RETRY_CODES and notice.code != RETRYING:
+        # Without a turn there is no prompt to ask again: it was given back.
+        if notice.level == "error" and notice.code in RETRY_CODES and notice.turn is not None:
             self._buttons.append(self._button(self.tr("Try again"), self.retry_requested))
+        if notice.code in FOLDER_CODES:
+            self._buttons.append(self._button(self.tr("Open another folder…"), self.folder_requested))
         if self._details is not None:
             self._buttons.append(self._details)
         self.column.set_blocks(plain_blocks(notice.detail), {}, 0)
