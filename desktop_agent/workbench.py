@@ -11,6 +11,7 @@ session.submit(SubmitPrompt(text="Why does the build fail?"))
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +50,7 @@ from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.runtime import CallRules, Toolbox, ToolRuntime
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.turn import TurnLimits
-from desktop_agent.core.workspace import check_workspace
+from desktop_agent.core.workspace import usable_workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +120,9 @@ class Workbench:
 
         Raises `WorkspaceError` when the folder cannot be used, and `StorageError` when nothing can be written.
         """
-        root = await asyncio.to_thread(_usable_folder, workspace)
+        root = await asyncio.to_thread(usable_workspace, workspace)
         now = self._clock.now()
+        system = await asyncio.to_thread(system_prompt, root, now)
         session_id = new_session_id(now)
         storage = await asyncio.to_thread(self._create_storage, session_id)
         opened = ev.SessionOpened(
@@ -130,7 +132,6 @@ class Workbench:
             approval=approval or self.settings.execution.approval,
             app_version=__version__,
         )
-        system = await asyncio.to_thread(system_prompt, root, now)
         return self._assemble(storage, SessionState(), root, system, (opened,), sink, rules, limits)
 
     async def open_session(
@@ -196,10 +197,11 @@ class Workbench:
         )
 
         async def release() -> None:
-            await jobs.aclose()
-            await processes.aclose()
-            await asyncio.to_thread(self.catalog.refresh_summary, storage.session_id)
-            storage.lock.release()
+            async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
+                stack.callback(storage.lock.release)
+                stack.push_async_callback(asyncio.to_thread, self.catalog.refresh_summary, storage.session_id)
+                stack.push_async_callback(processes.aclose)
+                stack.push_async_callback(jobs.aclose)
 
         return Session(
             SessionParts(
@@ -238,20 +240,21 @@ class Workbench:
         return _Storage(session_id, lock, journal), torn
 
 
-def _usable_folder(path: Path) -> Path:
-    """Return the real path of a workspace folder. Raises `WorkspaceError` when it is none."""
-    root = path.expanduser().resolve()
-    check_workspace(root)
-    return root
-
-
 def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
-    """Return the state that a journal comes to. Raises `StorageError` when nothing of it was ever written."""
+    """Return the state that a journal comes to.
+
+    Raises `StorageError` when it does not say where to work: only the first line does, and nothing is guessed.
+    """
     if not events:
         raise StorageError("This session was never written: the application ended while it was created.")
     state = SessionState()
     for event in events:
         state.apply(event)
+    if not state.transcript.workspace:
+        raise StorageError(
+            "The session cannot be continued: the line of its journal that names its folder cannot be read.",
+            hint="What was said and changed can still be shown. To go on, start a new session in the folder.",
+        )
     return state
 
 

@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import socket
+import subprocess
 import threading
 from collections.abc import Generator
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import cast
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.full_disk import FullDisk
 
 # Before anything imports Qt: tests never open a window on somebody's screen unless the real-window run says so.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -59,6 +62,18 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     return home
+
+
+@pytest.fixture
+def full_disk(isolated_home: Path) -> Generator[FullDisk]:
+    home = isolated_home / "desktop-agent"
+    home.mkdir(exist_ok=True)
+    try:
+        subprocess.check_call(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(home)], stderr=subprocess.DEVNULL)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("mounting a small disk needs root and Linux")
+    yield FullDisk(home)
+    subprocess.check_call(["umount", "--lazy", str(home)])
 
 
 @pytest.fixture(autouse=True)

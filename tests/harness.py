@@ -77,8 +77,8 @@ class Receiver:
         self.events.append(event)
         self._came.set()
 
-    async def expect(self, kind: type[E], where: Callable[[E], bool] = lambda _: True) -> E:
-        """Return the next event of this kind, passing over others; fail with what came instead."""
+    async def expect(self, kind: type[E] | tuple[type[E], ...], where: Callable[[E], bool] = lambda _: True) -> E:
+        """Return the next event of this kind, or of one of these, passing over others; fail with what came instead."""
         start = self._next
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -92,7 +92,8 @@ class Receiver:
                     await self._came.wait()
         except TimeoutError:
             came = [event.type for event in self.events[start:]]
-            raise AssertionError(f"no {kind.__name__} came, but {came}") from None
+            names = [one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,))]
+            raise AssertionError(f"no {' or '.join(names)} came, but {came}") from None
 
     @property
     def recorded(self) -> list[ev.JournalEvent]:

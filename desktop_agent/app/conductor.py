@@ -6,6 +6,7 @@ session open elsewhere) ends in the banner, never in a crash.
 
 import asyncio
 import os
+import sys
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -14,25 +15,27 @@ from PySide6.QtCore import QObject, Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from desktop_agent import __version__
 from desktop_agent.app.arguments import NEWEST, WindowArguments
 from desktop_agent.app.demo import make_demo_workspace
 from desktop_agent.app.desk import Desk
 from desktop_agent.app.diffs import BlobDiffs
+from desktop_agent.app.draft import Draft
 from desktop_agent.app.later import LaterDiffs
-from desktop_agent.app.sessions import LiveSessions, draft_transcript
+from desktop_agent.app.look import apply_look
+from desktop_agent.app.sessions import LiveSessions
 from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import AgentError, WorkspaceError
-from desktop_agent.core.events import ModeSet
+from desktop_agent.core.events import TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.settings import Settings
-from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.core.workspace import check_workspace, current_folder
+from desktop_agent.core.store.catalog import last_used, summarise
+from desktop_agent.core.transcript import ToolEntry, Transcript
+from desktop_agent.core.workspace import current_folder, usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.chat.output import readable
 from desktop_agent.ui.eventloop import TaskSpawner
@@ -89,7 +92,6 @@ class Conductor(QObject):
             self._welcome()
         if self._workspace is None:
             self._desk.window.top_bar.set_workspace(None)
-        self._desk.wiring.folder_requested.connect(self._choose_folder)
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
@@ -104,7 +106,7 @@ class Conductor(QObject):
 
     async def show_folder(self, folder: Path) -> None:
         """Start anew in `folder`. Raises `WorkspaceError` when it cannot be used."""
-        root = await asyncio.to_thread(_usable, folder)
+        root = await asyncio.to_thread(usable_workspace, folder)
         self._set_workspace(root)
         self._show_draft(root, self._default_model(), self._bench.settings.execution.approval)
 
@@ -125,9 +127,10 @@ class Conductor(QObject):
 
     async def refresh_sessions(self) -> None:
         """Read the list of sessions anew."""
-        summaries = await asyncio.to_thread(self._bench.catalog.summaries)
-        live = {bridge.transcript.session_id: bridge for bridge in self._live.bridges}
-        self._desk.sessions.set_sessions([_as_live(item, live.get(item.id)) for item in summaries])
+        # What an open session is doing stands in its transcript; its journal would have to be folded again and again.
+        resting = await asyncio.to_thread(self._bench.catalog.summaries, without=self._live.ids)
+        live = [_summary_now(bridge.transcript) for bridge in self._live.bridges if bridge.transcript.session_id]
+        self._desk.sessions.set_sessions(sorted([*live, *resting], key=last_used, reverse=True))
         if (shown := self._desk.wiring.bridge) is not None:
             self._desk.sessions.set_current(shown.transcript.session_id or None)
 
@@ -153,10 +156,9 @@ class Conductor(QObject):
 
     def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
         """Show an empty conversation; the session is made with its first prompt."""
-        transcript = draft_transcript(root, model, approval, __version__)
-        draft = SessionBridge(transcript, self._on_draft_op, self)
+        draft = Draft(root, model, approval, self._on_first_prompt, self)
         self._desk.transcript.set_examples(EXAMPLES)
-        self._show(draft)
+        self._show(draft.bridge)
         self._desk.composer.setFocus()
 
     def _show(self, bridge: SessionBridge) -> None:
@@ -178,34 +180,20 @@ class Conductor(QObject):
 
     # -- a draft becomes a session --
 
-    def _on_draft_op(self, op: ops.Op) -> None:
-        draft = self._desk.wiring.bridge
-        if draft is None:
-            return
-        match op:
-            case ops.SubmitPrompt():
-                self._spawner.spawn(self._start_session(draft, op))
-            case ops.SetMode(model=model, approval=approval):
-                shown = draft.transcript
-                assert shown.model is not None
-                draft.deliver(ModeSet(model=model or shown.model, approval=approval or shown.approval))
-            case _:
-                pass  # there is nothing to stop, answer or undo in a conversation without a turn
+    def _on_first_prompt(self, draft: Draft) -> None:
+        self._spawner.spawn(self._start_session(draft))
 
-    async def _start_session(self, draft: SessionBridge, op: ops.SubmitPrompt) -> None:
-        transcript = draft.transcript
-        assert transcript.model is not None
+    async def _start_session(self, draft: Draft) -> None:
         try:
-            bridge = await self._live.create(Path(transcript.workspace), transcript.model, transcript.approval)
+            bridge = await self._live.create(draft.workspace, draft.model, draft.approval)
         except AgentError as error:
-            self._desk.composer.set_text(op.text)
+            self._desk.wiring.give_back([prompt.text for prompt in draft.hand_over()])
             self._desk.banner.show_error(error)
             return
         self._watch(bridge)
-        if transcript.model == DEMO:
-            self._desk.transcript.set_examples([DEMO_FOLLOW_UP])
         self._show(bridge)
-        bridge.submit(op)
+        for prompt in draft.hand_over():
+            bridge.submit(prompt)
 
     # -- wiring --
 
@@ -216,12 +204,14 @@ class Conductor(QObject):
         actions.connect(actions.demo, self._on_demo)
         actions.connect(actions.settings, self._setup.open_settings)
         desk.wiring.settings_requested.connect(self._setup.open_settings)
+        desk.wiring.folder_requested.connect(self._welcome)
         desk.transcript.output_requested.connect(self._show_output)
         self._setup.demo_requested.connect(self._on_demo)
         self._setup.folder_requested.connect(self._choose_folder)
         self._setup.settings_changed.connect(self._on_settings_changed)
         self._setup.failed.connect(desk.banner.show_error)
         desk.banner.folder_requested.connect(self._choose_folder)
+        desk.transcript.folder_requested.connect(self._choose_folder)
         desk.sessions.new_requested.connect(self._on_new_session)
         desk.sessions.session_chosen.connect(self._on_session_chosen)
         desk.sessions.rename_requested.connect(self._on_rename)
@@ -235,6 +225,19 @@ class Conductor(QObject):
     def _on_happened(self, event: object) -> None:
         if getattr(event, "type", "") in _LISTED:
             self._try(self.refresh_sessions())
+        if isinstance(event, TurnEnded) and event.turn == 1 and event.reason == "completed":
+            self._offer_follow_up()
+
+    def _offer_follow_up(self) -> None:
+        """After the first turn of the demo, write down what to ask next, unless the person is writing."""
+        shown = self._desk.wiring.bridge
+        if (
+            shown is not None
+            and shown is self.sender()
+            and shown.transcript.model == DEMO
+            and not self._desk.composer.text()
+        ):
+            self._desk.composer.set_text(DEMO_FOLLOW_UP)
 
     def _on_new_session(self) -> None:
         if self._workspace is not None:
@@ -261,7 +264,10 @@ class Conductor(QObject):
         self._desk.window.top_bar.set_branch(branch or "")
 
     def _open_file(self, path: str) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(path))
+        """Open a file with its application; of one that would be run, its folder: the agent may have written it."""
+        file = Path(path)
+        opened = file.parent if _would_run(file) else file
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(opened)))
 
     def _choose_folder(self) -> None:
         dialog = QFileDialog(self._desk.window, self.tr("Open a folder"))
@@ -280,7 +286,7 @@ class Conductor(QObject):
 
     def _on_settings_changed(self, settings: Settings) -> None:
         self._bench.settings = settings
-        self._theme.choose(settings.ui.theme, is_colour_blind_safe=settings.ui.colour_blind_safe_diff)
+        apply_look(self._theme, settings.ui)
         self._desk.window.remember_theme(settings.ui.theme)
 
     def _show_output(self, entry: ToolEntry) -> None:
@@ -345,17 +351,15 @@ class Conductor(QObject):
         )
 
 
+_STARTED = frozenset(
+    {".app", ".bat", ".cmd", ".com", ".desktop", ".exe", ".jar", ".lnk", ".msi", ".ps1", ".scr", ".vbs"}
+)
+"""Kinds of files that desktops start when they are opened."""
+
 _LISTED = frozenset(
     {"session_opened", "session_renamed", "turn_started", "turn_ended", "approval_requested", "approval_resolved"}
 )
 """Events after which the session list shows something else."""
-
-
-def _usable(folder: Path) -> Path:
-    """Return the real path of a folder to work in. Raises `WorkspaceError`."""
-    root = folder.expanduser().resolve()
-    check_workspace(root)
-    return root
 
 
 def _plausible_folder() -> Path | None:
@@ -369,12 +373,17 @@ def _plausible_folder() -> Path | None:
 
 def _last_usable(bench: Workbench) -> SessionId | None:
     """The session last used whose folder is still there."""
-    return next((item.id for item in bench.catalog.summaries() if os.path.isdir(item.workspace)), None)  # noqa: PTH112 - Path's raises
+    found = (item for item in bench.catalog.summaries() if item.workspace)
+    return next((item.id for item in found if os.path.isdir(item.workspace)), None)  # noqa: PTH112 - Path's raises
 
 
-def _as_live(summary: SessionSummary, bridge: SessionBridge | None) -> SessionSummary:
-    """The summary with what the session is doing right now, if it is open."""
-    if bridge is None:
-        return summary
-    transcript = bridge.transcript
-    return replace(summary, title=transcript.title, state=transcript.status, turns=transcript.turn)
+def _would_run(file: Path) -> bool:
+    """Whether opening the file may start it instead of showing it."""
+    # Windows has no permission to execute: there only the suffix tells.
+    is_executable = sys.platform != "win32" and file.is_file() and os.access(file, os.X_OK)
+    return is_executable or file.suffix.lower() in _STARTED
+
+
+def _summary_now(transcript: Transcript) -> SessionSummary:
+    """The summary of an open session, with what it is doing right now."""
+    return replace(summarise(transcript.session_id, transcript, size_bytes=0), state=transcript.status)

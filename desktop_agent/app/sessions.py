@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core import ops
-from desktop_agent.core.events import Event, SessionOpened
+from desktop_agent.core.events import Event
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, ModelRef
 from desktop_agent.core.session import Session
@@ -34,6 +34,11 @@ class LiveSessions:
     def bridges(self) -> list[SessionBridge]:
         """The window's side of every open session."""
         return [live.bridge for live in self._live.values()]
+
+    @property
+    def ids(self) -> frozenset[SessionId]:
+        """The ids of the open sessions."""
+        return frozenset(self._live)
 
     async def create(self, workspace: Path, model: ModelRef, approval: ApprovalPolicy) -> SessionBridge:
         """Start a session. Raises `AgentError` when the folder or the disk does not allow it."""
@@ -75,12 +80,3 @@ class _Inlet:
     def take(self, event: Event) -> None:
         assert self.bridge is not None, "a session says nothing before it runs"
         self.bridge.deliver(event)
-
-
-def draft_transcript(workspace: Path, model: ModelRef, approval: ApprovalPolicy, app_version: str) -> Transcript:
-    """The transcript of a session that does not exist before its first prompt."""
-    transcript = Transcript()
-    transcript.apply(
-        SessionOpened(session_id="", workspace=str(workspace), model=model, approval=approval, app_version=app_version)
-    )
-    return transcript

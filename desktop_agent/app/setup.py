@@ -52,6 +52,7 @@ class Setup(QObject):
         self._settings = settings
         self._keys = keys
         self._spawner = spawner
+        self._saving = asyncio.Lock()
         self._welcome: OnboardingDialog | None = None
         self._dialog: SettingsDialog | None = None
 
@@ -115,7 +116,9 @@ class Setup(QObject):
         self._spawn(self._save(key, value))
 
     async def _save(self, key: str, value: object) -> None:
-        await asyncio.to_thread(save_setting, self._path, key, value)
+        # One after another: each reads the file, changes it and writes it back.
+        async with self._saving:
+            await asyncio.to_thread(save_setting, self._path, key, value)
 
     # -- keys --
 

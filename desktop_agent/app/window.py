@@ -65,9 +65,9 @@ class Window(QObject):
             return
         from desktop_agent.app.desk import furnish
         from desktop_agent.app.later import LaterDiffs
+        from desktop_agent.app.look import apply_look
         from desktop_agent.core.settings import load_settings
         from desktop_agent.ui.eventloop import TaskSpawner
-        from desktop_agent.ui.garbage import WindowThreadCollector
         from desktop_agent.ui.icons import Icons
         from desktop_agent.ui.watchdog import Watchdog
 
@@ -77,28 +77,29 @@ class Window(QObject):
         self._icons = Icons(self.theme)
         self._desk = furnish(self.main_window, self.theme, self._icons, self._diffs, self._spawner)
         ui = self._loaded.settings.ui
-        self.theme.choose(ui.theme, is_colour_blind_safe=ui.colour_blind_safe_diff)
+        apply_look(self.theme, ui)
         self.main_window.remember_theme(ui.theme)
         self._watchdog = Watchdog(self)
-        self._collector = WindowThreadCollector(self)
 
     async def serve(self) -> int:
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
         import asyncio
 
+        from desktop_agent.app.log_file import close_log, open_log
         from desktop_agent.ui.import_hook import remove_import_hook
 
         self.furnish()
         self._quit = asyncio.Event()
+        log = await asyncio.to_thread(open_log, self._paths.logs)
         self._spawner.start()
         self._watchdog.start()
-        self._collector.start()
         self._icons.load()
         remove_import_hook()
         try:
             bench = await asyncio.to_thread(_load_core, self._paths, self._loaded)
             self._conductor = self._build_conductor(bench)
             await self._conductor.start()
+            self._tell_settings_problems()
             self.ready.emit()
             self._spawner.spawn(asyncio.to_thread(_load_rest))
             await self._quit.wait()
@@ -108,7 +109,7 @@ class Window(QObject):
                 await self._conductor.aclose()
             await self._spawner.aclose()
             self._watchdog.stop()
-            self._collector.stop()
+            close_log(log)
             self.main_window.let_close()
         return 0
 
@@ -126,6 +127,14 @@ class Window(QObject):
         if self._conductor is None or await self._conductor.may_close():
             assert self._quit is not None
             self._quit.set()
+
+    def _tell_settings_problems(self) -> None:
+        """Say which settings are not in force, unless something else that went wrong is shown already."""
+        problems = self._loaded.problems
+        if problems and self.desk.banner.isHidden():
+            told = self.tr("Some of your settings cannot be used, so their defaults are.")
+            listed = "\n".join(map(str, problems))
+            self.desk.banner.show_error(UsageError(told, hint=listed, detail=listed))
 
     def _on_error(self, error: BaseException) -> None:
         """Where every exception of background work ends: in the log, whole, and in the banner, in words."""
@@ -189,9 +198,15 @@ def _require_display() -> None:
 
 def _load_core(paths: AppPaths, loaded: "LoadedSettings") -> "Workbench":
     """Import the core, in a thread: it takes as long as several first paints."""
+    from desktop_agent.core.providers.auth.keys import SystemKeyStore
+    from desktop_agent.core.providers.catalog import ProviderCatalog
+    from desktop_agent.ui.chat.markdown.parse import parser
     from desktop_agent.workbench import Workbench
 
-    return Workbench(paths, loaded.settings)
+    parser()  # the session that is shown first has text
+    keys = SystemKeyStore()
+    providers = ProviderCatalog(os.environ, keys, is_paced=True)
+    return Workbench(paths, loaded.settings, key_store=keys, provider_source=providers.build)
 
 
 def _load_rest() -> None:

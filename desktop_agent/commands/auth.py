@@ -9,6 +9,7 @@ from desktop_agent.commands.console import Console
 from desktop_agent.core.errors import CredentialsError, UsageError
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, SystemKeyStore, resolve_key
+from desktop_agent.core.providers.catalog import KEYED_PROVIDERS
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -36,7 +37,8 @@ def _status(store: SystemKeyStore, console: Console) -> int:
     """Say for each provider where its key comes from; never the key."""
     documents: list[JsonObject] = []
     lines: list[str] = []
-    for provider, variable in KEY_VARIABLES.items():
+    for provider in KEYED_PROVIDERS:
+        variable = KEY_VARIABLES[provider]
         try:
             key = resolve_key(provider, os.environ, store)
             source, problem = key.source, ""
@@ -58,5 +60,5 @@ def _read_key() -> str:
 
 
 def _require_known(provider: str) -> None:
-    if provider not in KEY_VARIABLES:
-        raise UsageError(f"There is no provider {provider!r}.", hint=f"Known: {', '.join(KEY_VARIABLES)}.")
+    if provider not in KEYED_PROVIDERS:
+        raise UsageError(f"There is no provider {provider!r}.", hint=f"Known: {', '.join(KEYED_PROVIDERS)}.")

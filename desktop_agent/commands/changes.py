@@ -97,11 +97,17 @@ async def _revert(
     """Open the session, undo or redo, and close it again."""
     done: asyncio.Future[tuple[FileOutcome, ...]] = asyncio.get_running_loop().create_future()
 
+    is_begun = False
+
     def on_event(event: ev.Event) -> None:
+        nonlocal is_begun
         if done.done():
             return
         match event:
-            case ev.ChangesUndone(outcomes=outcomes) | ev.ChangesRedone(outcomes=outcomes) if is_asked:
+            case ev.ChangesPrepared():
+                is_begun = True
+            # Before that it is an earlier one, cut off, that recovery concludes.
+            case ev.ChangesUndone(outcomes=outcomes) | ev.ChangesRedone(outcomes=outcomes) if is_begun:
                 done.set_result(outcomes)
             case ev.Notice(code="nothing_selected"):
                 done.set_result(())
@@ -110,13 +116,14 @@ async def _revert(
             case _:
                 pass
 
-    is_asked = False
     session = (await bench.open_session(session_id, sink=on_event)).session
     serving = asyncio.create_task(session.run(), name="session")
     try:
-        is_asked = True
         op = ops.UndoChanges if direction == "undo" else ops.RedoChanges
         session.submit(op(selection=selection))
+        await asyncio.wait([done, serving], return_when=asyncio.FIRST_COMPLETED)
+        if not done.done():
+            await serving  # a session that ends by itself is a defect, and raises it here
         return await done
     finally:
         session.submit(ops.Shutdown())

@@ -1,12 +1,15 @@
-"""`desktop-agent config`: the settings in force, and where they come from."""
+"""`desktop-agent config`: the settings in force, where they come from, and changing them."""
 
 import argparse
+import tomllib
 from dataclasses import asdict
+from pathlib import Path
 
 from desktop_agent.commands.console import Console
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.settings import load_settings
+from desktop_agent.core.settings import Settings, load_settings, with_setting
+from desktop_agent.core.settings_file import save_setting
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -16,6 +19,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
         console.result({"path": str(path)}, str(path))
         return 0
     loaded = load_settings(path)
+    if args.action == "set":
+        return _change(path, loaded.settings, args, console)
     for problem in loaded.problems:
         console.say(f"warning: {problem}")
     values = {
@@ -29,3 +34,21 @@ def main(args: argparse.Namespace, console: Console) -> int:
     text = "\n".join(f"{key} = {value!r}" for key, value in values.items())
     console.result({"path": str(path), "settings": asdict(loaded.settings)}, f"# {path}\n{text}")
     return 0
+
+
+def _change(path: Path, settings: Settings, args: argparse.Namespace, console: Console) -> int:
+    value = _read_value(args.value)
+    changed = with_setting(settings, args.key, value)
+    section, _, name = args.key.partition(".")
+    value = getattr(getattr(changed, section), name)  # as it is understood: `1` is `1.0` where a number is wanted
+    save_setting(path, args.key, value)
+    console.result({"key": args.key, "value": value, "path": str(path)}, f"{args.key} = {value!r} in {path}")
+    return 0
+
+
+def _read_value(text: str) -> object:
+    """Return the value as TOML reads it; what is no TOML value is text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

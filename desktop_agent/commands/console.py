@@ -33,12 +33,12 @@ class Console:
     """
 
     is_json: bool = False
-    out: TextIOWrapper = field(default_factory=lambda: _forgiving(sys.stdout))
-    err: TextIO = field(default_factory=lambda: _forgiving(sys.stderr))
+    out: TextIOWrapper = field(default_factory=lambda: _standard_output())  # noqa: PLW0108 - defined below
+    err: TextIO = field(default_factory=lambda: sys.stderr)
 
     def result(self, document: JsonObject, text: str) -> None:
         """Print a command's result: `document` for programs, `text` for people."""
-        shown = json.dumps(document, ensure_ascii=False, indent=2) if self.is_json else text
+        shown = json.dumps(document, ensure_ascii=False, indent=2) if self.is_json else _without_controls(text)
         self._write(self.out.write, shown.rstrip("\n") + "\n" if shown else "")
 
     def line(self, record: JsonObject) -> None:
@@ -51,7 +51,7 @@ class Console:
 
     def say(self, text: str) -> None:
         """Tell the person something that is not the result."""
-        self.err.write(text + "\n")
+        self.err.write(_without_controls(text) + "\n")
         self.err.flush()
 
     def fail(self, error: AgentError) -> None:
@@ -72,11 +72,19 @@ class Console:
             raise OutputError(error) from error
 
 
-def _forgiving(stream: TextIO) -> TextIOWrapper:
-    """Let `stream` write what its encoding lacks, such as a file name that is not UTF-8, as an escape."""
-    if isinstance(stream, TextIOWrapper):
-        stream.reconfigure(errors="backslashreplace")
-    return cast("TextIOWrapper", stream)
+def _without_controls(text: str) -> str:
+    """Return `text` with control characters shown as escapes: a model's words must not steer the person's terminal."""
+    return text.translate(_SHOWN_CONTROLS)
+
+
+_SHOWN_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+def _standard_output() -> TextIOWrapper:
+    """Standard output, with escapes for what has no form in its encoding, such as a file name that is not UTF-8."""
+    out = cast("TextIOWrapper", sys.stdout)
+    out.reconfigure(errors="backslashreplace")
+    return out
 
 
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:

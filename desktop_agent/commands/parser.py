@@ -14,14 +14,19 @@ if TYPE_CHECKING:
 
 APPROVALS = ("always", "on_write", "on_request", "never")
 
+_WINDOW = """\
+without a command, the window opens:
+  desktop-agent [WORKSPACE] [--resume [ID] | --continue | --demo] [--provider P] [--model M] [--base-url URL]
+
+Example: desktop-agent ~/code/app --continue"""
+
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="desktop-agent",
         description="A coding assistant whose every change can be seen and undone.",
-        epilog="Without a command: open the window, in WORKSPACE or the current folder. "
-        "Example: desktop-agent ~/code/app --continue",
+        epilog=_WINDOW,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"desktop-agent {__version__}")
@@ -87,7 +92,7 @@ def _add_sessions(commands: "_Commands") -> None:
     actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
     _command(actions, "list", "List all sessions, the last used first.", "sessions list")
     show = _command(actions, "show", "Show one session.", "sessions show 20261121-213700-k3f9qx")
-    show.add_argument("id", metavar="ID", help="a session id, or an unambiguous part of one")
+    show.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
 
 
 def _add_changes(commands: "_Commands") -> None:
@@ -101,7 +106,7 @@ def _add_changes(commands: "_Commands") -> None:
     }
     for name, summary in summaries.items():
         action = _command(actions, name, summary, f"changes {name} k3f9qx --turn 2")
-        action.add_argument("id", metavar="ID", help="a session id, or an unambiguous part of one")
+        action.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
         action.add_argument("--turn", type=_at_least_one, metavar="N", help="only this turn")
         action.add_argument("--call", metavar="ID", help="only this tool call")
         action.add_argument("--file", metavar="P", help="only this file, by its path in the workspace")
@@ -127,9 +132,12 @@ def _add_auth(commands: "_Commands") -> None:
 
 
 def _add_config(commands: "_Commands") -> None:
-    config = commands.add_parser("config", help="Show the settings.")
+    config = commands.add_parser("config", help="Show and change the settings.")
     actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
     _command(actions, "show", "Show all settings.", "config show")
     _command(actions, "path", "Show where the settings file is.", "config path")
     get = _command(actions, "get", "Show one setting.", "config get model.name")
     get.add_argument("key", metavar="KEY")
+    change = _command(actions, "set", "Change one setting.", "config set execution.approval always")
+    change.add_argument("key", metavar="KEY")
+    change.add_argument("value", metavar="VALUE", help="as in the settings file; text needs no quotes")

@@ -50,6 +50,7 @@ async def _run(run: HeadlessRun) -> RunResult:
     with suppress(NotImplementedError):  # Windows: Ctrl+C raises KeyboardInterrupt there instead
         loop.add_signal_handler(signal.SIGINT, run.interrupt)
         loop.add_signal_handler(signal.SIGTERM, run.interrupt)
+        loop.add_signal_handler(signal.SIGHUP, run.interrupt)  # the terminal was closed
     return await run.run()
 
 
@@ -128,7 +129,7 @@ class _Listener:
             return
         match event:
             case ev.ToolCallStarted(call=call, title=title):
-                self._console.say(f"▸ {call.name} {title}")
+                self._console.say(f"▸ {call.name} {title}" if title != call.name else f"▸ {call.name}")
             case ev.ToolCallFinished(state=state, duration_s=duration_s):
                 self._console.say(f"  {state} after {duration_s:.1f} s")
             case ev.Notice(title=title, hint=hint):

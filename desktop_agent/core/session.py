@@ -7,6 +7,7 @@ its one mailbox task or in the one turn that the task started, so there is nothi
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import assert_never
@@ -198,13 +199,14 @@ class Session:
             reason, requests, notice = await self._work(number, model)
             # From here on an interrupt would only leave the end of the turn unwritten.
             self._is_interruptible = False
+            if reason == "provider_error":
+                await self._forget_provider(model)
             if notice is not None:
                 await self._record(notice)
             await self._settle(number)
             duration_s = round(self._parts.clock.monotonic() - started, 3)
             await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
         except StorageError as error:
-            self._is_working = False
             self._tell_storage_failure(error, number)
         finally:
             self._is_interruptible = self._is_working = False
@@ -225,7 +227,6 @@ class Session:
         except AgentError as error:
             reason = "workspace_error" if isinstance(error, WorkspaceError) else "provider_error"
             notice = _notice(error, number)
-            await self._forget_provider(model)
         except Exception as error:
             logger.exception("Turn %s failed unexpectedly", number)
             reason, notice = "internal_error", _defect(error, number)
@@ -338,16 +339,16 @@ class Session:
         await self._parts.recorder.record(event)
 
     async def _close(self) -> None:
-        self._parts.approvals.abort_all("The application was closed.")
-        if self._turn is not None:
-            self._interrupt()
-            await asyncio.wait([self._turn])
-        for provider in self._providers.values():
-            await provider.aclose()
-        try:
-            await self._parts.recorder.aclose()
-        finally:
-            await self._parts.release()
+        """End everything, in this order and whichever part of it fails: turn, providers, journal, lock."""
+        async with AsyncExitStack() as ends:
+            ends.push_async_callback(self._parts.release)
+            ends.push_async_callback(self._parts.recorder.aclose)
+            for provider in self._providers.values():
+                ends.push_async_callback(provider.aclose)
+            self._parts.approvals.abort_all("The application was closed.")
+            if self._turn is not None:
+                self._interrupt()
+                await asyncio.wait([self._turn])
 
 
 _GOES_ON: frozenset[ev.TurnEndReason] = frozenset({"completed", "max_turns", "limit", "refused"})

@@ -1,9 +1,12 @@
 """Settings: declared once with their types and defaults, read from TOML, immutable.
 
-A bad value never stops the application: it is named with file, key and what would be right, and the default is used.
+A bad value never stops the application: it is named with file, line, key and what would be right, and the default is
+used.
 """
 
+import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -72,9 +75,12 @@ class SettingsProblem:
     path: Path
     key: str
     message: str
+    line: int | None = None
+    """Where the key stands in the file, counted from 1; None for what stands elsewhere or nowhere."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.key}: {self.message}" if self.key else f"{self.path}: {self.message}"
+        place = f"{self.path}:{self.line}" if self.line else str(self.path)
+        return f"{place}: {self.key}: {self.message}" if self.key else f"{place}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +94,17 @@ class LoadedSettings:
 def load_settings(path: Path, environ: Mapping[str, str] = os.environ) -> LoadedSettings:
     """Read the settings file, if there is one, and let the environment have its say. Never raises."""
     problems: list[SettingsProblem] = []
-    document = _read(path, problems)
+    text, document = _read(path, problems)
     settings = Settings()
     for name, value in document.items():
         if name not in _sections():
             problems.append(SettingsProblem(path, name, f"unknown section; known are {', '.join(_sections())}"))
         elif not isinstance(value, dict):
-            problems.append(SettingsProblem(path, name, "must be a section, written as [name]"))
+            problems.append(SettingsProblem(path, name, f"must be a section, written as [{name}]"))
         else:
             section = _merge(path, name, getattr(settings, name), cast("dict[str, object]", value), problems)
             settings = replace(settings, **{name: section})
+    problems = [replace(problem, line=_line_of(problem.key, text)) if problem.key else problem for problem in problems]
     return LoadedSettings(_with_environment(settings, environ, path, problems), tuple(problems))
 
 
@@ -114,16 +121,40 @@ def with_setting(settings: Settings, key: str, value: object) -> Settings:
         raise UsageError(f"{key} cannot be {value!r}: {error}.") from error
 
 
-def _read(path: Path, problems: list[SettingsProblem]) -> dict[str, object]:
+def _read(path: Path, problems: list[SettingsProblem]) -> tuple[str, dict[str, object]]:
+    """Return the file's text and what it says."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8-sig")  # some editors put a mark of three bytes first
+        return text, tomllib.loads(text)
     except FileNotFoundError:
-        return {}
+        return "", {}
     except (OSError, UnicodeDecodeError) as error:
         problems.append(SettingsProblem(path, "", f"cannot be read: {error}"))
     except tomllib.TOMLDecodeError as error:
         problems.append(SettingsProblem(path, "", f"is not valid TOML: {error}"))
-    return {}
+    return "", {}
+
+
+def _line_of(key: str, text: str) -> int | None:
+    """Return the line on which a dotted key stands, else that of its section: the parser keeps no places."""
+    section, places = "", dict[str, int]()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            section = _plain(header[1])
+            places.setdefault(section, number)
+        elif assignment := _ASSIGNMENT.match(line):
+            places.setdefault(_plain(f"{section}.{assignment[1]}" if section else assignment[1]), number)
+    # `a.b = 1` and `a = {b = 1}` at the top say where `a` is, too.
+    found = places.get(key) or places.get(key.rpartition(".")[0])
+    return found or next((number for name, number in places.items() if name.startswith(f"{key}.")), None)
+
+
+_HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]")
+_ASSIGNMENT = re.compile(r"""\s*([\w."'-]+(?:\s*\.\s*[\w"'-]+)*)\s*=""")
+
+
+def _plain(key: str) -> str:
+    return re.sub(r"""[\s"']""", "", key)
 
 
 def _merge(
@@ -186,6 +217,6 @@ def _checked(hint: object, value: object) -> object:
     if not isinstance(value, cast("type", hint)) or (hint is not bool and isinstance(value, bool)):
         names = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
         raise ValueError(f"{value!r} is not {names[cast('type', hint)]}")
-    if isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
+    if isinstance(value, int | float) and not isinstance(value, bool) and not 0 < value < math.inf:
         raise ValueError(f"{value!r} is not greater than 0")
     return value

@@ -1,10 +1,11 @@
 """Writing a setting back to its TOML file, with everything else in it as it was: comments, order, unknown keys."""
 
+import codecs
 from pathlib import Path
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Table
+from tomlkit.items import AbstractTable
 
 from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.files import write_atomically
@@ -17,8 +18,10 @@ def save_setting(path: Path, key: str, value: object) -> None:
     read or written.
     """
     try:
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        document = tomlkit.parse(text)
+        # As bytes: whatever ends the lines must end them afterwards.
+        content = path.read_bytes() if path.exists() else b""
+        mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+        document = tomlkit.parse(content.removeprefix(mark).decode())
     except (OSError, UnicodeDecodeError) as error:
         raise StorageError("The settings file cannot be read.", detail=f"{path}: {error}") from error
     except TOMLKitError as error:
@@ -29,11 +32,11 @@ def save_setting(path: Path, key: str, value: object) -> None:
     if section not in document:
         document.add(section, tomlkit.table())
     table = document[section]
-    if not isinstance(table, Table):
+    if not isinstance(table, AbstractTable):
         raise UsageError(f"{section} is not a section in the settings file.", hint=f"Mend {path} first.")
     table[name] = value
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, tomlkit.dumps(document).encode())
+        write_atomically(path, mark + tomlkit.dumps(document).encode())
     except OSError as error:
         raise StorageError("The settings could not be saved.", detail=f"{path}: {error}") from error

@@ -231,9 +231,9 @@ class Transcript:
         """Changes that stand (are not undone), of one turn or of all."""
         return [record for record in self.changes.values() if not record.is_undone and turn in (None, record.turn)]
 
-    def undone_changes(self, turn: int | None = None) -> list[ChangeRecord]:
-        """Changes that are undone at the moment, of one turn or of all."""
-        return [record for record in self.changes.values() if record.is_undone and turn in (None, record.turn)]
+    def undone_changes(self) -> list[ChangeRecord]:
+        """Changes that are undone at the moment."""
+        return [record for record in self.changes.values() if record.is_undone]
 
     # -- the fold --
 

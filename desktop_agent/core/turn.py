@@ -74,8 +74,9 @@ class Turn:
     """How many answers were asked for and came."""
     stable_messages: int = 0
     """How many messages the last request had: the next one starts with the same, which providers can cache."""
-    _cut_off: int = 0
-    _used_ids: set[CallId] = field(default_factory=set[CallId])
+    _cut_off: int = field(default=0, init=False)
+    """How many answers in a row were cut off."""
+    _used_ids: set[CallId] = field(init=False)
 
     def __post_init__(self) -> None:
         self._used_ids = set(self.setup.known_calls)
@@ -225,10 +226,8 @@ class Turn:
     async def _notify_retry(self, error: ProviderError, attempt: int, delay_s: float) -> None:
         tries = self.setup.retry.max_tries
         hint = f"Trying again in {delay_s:.0f} s (try {attempt + 1} of {tries})."
-        await self._notify(RETRYING, error.title, hint, error.detail, level="warning")
+        await self._notify(RETRYING, error.title, hint, error.detail)
 
-    async def _notify(
-        self, code: str, title: str, hint: str, detail: str = "", *, level: ev.NoticeLevel = "warning"
-    ) -> None:
-        event = ev.Notice(level=level, code=code, title=title, hint=hint, detail=detail, turn=self.setup.number)
+    async def _notify(self, code: str, title: str, hint: str, detail: str = "") -> None:
+        event = ev.Notice(level="warning", code=code, title=title, hint=hint, detail=detail, turn=self.setup.number)
         await self.log.record(event)

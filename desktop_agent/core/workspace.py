@@ -70,6 +70,13 @@ def current_folder() -> Path:
         ) from error
 
 
+def usable_workspace(path: Path) -> Path:
+    """Return the real path of a folder to work in. Raises `WorkspaceError` when it is none."""
+    root = path.expanduser().resolve()
+    check_workspace(root)
+    return root
+
+
 def scan_directory(path: Path) -> Listing:
     """Return what is directly in `path`. Never raises: a folder that cannot be read is a listing with a `problem`."""
     folders: list[str] = []

@@ -104,7 +104,7 @@ def collect_result(
         turn_summaries=(turn_summary(turn, records, tools),) if records else (),
         usage=usage,
         problems=tuple(
-            dict.fromkeys(
+            dict.fromkeys(  # a full disk fails more than one write
                 describe(notice) for notice in notices if notice.level == "error" and notice.turn in (None, turn)
             )
         ),

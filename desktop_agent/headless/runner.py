@@ -25,7 +25,7 @@ from desktop_agent.workbench import Workbench
 
 T = TypeVar("T")
 
-NOBODY = "nobody can answer in a headless run. Choose a policy with --approval that needs no answer for this."
+NOBODY = "nobody can answer in a headless run. With --approval on_request edits need no answer; commands always do."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,8 @@ class HeadlessRun:
                 self._session.submit(ops.AnswerApproval(call_id=request.call_id, decision=answer))
             case ev.TurnEnded(turn=turn) if turn > self._turn_before:
                 _set(self._ended, event)
-            case ev.ChangesUndone(outcomes=outcomes):
+            # While the turn has not ended, it is an earlier one, cut off, that recovery concludes.
+            case ev.ChangesUndone(outcomes=outcomes) if self._ended is not None and self._ended.done():
                 _set(self._undone, outcomes)
             case ev.Notice(code="storage"):
                 # The end itself cannot be recorded then, so it may never be told.

@@ -69,8 +69,3 @@ class Actions:
     def connect(self, action: QAction, slot: Callable[[], object]) -> None:
         """Call `slot` when `action` is triggered, however that happened."""
         action.triggered.connect(slot)
-
-
-def shortcut_text(action: QAction) -> str:
-    """The action's shortcut as the platform writes it; empty when it has none."""
-    return action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)

@@ -54,6 +54,8 @@ class MainWindow(QMainWindow):
         self._store = layout_store
         self._may_close = False
         self._is_narrow = False
+        self._open_docks: list[QDockWidget] = []
+        """What stands beside the conversation when the window is wide again."""
         self.actions_ = Actions(self)
         self.top_bar = TopBar(theme, self.actions_)
         self.setMenuWidget(self.top_bar)
@@ -156,16 +158,18 @@ class MainWindow(QMainWindow):
     # -- wide and narrow --
 
     def _toggle_side(self) -> None:
-        if self._is_narrow:
-            is_open = self.side_drawer.isVisible()
-            self.side_drawer.close_drawer() if is_open else self.show_side()
+        if self._is_narrow and self.side_drawer.isVisible():
+            self.side_drawer.close_drawer()
+        elif self._is_narrow:
+            self.show_side()
         else:
             self.side_dock.setVisible(not self.side_dock.isVisible())
 
     def _toggle_review(self) -> None:
-        if self._is_narrow:
-            is_open = self.review_drawer.isVisible()
-            self.review_drawer.close_drawer() if is_open else self.show_review()
+        if self._is_narrow and self.review_drawer.isVisible():
+            self.review_drawer.close_drawer()
+        elif self._is_narrow:
+            self.show_review()
         else:
             self.review_dock.setVisible(not self.review_dock.isVisible())
 
@@ -176,11 +180,18 @@ class MainWindow(QMainWindow):
         self.review_dock.setWidget(self._review)
 
     def _set_narrow(self, is_narrow: bool) -> None:
+        docks = (self.side_dock, self.review_dock)
+        if is_narrow and not self._is_narrow:
+            self._open_docks = [dock for dock in docks if not dock.isHidden()]
+        elif self._is_narrow and not is_narrow:
+            for dock in self._open_docks:
+                dock.show()
         self._is_narrow = is_narrow
         self.side_drawer.close_drawer()
         self.review_drawer.close_drawer()
-        self.side_dock.setVisible(not is_narrow)
-        self.review_dock.setVisible(not is_narrow)
+        if is_narrow:
+            for dock in docks:
+                dock.hide()
         self.top_bar.set_narrow(is_narrow=is_narrow)
         self._update_review_button()
 

@@ -48,8 +48,12 @@ class ModePickers(QObject):
                 if is_demo
                 else self.tr("{0} by {1}").format(model.model, model.provider)
             )
+            self.model_button.show()
+        self.approval_button.show()
+        # No rule lets a command run unasked, so `never` comes to the most that is offered here.
+        shown = "on_request" if approval == "never" else approval
         for action in self._approval_group.actions():
-            if action.data() == approval:
+            if action.data() == shown:
                 action.setChecked(True)
                 self.approval_button.setText(f"{action.text()} ▾")
                 self.approval_button.setToolTip(action.toolTip())
@@ -64,6 +68,7 @@ class ModePickers(QObject):
         menu = QMenu(button)
         menu.setToolTipsVisible(True)
         button.setMenu(menu)
+        button.hide()  # until there is a mode to show
         return button
 
     def _fill_models(self, current: "ModelRef") -> None:

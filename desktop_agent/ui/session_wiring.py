@@ -45,15 +45,13 @@ class SessionWiring(QObject):
 
     Signals:
         settings_requested: the person should see the settings, for a key for instance.
-        folder_requested: the person should choose a folder, to work in at all or instead of one that is gone.
         review_requested: the review panel should come into sight.
-        state_changed: the shown session started, waits, ended, or got a title.
+        folder_requested: the person wrote something, but nothing is open that could answer.
     """
 
     settings_requested = Signal()
-    folder_requested = Signal()
     review_requested = Signal()
-    state_changed = Signal()
+    folder_requested = Signal()
 
     def __init__(
         self,
@@ -91,6 +89,7 @@ class SessionWiring(QObject):
         bridge.happened.connect(self._on_happened)
         self._panels.transcript.show_transcript(bridge.transcript)
         self._panels.review.set_transcript(bridge.transcript)
+        self._panels.composer.set_history([e.text for e in bridge.transcript.entries if e.kind == "prompt"])
         self._refresh_status()
         self._refresh_changes()
         self._open_next_approval()
@@ -99,6 +98,11 @@ class SessionWiring(QObject):
         """Ask the shown session for something; nothing happens when none is shown."""
         if self._bridge is not None:
             self._bridge.submit(op)
+
+    def give_back(self, texts: "Sequence[str]") -> None:
+        """Put prompts that were not taken back into the composer, before what the person has written since."""
+        draft = self._panels.composer.text().strip()
+        self._panels.composer.set_text("\n\n".join([*texts, draft] if draft else texts))
 
     # -- what the person does --
 
@@ -114,7 +118,6 @@ class SessionWiring(QObject):
         view.link_activated.connect(self._open_link)
         view.retry_requested.connect(self._retry)
         view.settings_requested.connect(self.settings_requested)
-        view.folder_requested.connect(self.folder_requested)
         view.example_chosen.connect(self._submit_prompt)
         review.undo_requested.connect(self._undo)
         review.redo_requested.connect(self._redo)
@@ -128,12 +131,12 @@ class SessionWiring(QObject):
         self._actions.connect(self._actions.redo_turn, self._redo_last_turn)
 
     def _submit_prompt(self, text: str) -> None:
-        from desktop_agent.core.ops import SubmitPrompt
-
-        if self._bridge is None:  # no folder is open
-            self._give_back([text])
+        if self._bridge is None:
+            self.give_back([text])
             self.folder_requested.emit()
             return
+        from desktop_agent.core.ops import SubmitPrompt
+
         self.submit(SubmitPrompt(text=text))
 
     def _unqueue(self, prompt_id: str) -> None:
@@ -231,7 +234,7 @@ class SessionWiring(QObject):
                 if self._dialog is not None:
                     self._dialog.close_if(call_id)
             case ev.PromptRejected(text=text):
-                self._give_back([text])
+                self.give_back([text])
             case ev.TurnEnded(reason=reason) if reason != "completed":
                 self._give_back_queued()
             case ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
@@ -251,7 +254,6 @@ class SessionWiring(QObject):
         self._actions.stop.setEnabled(transcript.is_running)
         self._actions.undo_turn.setEnabled(not transcript.is_running and bool(transcript.active_changes()))
         self._actions.redo_turn.setEnabled(not transcript.is_running and bool(transcript.undone_changes()))
-        self.state_changed.emit()
 
     def _show_in_composer(self, transcript: "Transcript") -> None:
         composer = self._panels.composer
@@ -272,11 +274,7 @@ class SessionWiring(QObject):
         waiting = list(self._bridge.transcript.queued)
         for prompt in waiting:
             self._unqueue(prompt.prompt_id)
-        self._give_back([prompt.text for prompt in waiting])
-
-    def _give_back(self, texts: list[str]) -> None:
-        draft = self._panels.composer.text().strip()
-        self._panels.composer.set_text("\n\n".join([*texts, draft] if draft else texts))
+        self.give_back([prompt.text for prompt in waiting])
 
     # -- approvals --
 

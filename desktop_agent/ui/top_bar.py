@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from desktop_agent.ui.actions import Actions
+from desktop_agent.ui.elided_label import ElidedLabel
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
 
@@ -48,6 +49,7 @@ class TopBar(QWidget):
         layout.addWidget(self.title_label, 1)
         for widget in (self.waiting_button, self.review_button, self.menu_button):
             layout.addWidget(widget)
+        self.set_workspace(None)
 
     def attach_icons(self, icons: "Icons") -> None:
         """Use icons from now on, where signs stood in for them."""
@@ -71,6 +73,7 @@ class TopBar(QWidget):
     def set_title(self, title: str, *, is_demo: bool) -> None:
         """Show the session's title, and whether a scripted model answers."""
         self.title_label.setText(title[:_TITLE_CHARS] or self.tr("New session"))
+        self.title_label.setToolTip(plain_tooltip(title))
         self.demo_label.setVisible(is_demo)
 
     def set_waiting(self, count: int) -> None:
@@ -119,9 +122,8 @@ class TopBar(QWidget):
         return label
 
     def _build_title_label(self) -> QLabel:
-        label = QLabel(self)
+        label = ElidedLabel(parent=self)
         label.setProperty("role", "strong")
-        label.setTextFormat(Qt.TextFormat.PlainText)
         label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         return label

@@ -1,24 +1,20 @@
 """How long the window stands still while a folder with very many files is shown, closed, changed and filtered.
 
-    python tests/benchmarks/bench_file_tree.py [--files 100000] [--repeats 3]
-
 A stall is how late a 4 ms timer on the window's thread fires. The yardstick is one `sorted(os.scandir(...))` of the
 same folder in the same run, on the window's thread: what the tree would cost without any care.
 """
 
-import argparse
 import asyncio
 import gc
 import os
 import statistics
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import pytest
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QLineEdit, QTableView, QWidget
 
@@ -119,48 +115,38 @@ def _fail(error: BaseException) -> None:
     raise error
 
 
-def main() -> int:
-    """Measure and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--files", type=int, default=20_000)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--git", action="store_true", help="inside a git repository, every file new")
-    options = parser.parse_args()
-    app = QApplication(sys.argv[:1])
-    theme = Theme(app)
+@pytest.mark.parametrize("is_repository", [False, True], ids=["plain folder", "git repository"])
+def test_a_folder_with_very_many_files(
+    is_repository: bool, is_nightly: bool, qapp: QApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, repeats = (100_000, 3) if is_nightly else (10_000, 1)
+    theme = Theme(qapp)
     theme.install()
     gc.collect()
     gc.freeze()  # as the application does once its imports are done
     runs: list[dict[str, tuple[float, float]]] = []
     yardsticks: list[float] = []
-    for _ in range(options.repeats):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            for number in range(options.files):
-                (folder / f"file{number:06d}.txt").touch()
-            if options.git:
-                subprocess.check_call(["git", "init", "-q", str(folder)])
-            yardsticks.append(yardstick_ms(folder))
-            bench = Bench(theme, folder, options.files)
+    for turn in range(repeats):
+        folder = tmp_path / f"turn{turn}"
+        folder.mkdir()
+        for number in range(files):
+            (folder / f"file{number:06d}.txt").touch()
+        if is_repository:
+            subprocess.check_call(["git", "init", "-q", str(folder)])
+        yardsticks.append(yardstick_ms(folder))
+        bench = Bench(theme, folder, files)
 
-            async def measure(bench: Bench = bench) -> int:
-                await bench.run()
-                return 0
+        async def measure(bench: Bench = bench) -> int:
+            await bench.run()
+            return 0
 
-            run(app, measure)
-            runs.append(bench.results)
+        run(qapp, measure)
+        runs.append(bench.results)
     yardstick = statistics.median(yardsticks)
-    lines = [
-        f"{options.files:,} files; median of {options.repeats}; yardstick {yardstick:.0f} ms",
-        f"{'':26}{'took':>10}{'/ yardstick':>13}{'worst stall':>13}",
-    ]
-    for step in runs[0]:
-        took = statistics.median(run[step][0] for run in runs)
-        stall = statistics.median(run[step][1] for run in runs)
-        lines.append(f"{step:26}{took:>7.0f} ms{took / yardstick:>13.2f}{stall:>10.1f} ms")
-    sys.stdout.write("\n".join(lines) + "\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    with capsys.disabled():
+        print(f"\n{files:,} files, git: {is_repository}; median of {repeats}; yardstick {yardstick:.0f} ms")
+        print(f"{'':26}{'took':>10}{'/ yardstick':>13}{'worst stall':>13}")
+        for step in runs[0]:
+            took = statistics.median(run[step][0] for run in runs)
+            stall = statistics.median(run[step][1] for run in runs)
+            print(f"{step:26}{took:>7.0f} ms{took / yardstick:>13.2f}{stall:>10.1f} ms")

@@ -7,6 +7,7 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.errors import StorageError
 from desktop_agent.core.model import ChangeSelection, UserMessage
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from tests.harness import Ground, check_conversation
@@ -155,3 +156,13 @@ async def test_a_prompt_that_waited_for_an_approval_when_everything_ended_can_be
         check_conversation(s.last_request)
         assert isinstance(s.last_request.messages[-1], UserMessage)
         assert ground.read("a.py") == "x = 1\r\n"
+
+
+async def test_a_session_whose_folder_is_not_known_any_more_is_not_continued_somewhere_else(ground: Ground) -> None:
+    async with ground.session([[Say("ok")]]) as s:
+        await s.prompt()
+    journal = ground.paths.sessions / s.id / "journal.jsonl"
+    journal.write_bytes(b"lost" + journal.read_bytes())
+    with pytest.raises(StorageError, match="folder"):
+        async with ground.session([[Say("never")]], resume=s.id):
+            pass

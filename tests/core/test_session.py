@@ -2,12 +2,15 @@
 
 import asyncio
 import os
+import threading
 from itertools import pairwise
 
 import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.changes.capture import WorkspaceCapture
+from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.history import STOPPED, UNANSWERED
 from desktop_agent.core.errors import CredentialsError, ProviderError
 from desktop_agent.core.model import (
@@ -24,7 +27,7 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Say, Stop, Think
 from desktop_agent.core.tools.runtime import INTERRUPTED, NOT_STARTED, CallRules
 from desktop_agent.core.turn import CUT_OFF, TurnLimits
-from tests.harness import Ground, check_conversation
+from tests.harness import PATIENCE_S, Ground, check_conversation
 
 EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1\n", "new_str": "x = 2\n"})
 UNDO_ALL = ops.UndoChanges(selection=ChangeSelection())
@@ -480,7 +483,9 @@ async def test_a_workspace_that_vanished_ends_the_turn_with_a_clear_word(ground:
         assert (await s.prompt()).reason == "completed"
 
 
-async def test_a_workspace_deleted_by_a_command_ends_the_turn_before_the_next_call_makes_it_anew(ground: Ground) -> None:
+async def test_a_workspace_deleted_by_a_command_ends_the_turn_before_the_next_call_makes_it_anew(
+    ground: Ground,
+) -> None:
     ground.write("a", "A")
     gone = Call("run_terminal_cmd", {"command": 'rm -rf "$PWD"'})
     make = Call("create_file", {"path": "b", "content": "B"})
@@ -545,3 +550,54 @@ async def test_several_sessions_run_side_by_side(ground: Ground) -> None:
         assert (await two.prompt()).reason == "completed"
         assert one.session.transcript.is_running
         await asyncio.gather(one.close(), two.close())
+
+
+@pytest.mark.parametrize("method", ["apply", "collect"])
+async def test_a_stop_while_changes_are_written_or_looked_for_waits_until_they_are_on_record(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    owner = Ledger if method == "apply" else WorkspaceCapture
+    real = getattr(owner, method)
+
+    def waiting(self: object, argument: object) -> object:
+        begun.set()
+        go_on.wait(PATIENCE_S)
+        return real(self, argument)
+
+    monkeypatch.setattr(owner, method, waiting)
+    ground.write("a.py", "x = 1\n")
+    call = EDIT if method == "apply" else Call("run_terminal_cmd", {"command": "echo x = 2 > a.py"})
+    async with ground.session([[call], [Say("never")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        await asyncio.to_thread(begun.wait)
+        s.submit(ops.Interrupt())
+        s.submit(ops.SubmitPrompt(text="later"))
+        await s.rx.expect(ev.Queued)  # by now the stop has been served
+        go_on.set()
+        ended = await s.rx.expect(ev.TurnEnded)
+        assert ended.reason == "interrupted"
+        [recorded] = s.rx.all(ev.ChangesRecorded)
+        [finished] = s.rx.all(ev.ToolCallFinished)
+        assert recorded.seq < finished.seq < ended.seq
+        s.submit(UNDO_ALL)
+        await s.rx.expect(ev.ChangesUndone)
+        assert ground.read("a.py") == "x = 1\n"
+
+
+@pytest.mark.parametrize("command", ["rm -r d && echo x > d", "rm f && mkdir f && echo x > f/in"])
+async def test_a_folder_and_a_file_that_took_each_others_place_are_undone(ground: Ground, command: str) -> None:
+    ground.write("d/deep/a", "a")
+    ground.write("d/b", "b")
+    ground.write("f", "f")
+    async with ground.session([[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        recorded = await s.rx.expect(ev.ChangesRecorded)
+        assert recorded.uncaptured == ()
+        await s.rx.expect(ev.TurnEnded)
+        s.submit(UNDO_ALL)
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert {outcome.state for outcome in undone.outcomes} == {"restored"}
+    assert [ground.read(path) for path in ("d/deep/a", "d/b", "f")] == ["a", "b", "f"]

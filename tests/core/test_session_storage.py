@@ -10,6 +10,7 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.errors import StorageError
 from desktop_agent.core.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
 from tests.harness import Ground, Open, check_conversation
@@ -101,3 +102,14 @@ async def test_closing_on_a_full_disk_ends_everything(ground: Ground) -> None:
         with full_disk(s, ground):
             await s.close()
         assert s.task.done()
+
+
+async def test_a_session_whose_first_record_is_damaged_works_in_no_folder_at_all(ground: Ground) -> None:
+    async with ground.session([[Say("ok")]]) as s:
+        await s.prompt("hello")
+    journal = ground.paths.sessions / s.session.id / "journal.jsonl"
+    _, *rest = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"{broken\n" + b"".join(rest))
+    for _ in range(2):  # the first failure holds on to nothing
+        with pytest.raises(StorageError, match="names its folder"):
+            await ground.bench(s.provider).open_session(s.session.id, sink=s.rx)

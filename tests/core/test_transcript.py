@@ -105,7 +105,7 @@ def test_a_waiting_approval_makes_the_session_wait() -> None:
 def test_undo_and_redo_move_changes_between_standing_and_undone() -> None:
     names = [event.type for event in SAMPLE_EVENTS]
     undone = replay(SAMPLE_EVENTS[: names.index("changes_undone") + 1])
-    assert [record.change for record in undone.undone_changes(1)] == [CHANGE]
+    assert [record.change for record in undone.undone_changes()] == [CHANGE]
     assert undone.active_changes() == []
     redone = replay(SAMPLE_EVENTS)
     assert [record.change for record in redone.active_changes(1)] == [CHANGE]

@@ -7,9 +7,11 @@ from typing import TypeVar
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from desktop_agent.app import Window, build
+from desktop_agent.core.events import Notice
+from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui import eventloop
 
 W = TypeVar("W", bound=QWidget)
@@ -25,6 +27,23 @@ class Driver:
         """`album` is where a picture of what was seen instead goes."""
         self.window = window
         self._album = album
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation that is shown."""
+        bridge = self.window.desk.wiring.bridge
+        assert bridge is not None
+        return bridge.transcript
+
+    @property
+    def banner(self) -> list[str]:
+        """What the banner says: its title and its hint, as far as it is in sight."""
+        return [label.text() for label in self.window.desk.banner.findChildren(QLabel) if label.isVisible()]
+
+    @property
+    def notices(self) -> list[Notice]:
+        """The notices in the conversation."""
+        return [entry.notice for entry in self.transcript.entries if isinstance(entry, NoticeEntry)]
 
     async def see(self, kind: type[W], name: str) -> W:
         """Wait until a visible, enabled widget of this name is there, and return it."""
@@ -70,6 +89,10 @@ class Driver:
         window.activateWindow()  # without a window manager nobody else does it after a dialog has closed
         await self.until_true(lambda: QApplication.activeWindow() is window, "the window is active")
         QTest.keyClick(window.focusWidget() or window, key, modifiers)
+
+    async def pause(self) -> None:
+        """Look once more: the window goes on meanwhile."""
+        await asyncio.sleep(_LOOK_EVERY_S)
 
     def screenshot(self, path: Path) -> None:
         """Save the window as it looks now."""

@@ -39,7 +39,7 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         # ... and the demo is tried: it works on a project of its own.
         await person.click("demoButton")
         await person.until_true(lambda: "One of the tests" in person.window.desk.composer.text(), "a prompt is offered")
-        places.append(Path(person.window.desk.wiring.bridge.transcript.workspace))  # type: ignore[union-attr]
+        places.append(Path(person.transcript.workspace))
         pages = places[0] / "pagination" / "pages.py"
         assert pages.read_text().count(BROKEN) == 1
         composer = await person.see(QWidget, "composer")
@@ -62,6 +62,9 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         await allow_with_mouse(person)
         await ended(person)
 
+        await person.until_true(
+            lambda: "Add a test" in person.window.desk.composer.text(), "what to ask next is offered"
+        )
         # The change is in the review panel, with its diff.
         changes = await person.see(QListView, "changeList")
         assert changes.model().rowCount() == 1
@@ -86,7 +89,7 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
     async def second_start(person: Driver) -> None:
         # The conversation is there again, with its change, and goes on.
         await person.see(QListView, "changeList")
-        transcript = person.window.desk.wiring.bridge.transcript  # type: ignore[union-attr]
+        transcript = person.transcript
         assert transcript.title.startswith("One of the tests fails")
         assert transcript.workspace == str(places[0])
         assert (await person.see(QToolButton, "workspaceButton")).text().startswith("pagination")

@@ -1,6 +1,8 @@
 """`desktop-agent run` against a real model server on loopback: the whole way from the prompt to undo and resume."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +14,7 @@ import pytest
 
 from desktop_agent.cli import main
 from desktop_agent.core.providers.retry import RetryPolicy
+from tests.full_disk import FullDisk
 from tests.servers import fault
 from tests.servers.script import reply, text, thinking, tool_use
 from tests.servers.threaded import serve
@@ -114,6 +117,42 @@ def test_undo_and_redo_restore_the_bytes(agent: Agent, workspace: Path) -> None:
     assert agent("changes", "undo", session).code == 0
     assert (workspace / "a.py").read_bytes() == BEFORE
     assert agent("changes", "redo", session, "--turn", "1").code == 0
+    assert (workspace / "a.py").read_bytes() == AFTER
+
+
+def cut_an_undo_off(agent: Agent, session: str, workspace: Path, home: Path) -> None:
+    """Leave the session as if the process had ended between the intention to undo and the file."""
+    agent("changes", "undo", session)
+    (journal,) = home.rglob("journal.jsonl")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(line for line in lines if b'"changes_undone"' not in line))
+    (workspace / "a.py").write_bytes(AFTER)
+
+
+def test_an_undo_after_one_that_was_cut_off_tells_its_own_outcome(
+    agent: Agent, workspace: Path, isolated_home: Path
+) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+    cut_an_undo_off(agent, session, workspace, isolated_home)
+    ran = agent("changes", "undo", session, "--json")
+    assert (ran.code, [outcome["state"] for outcome in ran.json["outcomes"]]) == (0, ["restored"])
+    assert (workspace / "a.py").read_bytes() == BEFORE
+
+
+def test_a_run_after_an_undo_that_was_cut_off_takes_its_own_changes_back(
+    agent: Agent, workspace: Path, isolated_home: Path
+) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+    cut_an_undo_off(agent, session, workspace, isolated_home)
+    edit_again = reply(
+        tool_use("read_file", path="a.py"),
+        tool_use("edit_file", path="a.py", old_str="    return 2\n", new_str="    return 3\n"),
+    )
+    with serve(edit_again, reply(text("Three."))) as server:
+        ran = agent.run(workspace, server.url, "--resume", session, "--approval", "never", "--undo-last-turn")
+    assert ran.json["undo_operations"] == ["restored a.py"]
     assert (workspace / "a.py").read_bytes() == AFTER
 
 
@@ -267,6 +306,20 @@ def test_a_missing_key_says_where_to_put_one(agent: Agent, workspace: Path, monk
     assert "auth set anthropic" in ran.err
 
 
+def test_a_full_disk_is_said_once_and_nothing_is_touched(agent: Agent, workspace: Path, full_disk: FullDisk) -> None:
+    full_disk.fill()
+    with serve(*script()) as server:
+        ran = agent.run(workspace, server.url)
+        assert len(server.messages) == 0
+    assert (ran.code, ran.json["stopped_reason"]) == (1, "storage_error")
+    assert ran.err.count("could not be written") == 1
+    assert "Free some disk space" in ran.err
+    assert (workspace / "a.py").read_bytes() == BEFORE
+    full_disk.make_room()
+    with serve(*script()) as server:
+        assert agent.run(workspace, server.url, "--approval", "on_request").code == 0
+
+
 @pytest.mark.parametrize("make", ["missing", "file", "unreadable"])
 def test_a_workspace_that_cannot_be_used_is_named_and_nothing_is_created(
     agent: Agent, tmp_path: Path, make: str, isolated_home: Path
@@ -298,6 +351,8 @@ def test_a_workspace_that_cannot_be_used_is_named_and_nothing_is_created(
         (["tools", "describe", "nope"], "no tool"),
         (["auth", "set", "nope"], "no provider"),
         (["config", "get", "nope"], "no setting"),
+        (["config", "set", "nope", "1"], "no setting"),
+        (["config", "set", "ui.theme", "pink"], "system, light, dark"),
         (["nope-command", "--json"], ""),
     ],
 )
@@ -312,6 +367,26 @@ def test_bad_usage_gets_a_clear_word_and_code_2(
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("ui.theme", "dark", "dark"),
+        ("execution.timeout_seconds", "90", 90.0),
+        ("model.name", "claude-2 # not a comment", "claude-2 # not a comment"),
+        ("ui.colour_blind_safe_diff", "true", True),
+    ],
+)
+def test_a_setting_that_is_set_is_read_back(
+    agent: Agent, isolated_home: Path, key: str, text: str, value: object
+) -> None:
+    file = isolated_home / "desktop-agent" / "config" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("# mine\n")
+    assert agent("config", "set", key, text).code == 0
+    assert json.loads(agent("config", "get", key, "--json").out)["value"] == value
+    assert file.read_text().startswith("# mine\n")
+
+
 def test_a_bad_settings_file_is_named_and_the_rest_of_it_holds(agent: Agent, workspace: Path, tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text('[model]\nname = "claude-test"\nprovider = "skynet"\n[runner]\nmax_turns = "many"\n')
@@ -319,8 +394,8 @@ def test_a_bad_settings_file_is_named_and_the_rest_of_it_holds(agent: Agent, wor
         ran = agent.run(workspace, server.url, "--config", str(config))
         assert server.messages[0].fields["model"] == "claude-test"
     assert ran.code == 0
-    assert f"{config}: model.provider: 'skynet' is not one of anthropic, demo" in ran.err
-    assert "runner.max_turns" in ran.err
+    assert f"{config}:3: model.provider: 'skynet' is not one of anthropic, demo" in ran.err
+    assert f"{config}:5: runner.max_turns" in ran.err
 
 
 def test_no_key_is_in_any_file_the_application_writes(agent: Agent, workspace: Path, isolated_home: Path) -> None:
@@ -341,3 +416,51 @@ def test_headless_commands_never_import_qt(workspace: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)  # noqa: TID251 - own process
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_a_folder_and_a_prompt_that_are_not_utf8_work_like_any_other(workspace: Path, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    workspace.rename(os.fsdecode(folder))
+
+    def desktop_agent(*arguments: str | bytes) -> bytes:
+        command = [sys.executable, "-m", "desktop_agent", *arguments]
+        done = subprocess.run(command, capture_output=True, check=False)  # noqa: TID251 - bytes, as a shell gives them
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr.decode()
+        return done.stdout
+
+    ran = desktop_agent(
+        "run", "--provider", "demo", "--workspace", folder, "--prompt", b"caf\xe9", "--json", "--blocked-tools",
+        "run_terminal_cmd",
+    )  # fmt: skip
+    session = json.loads(ran)["session_id"]
+    [listed] = json.loads(desktop_agent("sessions", "list", "--json"))["sessions"]
+    assert (listed["workspace"], listed["title"]) == (os.fsdecode(folder), "caf\udce9")
+    for arguments in (("list",), ("show", session), ("show", session, "--json")):
+        assert b"\\udce9" in desktop_agent("sessions", *arguments)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_the_run_and_the_end_of_the_turn_is_on_record(workspace: Path, number: signal.Signals) -> None:
+    with serve(reply(text("Half of"), fault.stall_after(events=3))) as server:
+        command = [sys.executable, "-m", "desktop_agent", "run", "--prompt", "x", "--base-url", server.url, "--stream"]
+        with subprocess.Popen([*command, "--workspace", str(workspace)], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            while "text_delta" not in process.stdout.readline():
+                assert process.poll() is None
+            process.send_signal(number)
+            rest = process.stdout.read()
+        server.release()
+    assert process.returncode == 130
+    assert json.loads(rest.splitlines()[-1])["reason"] == "interrupted"
+
+
+def test_what_a_model_says_never_steers_the_terminal(agent: Agent, workspace: Path) -> None:
+    clear = "\x1b[2J\x1b]0;title\x07"
+    with serve(reply(text(f"Hi {clear}there\tyou.\n"))) as server:
+        ran = agent("run", "--prompt", f"x{clear}", "--workspace", workspace, "--base-url", server.url)
+    [session] = agent("sessions", "list", "--json").json["sessions"]
+    for shown in (ran.out, agent("sessions", "list").out, agent("sessions", "show", session["id"]).out):
+        assert "x\\x1b[2J" in shown or shown == ran.out
+        assert "\x1b" not in shown + ran.err
+        assert "\x07" not in shown
+    assert "Hi \\x1b[2J\\x1b]0;title\\x07there\tyou.\n" in ran.out

@@ -166,6 +166,8 @@ class _Report(_Comparison):
     def _changed(self, path: str, old: BaselineEntry | None, status: os.stat_result, state: FileState | None) -> None:
         if old is not None and _is_same(old, _entry(path, status, state)):
             return
+        if old is not None and old.kind == "folder":
+            old = None  # a file took its place; what was in the folder is gone, file by file
         before = self._session.state(old) if old is not None else None
         if state is None or (old is not None and before is None):
             self._lost.append(Uncaptured(path=path, reason=self._reason(old, status.st_size)))
@@ -181,7 +183,10 @@ class _Report(_Comparison):
 
     def _new_folders(self, path: str) -> tuple[str, ...]:
         parents = [parent.as_posix() for parent in PurePosixPath(path).parents][:-1]
-        return tuple(folder for folder in reversed(parents) if folder not in self._known)
+        return tuple(folder for folder in reversed(parents) if not self._was_folder(folder))
+
+    def _was_folder(self, path: str) -> bool:
+        return path in self._known and self._known[path].kind == "folder"
 
     def _reason(self, old: BaselineEntry | None, size: int) -> str:
         size = max(old.size if old else 0, size)

@@ -4,6 +4,7 @@ It writes files and blobs but keeps no list of its own: what was changed is in t
 writes between `record` and `apply`. All methods block; the session calls them in a thread, one at a time.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -55,10 +56,11 @@ class Ledger:
         """Write the after-images, if every file still is its before-image; otherwise none of them.
 
         Raises `ToolError` when a file changed meanwhile, or could not be written: then those already written are put
-        back. A workspace that is gone is not made anew.
+        back. It is a fatal one when the workspace itself is gone.
         """
         if not self._root.is_dir():
-            raise ToolError("The workspace folder is gone. Nothing was written.")
+            # Writing would make it anew, empty but for this file, where somebody took it away.
+            raise ToolError(f"The folder {self._root} is gone. Nothing was written.", error_type="fatal")
         states = [(change, self._state(change.before), self._state(change.after)) for change in changes]
         for change, before, _ in states:
             if self._current(change.path) != before:
@@ -105,6 +107,10 @@ class Ledger:
                     if is_left_over(path):
                         path.unlink()
 
+    def _is_inside(self, path: str) -> bool:
+        """Whether the folder of `path` still lies in the workspace; somebody may have put a symlink in its place."""
+        return Path(os.path.realpath((self._root / path).parent)).is_relative_to(self._root)
+
     def _missing_folders(self, path: str) -> tuple[str, ...]:
         """The folders that writing `path` will have to make, outermost first."""
         parents = reversed([parent for parent in Path(path).parents if parent != Path()])
@@ -112,6 +118,8 @@ class Ledger:
 
     def _check(self, step: RevertStep) -> FileOutcome:
         """Whether the file is as the plan expects it. `restored` here means: it can be."""
+        if not self._is_inside(step.path):
+            return _outcome(step, "conflict", "Its folder does not lie in the workspace any more.")
         try:
             current = _image(self._current(step.path))
         except OSError as error:
@@ -137,7 +145,9 @@ class Ledger:
             if wanted is not None and current is not None:
                 wanted = replace(wanted, mode=_mode(step, current))
             self._restore(step.path, wanted, step.new_folders)
-        except (OSError, StorageError) as error:
+        except StorageError as error:
+            return _outcome(step, "failed", error.title)
+        except OSError as error:
             return _outcome(step, "failed", f"It could not be written: {error}.")
         return outcome
 

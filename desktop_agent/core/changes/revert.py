@@ -44,7 +44,9 @@ def plan_revert(direction: Direction, selected: Sequence[FileChange], standing: 
     meant = {change.id for change in selected}
     steps: list[RevertStep] = []
     conflicts: list[FileOutcome] = []
-    for path in _paths(selected):
+    # Undo goes backwards over the files, too: the one that came with a new folder goes last, when the folder is empty.
+    paths = _paths(selected)
+    for path in reversed(paths) if direction == "undo" else paths:
         chain = [change for change in standing if change.path == path]
         if direction == "undo":
             chain.reverse()
@@ -53,6 +55,8 @@ def plan_revert(direction: Direction, selected: Sequence[FileChange], standing: 
             steps.append(step)
         if conflict is not None:
             conflicts.append(conflict)
+    # What is removed goes first: a file may have taken a folder's place, or a folder a file's.
+    steps.sort(key=lambda step: step.wanted is not None)
     return RevertPlan(tuple(steps), tuple(conflicts))
 
 

@@ -38,7 +38,14 @@ class Boundary:
     def for_reading(self, text: str) -> ResolvedPath:
         """Resolve a path the model wants to read. Raises `ToolError` (permission) when it leads outside."""
         absolute = self._locate(text)
-        self._require_inside(absolute.resolve(), text)
+        try:
+            self._require_inside(absolute.resolve(), text)
+            absolute.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # what is missing is each tool's own to say
+        except (OSError, RuntimeError) as error:  # a name too long, a folder that may not be entered, a symlink loop
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise ToolError(f"The path {text!r} cannot be reached: {reason}.", error_type="validation") from error
         return ResolvedPath(absolute, self._relative(absolute))
 
     def for_writing(self, text: str) -> ResolvedPath:

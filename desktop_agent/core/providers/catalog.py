@@ -11,6 +11,8 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.demo import demo_provider
 
 PROVIDER_IDS = ("anthropic", "demo")
+KEYED_PROVIDERS = ("anthropic",)
+"""Those that want a key."""
 
 
 class ProviderCatalog:

@@ -46,6 +46,8 @@ class EmptyListTest(unittest.TestCase):
 if __name__ == "__main__":
     unittest.main()
 """
+_MAX_EDITS = 2
+"""A second edit settles what the person changed meanwhile; what fails then would fail for ever."""
 _PACE_S = 0.012
 
 
@@ -101,11 +103,12 @@ def _fix(done: list[_Done], source: _Done) -> Reply:
             return (Say("The two lines are still there, so the same fix applies to the file as it is now.\n"), _edit())
         return (Say("The lines I wanted to change are gone: you have changed them. I leave the file as it is."),)
     if last.name == "edit_file":
-        return _after_edit(last)
+        return _after_edit(edits)
     return (_summary(last),)
 
 
-def _after_edit(edit: _Done) -> Reply:
+def _after_edit(edits: list[_Done]) -> Reply:
+    edit = edits[-1]
     if edit.is_denied:
         return (
             Say(
@@ -113,6 +116,8 @@ def _after_edit(edit: _Done) -> Reply:
                 f"```diff\n-    pages = total // size\n-    return pages\n+{_NEW}```\n"
             ),
         )
+    if edit.is_error and len(edits) >= _MAX_EDITS:
+        return (Say(f"`{_PAGES}` could not be changed this time either. I leave it as it is: ask again at any time."),)
     if edit.is_error:
         return (
             Say(f"`{_PAGES}` is no longer what I read. I'll read it again before I change anything.\n"),

@@ -22,11 +22,14 @@ class Blobs:
         self._folder = folder
 
     def put(self, content: bytes) -> Digest:
-        """Store `content` and return its digest. Raises `StorageError` when it cannot be made durable."""
+        """Store `content` and return its digest. What is damaged under that name is replaced.
+
+        Raises `StorageError` when it cannot be made durable.
+        """
         digest = digest_of(content)
         path = self._path(digest)
         try:
-            if not path.exists():
+            if not _holds(path, content):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(path, content, mode=0o600)
         except OSError as error:
@@ -76,3 +79,11 @@ class Blobs:
         if not is_digest(digest):
             raise StorageError("A stored reference is not a digest.", detail=repr(digest)[:100])
         return self._folder / digest[:2] / digest
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether the file has exactly this content. The name alone does not say: a disk may have lost what was in it."""
+    try:
+        return path.stat().st_size == len(content) and path.read_bytes() == content
+    except FileNotFoundError:
+        return False

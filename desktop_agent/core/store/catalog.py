@@ -4,12 +4,12 @@ A summary is cached beside its journal together with the journal's size; when th
 again. Deleting every cache loses nothing.
 """
 
-import json
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from desktop_agent.core.errors import SessionNotFoundError, StorageError, UsageError
 from desktop_agent.core.files import write_atomically
@@ -59,20 +59,20 @@ class Catalog:
         """Whether there is one, as far as we may look."""
         return os.path.isfile(self.folder / session_id / JOURNAL_NAME)  # noqa: PTH113 - Path's raises
 
-    def summaries(self) -> list[SessionSummary]:
-        """All sessions, the last used first. A session that cannot be read is left out, never an error."""
-        found = (self.summary(session_id) for session_id in self.ids())
-        return sorted((item for item in found if item is not None), key=_last_used, reverse=True)
+    def summaries(self, *, without: Collection[SessionId] = ()) -> list[SessionSummary]:
+        """All sessions but these, the last used first. One that cannot be read is left out, never an error."""
+        found = (self.summary(session_id) for session_id in self.ids() if session_id not in without)
+        return sorted((item for item in found if item is not None), key=last_used, reverse=True)
 
     def summary(self, session_id: SessionId) -> SessionSummary | None:
         """One session's summary, from its cache when that is current; None when the journal cannot be read."""
         path = self.session_folder(session_id) / JOURNAL_NAME
         try:
             size = path.stat().st_size
-            cached = _SUMMARY.validate_python(json.loads(path.with_name(_SUMMARY_NAME).read_bytes()))
+            cached = _SUMMARY.validate_json(path.with_name(_SUMMARY_NAME).read_bytes())
             if cached.size_bytes == size and cached.id == session_id:
                 return cached
-        except (OSError, ValueError, ValidationError):
+        except (OSError, ValueError):  # a value that is no summary, too, is a ValueError
             pass
         return self.refresh_summary(session_id)
 
@@ -88,10 +88,9 @@ class Catalog:
             return None
         summary = summarise(session_id, replay(events), size)
         try:
-            # Not pydantic's own JSON: that has no way to write a folder's name that is not UTF-8.
-            content = json.dumps(_SUMMARY.dump_python(summary, mode="json"))
-            write_atomically(path.with_name(_SUMMARY_NAME), content.encode(), mode=0o600)
-        except OSError:
+            content = _SUMMARY.dump_json(summary)
+            write_atomically(path.with_name(_SUMMARY_NAME), content, mode=0o600)
+        except (OSError, ValueError):  # a cache is not worth an error; a lone surrogate, say, has no UTF-8 form
             return summary
         return summary
 
@@ -128,5 +127,6 @@ def summarise(session_id: SessionId, transcript: Transcript, size_bytes: int) ->
 _LIST_HINT = "`desktop-agent sessions list` shows them all."
 
 
-def _last_used(summary: SessionSummary) -> tuple[str, str]:
+def last_used(summary: SessionSummary) -> tuple[str, str]:
+    """The key to sort by: when it was last used, then the id."""
     return summary.updated_at.isoformat(), summary.id

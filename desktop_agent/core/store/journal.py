@@ -9,7 +9,6 @@ the session.
 import errno
 import json
 import os
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -127,15 +126,6 @@ def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Dam
             detail=f"{path}: {error}",
         ) from error
     return events, damages
-
-
-def read_lines(lines: Iterable[bytes]) -> Iterator[JsonObject]:
-    """Yield the readable lines as plain objects, blobs unresolved: for lists and other quick looks."""
-    for line in lines:
-        try:
-            yield _decode_line(line)
-        except MalformedLineError:
-            continue
 
 
 def _encode_line(fields: JsonObject) -> bytes:

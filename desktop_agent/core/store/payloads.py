@@ -35,19 +35,23 @@ def internalise(fields: JsonObject, blobs: Blobs) -> tuple[JsonObject, list[str]
 
 def _out(value: object, blobs: Blobs) -> object:
     if isinstance(value, str):
-        # Every character takes at least one byte, and few strings are near the limit.
+        # A character takes four bytes at most, so most strings need not be encoded to know that they are short.
         if len(value) * 4 <= MAX_INLINE_BYTES:
             return value
         encoded = value.encode("utf-8", "surrogatepass")
         return value if len(encoded) <= MAX_INLINE_BYTES else _reference(encoded, _TEXT, blobs)
     if isinstance(value, dict):
         fields = cast("JsonObject", value)
-        if fields.keys() == _REFERENCE_KEYS and fields["media_type"] in (_TEXT, _LITERAL):
+        if _is_reference(fields):
             return _reference(json.dumps(fields).encode(), _LITERAL, blobs)
         return externalise(fields, blobs)
     if isinstance(value, list):
         return [_out(item, blobs) for item in cast("list[object]", value)]
     return value
+
+
+def _is_reference(fields: JsonObject) -> bool:
+    return fields.keys() == _REFERENCE_KEYS and fields["media_type"] in (_TEXT, _LITERAL)
 
 
 def _in_object(fields: JsonObject, blobs: Blobs, lost: list[str]) -> JsonObject:
@@ -57,7 +61,7 @@ def _in_object(fields: JsonObject, blobs: Blobs, lost: list[str]) -> JsonObject:
 def _in(value: object, blobs: Blobs, lost: list[str]) -> object:
     if isinstance(value, dict):
         fields = cast("JsonObject", value)
-        if fields.keys() == _REFERENCE_KEYS and fields["media_type"] in (_TEXT, _LITERAL):
+        if _is_reference(fields):
             return _resolve(fields, blobs, lost)
         return _in_object(fields, blobs, lost)
     if isinstance(value, list):

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
+from contextlib import suppress
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.changes.capture import WorkspaceCapture
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.errors import ToolError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.files import FileTransition
 from desktop_agent.core.ids import CallId, ChangeId, change_id
@@ -34,27 +36,27 @@ class Effects:
         Raises `ToolError` when a file is not what the plan was made for. Once begun it is finished, also when the
         calling task is cancelled.
         """
-        await asyncio.shield(asyncio.create_task(self._apply(turn, call_id, changes), name=f"apply {call_id}"))
+        await _to_its_end(self._apply(turn, call_id, changes), f"apply {call_id}")
 
     async def begin_command(self, turn: int, call_id: CallId) -> None:
         """Take the baseline before a command runs, and put on record that one is about to."""
         await asyncio.to_thread(self._capture.refresh)
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=()))
 
-    async def collect(
-        self, turn: int, call_id: CallId, known_gaps: Sequence[Uncaptured] = ()
-    ) -> tuple[FileChange, ...]:
-        """Record what changed since the baseline as the work of `call_id`, and return it.
+    async def collect(self, turn: int, call_id: CallId, known_gaps: Sequence[Uncaptured] = ()) -> None:
+        """Record what changed since the baseline as the work of `call_id`.
 
-        `known_gaps` are said together with what could not be captured.
+        `known_gaps` are said together with what could not be captured. Once begun it is finished, like `apply`.
         """
+        await _to_its_end(self._collect_and_record(turn, call_id, known_gaps), f"collect {call_id}")
+
+    async def _collect_and_record(self, turn: int, call_id: CallId, known_gaps: Sequence[Uncaptured]) -> None:
         changes, lost = await asyncio.to_thread(self._collect, turn)
         uncaptured = (*lost, *known_gaps)
         if changes or uncaptured:
             event = ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes, uncaptured=uncaptured)
             await self._log.record(event)
             self._counts[turn] += len(changes)
-        return changes
 
     async def record_applied(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
         """Put on record that `changes` are on disk now."""
@@ -88,3 +90,20 @@ class Effects:
 
     def _id(self, turn: int, number: int) -> ChangeId:
         return change_id(turn, self._counts[turn] + number)
+
+
+async def _to_its_end(work: Coroutine[object, object, None], name: str) -> None:
+    """Await `work`, and not return before it has ended: also a cancellation goes on only then.
+
+    Otherwise the call would be answered, and its turn ended, while files are still being written.
+    """
+    task = asyncio.create_task(work, name=name)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with suppress(asyncio.CancelledError):  # once is enough
+                await asyncio.wait([task])
+        with suppress(ToolError):  # the call is answered as stopped
+            task.result()
+        raise

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.approvals import Approvals
@@ -19,7 +20,7 @@ from desktop_agent.core.model import (
     FileChange,
     ToolCall,
 )
-from desktop_agent.core.policy.engine import Allow, CallFacts, Forbid, Grant, decide, grants_of, scope_offers
+from desktop_agent.core.policy.engine import Allow, CallFacts, Forbid, Grant, decide, scope_offers
 
 
 class NotApprovedError(ToolError):
@@ -31,11 +32,12 @@ class NotApprovedError(ToolError):
 
 
 class ApprovalGate:
-    """Decides by the policy, asks the person when it must, and remembers what was granted for the session."""
+    """Decides by the policy and by what was granted for the session; asks the person when it must."""
 
     def __init__(
-        self, approvals: Approvals, log: EventLog, policy: Callable[[], ApprovalPolicy], grants: set[Grant]
+        self, approvals: Approvals, log: EventLog, policy: Callable[[], ApprovalPolicy], grants: AbstractSet[Grant]
     ) -> None:
+        """`grants` follows the log: it has what an answer granted as soon as the answer is on record."""
         self._approvals = approvals
         self._log = log
         self._policy = policy
@@ -71,7 +73,6 @@ class ApprovalGate:
         allowed = _require_allowed(await self._ask(turn, request))
         if request.arguments_digest != arguments_digest(call):
             raise ToolError("The arguments changed after they were approved; nothing was run.", error_type="fatal")
-        self._grants |= grants_of(request, allowed)
         return allowed
 
     async def _ask(self, turn: int, request: ApprovalRequest) -> Decision:

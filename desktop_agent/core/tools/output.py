@@ -71,11 +71,6 @@ def fit(
     return FittedText(text, is_truncated=True)
 
 
-def cap_result(text: str) -> str:
-    """Return any tool's result within the limit that holds for all of them; size alone is never an error."""
-    return fit(text, limits=RESULT_LIMIT).text
-
-
 def count_lines(content: bytes) -> int:
     """Return how many lines `content` has; a last one without a newline counts."""
     return content.count(b"\n") + (not content.endswith(b"\n") and bool(content))

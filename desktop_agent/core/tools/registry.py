@@ -1,7 +1,7 @@
 """Which tools there are: looked up by name, told to the model in a fixed order."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from desktop_agent.core.model import ToolDefinition
 from desktop_agent.core.tools.spec import AnyTool
@@ -39,21 +39,9 @@ class ToolRegistry:
         """Return the tool of that name, or None."""
         return self._tools.get(name)
 
-    def definitions(
-        self,
-        *,
-        read_only_only: bool = False,
-        allowed: Collection[str] | None = None,
-        blocked: Collection[str] | None = None,
-    ) -> tuple[ToolDefinition, ...]:
-        """Return what the model is told: all tools, or those that only read, are `allowed`, and are not `blocked`."""
-        return tuple(
-            tool.definition()
-            for tool in self
-            if (tool.is_read_only or not read_only_only)
-            and (allowed is None or tool.name in allowed)
-            and (blocked is None or tool.name not in blocked)
-        )
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """Return what the model is told of all tools, in order."""
+        return tuple(tool.definition() for tool in self)
 
     def closest(self, name: str) -> str | None:
         """Return the name that resembles `name` most, for "did you mean", or None when none does."""

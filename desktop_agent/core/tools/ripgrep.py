@@ -43,7 +43,12 @@ def find_ripgrep(environ: Mapping[str, str]) -> str | None:
 
 
 def prepare(options: Sequence[str], *, folder: Path, context: ToolContext) -> Command:
-    """Return the command that runs ripgrep in `folder`. Blocks. Raises `ToolError` when ripgrep is not installed."""
+    """Return the command that runs ripgrep in `folder`. Blocks.
+
+    Raises `ToolError` when ripgrep is not installed or an option cannot be passed to it.
+    """
+    if any("\0" in option for option in options):
+        raise ToolError("NUL characters are not allowed in a search.", error_type="validation")
     program = find_ripgrep(context.environ)
     if program is None:
         raise ToolError(

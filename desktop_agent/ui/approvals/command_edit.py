@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.theme import Space, Theme
 
 _MAX_LINES = 10
 _FRAME = 14
@@ -91,7 +91,7 @@ class _CommandField(QPlainTextEdit):
         super().__init__()
         self.setObjectName("approvalCommandEdit")
         self.setAccessibleName(self.tr("Command"))
-        self.setFont(theme.code_font(TypeSize.CODE))
+        self.setFont(theme.code_font(theme.sizes.code))
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

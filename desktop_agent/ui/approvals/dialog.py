@@ -6,7 +6,6 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -21,8 +20,10 @@ from desktop_agent.ui.approvals.change_preview import ChangePreview
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.risk_note import RiskNote
 from desktop_agent.ui.approvals.shortcut_button import ShortcutButton
+from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.review.visible_text import hidden_characters, visible_line
+from desktop_agent.ui.short_path import short_path
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class ApprovalDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("approvalDialog")
         self.setWindowTitle(self.tr("Approval"))
+        self.setAccessibleName(self.tr("Approval"))
         self._theme = theme
         self._request = request
         self._is_armed = False
@@ -196,13 +198,13 @@ class ApprovalDialog(QDialog):
         column.setSpacing(0)
         column.addLayout(self._head())
         if self._preview:
-            column.addWidget(_hairline())
+            column.addWidget(hairline())
             column.addWidget(self._preview, 1)
-            column.addWidget(_hairline())
+            column.addWidget(hairline())
         column.addLayout(self._answer_fields())
         if not self._preview:
             column.addStretch()
-        column.addWidget(_hairline())
+        column.addWidget(hairline())
         column.addWidget(self._foot())
 
     def _head(self) -> QVBoxLayout:
@@ -313,7 +315,9 @@ class ApprovalDialog(QDialog):
             files = self.tr("1 file") if count == 1 else self.tr("{0} files").format(count)
             parts += [files, f"+{added} −{removed}"]
         if request.command is not None or not request.changes:
-            parts.append(self.tr("in {0}").format(request.cwd) if request.cwd else self.tr("in the workspace"))
+            parts.append(
+                self.tr("in {0}").format(short_path(request.cwd)) if request.cwd else self.tr("in the workspace")
+            )
         return " · ".join(parts)
 
     def _first_focus(self) -> QWidget:
@@ -322,10 +326,3 @@ class ApprovalDialog(QDialog):
 
     def _fitting_size(self) -> QSize:
         return QSize(_WIDTH, min(_MAX_HEIGHT, max(self.sizeHint().height(), self.heightForWidth(_WIDTH))))
-
-
-def _hairline() -> QFrame:
-    line = QFrame()
-    line.setProperty("role", "hairline")
-    line.setFixedHeight(1)
-    return line

@@ -19,7 +19,6 @@ _MAX_WIDTH = 856
 
 _INNER = 12
 _SHOWN_CARDS = 4
-_HUNDRED = 100
 
 
 class Composer(QWidget):
@@ -29,13 +28,11 @@ class Composer(QWidget):
         prompt_submitted: the person sent this; it is queued when a turn is running.
         stop_requested: the running turn shall stop.
         unqueue_requested: a waiting prompt (id) shall be taken back.
-        draft_changed: what is written changed.
     """
 
     prompt_submitted = Signal(str)
     stop_requested = Signal()
     unqueue_requested = Signal(str)
-    draft_changed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -72,7 +69,7 @@ class Composer(QWidget):
         self._send.clicked.connect(self._on_submitted)
         self._send.setEnabled(False)
         self.set_working(is_working=False)
-        theme.changed.connect(self._arrange)
+        theme.changed.connect(self._on_theme_changed)
 
     # -- what is written --
 
@@ -120,15 +117,10 @@ class Composer(QWidget):
         self._more_cards.setVisible(more > 0)
         self._arrange()
 
-    def set_context(self, tokens: int, limit: int | None = None) -> None:
-        """Show how much of the model's context is used: a share if its limit is known, else the tokens."""
-        if not tokens:
-            text = ""
-        elif limit:
-            text = self.tr("{share} % of context").format(share=min(_HUNDRED, round(_HUNDRED * tokens / limit)))
-        else:
-            text = self.tr("{count} tokens").format(count=f"{tokens:,}".replace(",", "\N{NARROW NO-BREAK SPACE}"))
-        self._meter.setText(text)
+    def set_context(self, tokens: int) -> None:
+        """Show how many tokens the conversation takes; nothing while that is not known."""
+        count = f"{tokens:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+        self._meter.setText(self.tr("{count} tokens").format(count=count) if tokens else "")
         self._arrange()
 
     def add_control(self, widget: QWidget) -> None:
@@ -142,6 +134,10 @@ class Composer(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(_MARGIN_X * 20, self.minimumHeight())
+
+    def _on_theme_changed(self) -> None:
+        self._edit.setFont(self._theme.text_font(self._theme.sizes.chat))
+        self._arrange()
 
     def _arrange(self) -> None:
         """Put everything in its place and be as high as that takes."""
@@ -197,7 +193,7 @@ class Composer(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         has_focus = self._edit.hasFocus()
         pen_width = 2 if has_focus else 1
-        painter.setPen(QPen(colour("accent" if has_focus else "border_strong"), pen_width))
+        painter.setPen(QPen(colour("accent" if has_focus else "control_border"), pen_width))
         edge = pen_width / 2
         painter.drawRoundedRect(QRectF(self._field).adjusted(edge, edge, -edge, -edge), Radius.DIALOG, Radius.DIALOG)
         painter.end()
@@ -219,4 +215,3 @@ class Composer(QWidget):
     def _on_text_changed(self) -> None:
         self._send.setEnabled(bool(self._edit.toPlainText().strip()))
         self._arrange()
-        self.draft_changed.emit()

@@ -45,12 +45,12 @@ class _Search:
 
     def run(self, language: str) -> None:
         try:
-            self.found = find_lexer(language)
+            self.found = lexer_for_language(language)
         finally:
             self.is_done = True
 
 
-def find_lexer(language: str) -> "Lexer | None":
+def lexer_for_language(language: str) -> "Lexer | None":
     """Return a new lexer for a language, or `None` for names nobody knows. Not for the window's thread."""
     from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
     from pygments.util import ClassNotFound

@@ -1,7 +1,7 @@
 """The field of a prompt: Enter sends, Shift+Enter breaks the line, Up and Down bring earlier prompts back."""
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QTextCursor, QTextOption
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QTextCursor, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from desktop_agent.ui.chat.prompt_history import PromptHistory
@@ -57,15 +57,15 @@ class MessageEdit(QPlainTextEdit):
         self.setTextCursor(cursor)
 
     def event(self, event: QEvent) -> bool:
-        # Ctrl+Enter is a shortcut elsewhere in the window; while something is written here, it sends.
-        if (
-            event.type() == QEvent.Type.ShortcutOverride
-            and isinstance(event, QKeyEvent)
-            and _is_enter(event)
-            and self.toPlainText().strip()
-        ):
-            event.accept()
-            return True
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            # Ctrl+Enter is a shortcut elsewhere in the window; while something is written here, it sends.
+            if _is_enter(event) and self.toPlainText().strip():
+                event.accept()
+                return True
+            # Ctrl+Shift+Z undoes a turn, and repeats text on most systems: that comes first while there is some.
+            if event.matches(QKeySequence.StandardKey.Redo) and not self.document().isRedoAvailable():
+                event.ignore()
+                return True
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

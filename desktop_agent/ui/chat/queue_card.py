@@ -5,6 +5,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
+from desktop_agent.ui.tooltips import plain_tooltip
 
 _HEIGHT = 30
 
@@ -24,7 +25,7 @@ class QueueCard(QWidget):
         self._theme = theme
         self._text = " ".join(text.split())
         self.setAccessibleName(self.tr("Waits: {text}").format(text=self._text))
-        self.setToolTip(text[:2000])
+        self.setToolTip(plain_tooltip(text[:2000]))
         self._remove = QPushButton(self.tr("Remove"), self)
         self._remove.setProperty("compact", True)
         self._remove.setProperty("variant", "flat")

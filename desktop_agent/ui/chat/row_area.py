@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from desktop_agent.ui.chat.code_colours import CodeColours
 from desktop_agent.ui.chat.quiet_scroll_bar import QuietScrollBar
 from desktop_agent.ui.chat.rows import Rows
-from desktop_agent.ui.chat.text.styles import TEXT_LINE, TextStyles
+from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.throttle import Throttle
 
@@ -74,7 +74,7 @@ class RowArea(QAbstractScrollArea):
         self.setVerticalScrollBar(QuietScrollBar(self))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
-        self.verticalScrollBar().setSingleStep(TEXT_LINE)
+        self.verticalScrollBar().setSingleStep(self.styles.text_line)
         self.viewport().setMouseTracking(True)
         theme.changed.connect(self._on_theme_changed)
 
@@ -127,7 +127,8 @@ class RowArea(QAbstractScrollArea):
     def reveal(self, y: int) -> None:
         """Scroll as little as it takes to bring what lies at `y` well into view."""
         height = self.viewport().height()
-        if not self._shown_value + TEXT_LINE <= y <= self._shown_value + height - 4 * TEXT_LINE:
+        line = self.styles.text_line
+        if not self._shown_value + line <= y <= self._shown_value + height - 4 * line:
             self.scroll_to(max(0, y - height // 3))
 
     def row_resized(self, row: "Row", *, keeps_end: bool = False) -> None:
@@ -319,7 +320,8 @@ class RowArea(QAbstractScrollArea):
         maximum = max(0, self._content_height() - height)
         bar = self.verticalScrollBar()
         self._is_placing = True
-        bar.setPageStep(max(TEXT_LINE, height - 2 * TEXT_LINE))  # two lines stay to find the place again
+        line = self.styles.text_line
+        bar.setPageStep(max(line, height - 2 * line))  # two lines stay to find the place again
         bar.setRange(0, maximum)
         bar.setValue(value)
         self._is_placing = False
@@ -407,6 +409,7 @@ class RowArea(QAbstractScrollArea):
 
     def _on_theme_changed(self) -> None:
         self.styles = TextStyles(self._theme)
+        self.verticalScrollBar().setSingleStep(self.styles.text_line)
         self._drop_widgets()
         self._row_width = 0  # fonts may be different now
         self.lay_out()

@@ -6,7 +6,7 @@ def warm_up() -> None:
 
     Without it the first conversation takes about 60 ms longer to appear. Not to be called before the first paint.
     """
-    from desktop_agent.ui.chat.lexers import find_lexer
+    from desktop_agent.ui.chat.lexers import lexer_for_language
     from desktop_agent.ui.chat.markdown.inline import rich_text
     from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 
@@ -16,4 +16,4 @@ def warm_up() -> None:
     for block in stream.blocks:
         rich_text(block.content, stream.references)
     for language in ("python", "bash"):
-        find_lexer(language)
+        lexer_for_language(language)

@@ -24,11 +24,6 @@ class Mark(NamedTuple):
         """Whether git leaves it alone."""
         return self.state == "ignored"
 
-    @property
-    def has_changes(self) -> bool:
-        """Whether there is something to show: a change in git's eyes or one by the agent."""
-        return self.is_touched or self.state not in (None, "ignored")
-
 
 class Marks:
     """The marks of a whole workspace at one moment. Immutable: a refresh makes another one."""

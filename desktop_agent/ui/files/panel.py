@@ -259,7 +259,7 @@ class FileTree(QWidget):
         is_dir = not self._is_filtering and self._model.row_at(index.row()).is_dir
         is_open = is_dir and self._model.row_at(index.row()).is_open
         menu.addAction(self.tr("Close") if is_open else self.tr("Open"), self._choose)
-        if not is_dir and self._model.marks.of(path, is_dir=False).has_changes:
+        if not is_dir and self._model.marks.of(path, is_dir=False).is_touched:  # the review has nothing else
             menu.addAction(self.tr("Show changes"), self._show_changes)
         menu.addSeparator()
         copy = QAction(self.tr("Copy path"), menu)

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.choice_card import ChoiceCard
+from desktop_agent.ui.short_path import short_path
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
 
@@ -30,6 +31,7 @@ class OnboardingDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("onboardingDialog")
         self.setWindowTitle(self.tr("Welcome"))
+        self.setAccessibleName(self.tr("Welcome"))
         self.setModal(True)
         self._demo = ChoiceCard(
             theme,
@@ -63,7 +65,7 @@ class OnboardingDialog(QDialog):
             self._folder.setText(self.tr("No folder chosen yet"))
             self._folder.setToolTip("")
             return
-        text = self.tr("Folder: {0}").format(_short(folder))
+        text = self.tr("Folder: {0}").format(short_path(str(folder)))
         self._folder.setText(self._folder.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, _FOLDER_WIDTH))
         self._folder.setToolTip(plain_tooltip(str(folder)))
 
@@ -137,9 +139,3 @@ class OnboardingDialog(QDialog):
     def _on_key(self) -> None:
         self.accept()
         self.settings_requested.emit()
-
-
-def _short(folder: Path) -> str:
-    """Return the path as people write it: their own folder is `~`."""
-    home = Path.home()
-    return f"~/{folder.relative_to(home).as_posix()}" if folder.is_relative_to(home) and folder != home else str(folder)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFrame, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space
 
@@ -27,6 +27,7 @@ class UndoConflictDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         left_alone = [outcome for outcome in outcomes if not outcome.is_done]
         self.setWindowTitle(self._title(purpose, len(left_alone)))
+        self.setAccessibleName(self.windowTitle())
         self.setMinimumWidth(_WIDTH)
 
         heading = QLabel(self.windowTitle())
@@ -36,8 +37,10 @@ class UndoConflictDialog(QDialog):
         summary.setProperty("role", "secondary")
         summary.setWordWrap(True)
         summary.setObjectName("undoConflictSummary")
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
+        close = QPushButton(self.tr("Close"))
+        close.setProperty("variant", "primary")
+        close.setDefault(True)
+        close.clicked.connect(self.reject)
 
         layout = QVBoxLayout(self)
         layout.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.L)
@@ -45,7 +48,7 @@ class UndoConflictDialog(QDialog):
         layout.addWidget(heading)
         layout.addWidget(summary)
         layout.addWidget(_outcome_list(left_alone, self.tr("Files left alone")))
-        layout.addWidget(buttons)
+        layout.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
 
     def _title(self, purpose: Literal["undo", "redo"], count: int) -> str:
         if purpose == "undo":

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.change_list import ChangeList
 from desktop_agent.ui.review.changed_files import Baseline, ChangedFile, group_by_file, turn_of, turns_with_changes
@@ -242,9 +243,9 @@ class ReviewContent(QWidget):
         column.setSpacing(0)
         column.addLayout(header)
         column.addLayout(list_margins)
-        column.addWidget(_hairline())
+        column.addWidget(hairline())
         column.addWidget(self._pane, 1)
-        column.addWidget(_hairline())
+        column.addWidget(hairline())
         column.addWidget(self._undo_bar)
 
     def _connect(self) -> None:
@@ -275,10 +276,3 @@ class ReviewContent(QWidget):
         super().resizeEvent(event)
         rows = int(self.height() * _LIST_SHARE) // Height.LIST_ROW
         self._list.set_max_rows(max(_MIN_LIST_ROWS, rows))
-
-
-def _hairline() -> QFrame:
-    line = QFrame()
-    line.setProperty("role", "hairline")
-    line.setFixedHeight(1)
-    return line

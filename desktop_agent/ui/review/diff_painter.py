@@ -15,12 +15,14 @@ from desktop_agent.ui.review.diff_selection import Selection, line_of
 from desktop_agent.ui.review.diff_words import ending_label, gap_label, hunk_label, notes_label, show_label
 from desktop_agent.ui.review.highlighter import Highlighter
 from desktop_agent.ui.review.line_layouts import Columns, LaidLine, LineLayouts
+from desktop_agent.ui.review.syntax import Span
 from desktop_agent.ui.review.visible_text import MAX_DRAWN_CHARS
 from desktop_agent.ui.theme import Theme, TypeSize
 
 PAD = 12
 _STRIPE = 8
-_NUMBER_SIZE = 10.5
+_NUMBER_SIZE = 10.5 / TypeSize.DIFF
+"""Of line numbers, as a share of the text's size."""
 _TAG_GAP = 10
 _MARKER_WIDTH = 2
 _MAX_WORDS_KEPT = 5_000
@@ -62,11 +64,11 @@ class DiffPainter:
     def __init__(self, theme: Theme, highlighter: Highlighter) -> None:
         self._theme = theme
         self._highlighter = highlighter
-        code_font = theme.code_font(TypeSize.DIFF)
+        code_font = theme.code_font(theme.sizes.diff)
         metrics = QFontMetricsF(code_font)
         self.char_width = metrics.horizontalAdvance("0")
         self.line_height = metrics.height()
-        self._number_font = theme.code_font(_NUMBER_SIZE)
+        self._number_font = theme.code_font(theme.sizes.diff * _NUMBER_SIZE)
         self.digit_width = QFontMetricsF(self._number_font).horizontalAdvance("0")
         self._sign_font = code_font
         self._bar_font = theme.text_font(TypeSize.HEAD)
@@ -210,7 +212,8 @@ class DiffPainter:
         side, number = place
         laid = self.laid_line(scene, pane, side, number)
         left = pane.text_left - scene.scroll.x()
-        for start, end in self._changed_words(scene.rows, line.row, side) if tone else ():
+        changed = self._changed_words(scene.rows, line.row, side) if tone else ()
+        for start, end in changed:
             x, right = left + laid.x(start), left + laid.x(end)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
@@ -219,7 +222,8 @@ class DiffPainter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
         self._paint_selection(painter, scene, pane, line, laid, left)
         painter.setPen(self._theme.colour("text"))
-        laid.draw(painter, left, line.top, line.height)
+        # The colours of the syntax are too faint on the ground of a changed word.
+        laid.draw(painter, left, line.top, line.height, tuple(Span(start, end, "text") for start, end in changed))
         tag = self._tag(scene.rows, line.row, side, laid)
         if tag:
             painter.setFont(self._bar_font)

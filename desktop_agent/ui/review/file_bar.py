@@ -6,8 +6,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from desktop_agent.ui.review.elided_label import ElidedLabel
+from desktop_agent.ui.elided_label import ElidedLabel
 from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.changes.rows import RowMode
@@ -59,7 +60,7 @@ class FileBar(QWidget):
     def set_file(self, path: str, call: str) -> None:
         """Name the file and the call that changed it last; the call is left out when it is empty."""
         self._name.setText(path.rpartition("/")[2])
-        self._name.setToolTip(path)
+        self._name.setToolTip(plain_tooltip(path))
         self._call.setText(call)
         self._call.setAccessibleName(self.tr("Show the call: {0}").format(call))
         self._call.setVisible(bool(call))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal
 
 from desktop_agent.core.changes.rows import LineSide
-from desktop_agent.ui.review.syntax import LineSpans, find_lexer, spans_by_line
+from desktop_agent.ui.review.syntax import LineSpans, lexer_for_path, spans_by_line
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -149,6 +149,6 @@ class _LexerSearch:
 
     def _run(self) -> None:
         try:
-            self.found = find_lexer(self._path)
+            self.found = lexer_for_path(self._path)
         finally:
             self.is_done = True

@@ -39,6 +39,7 @@ class LaidLine:
         self.visible = visible
         start, end = window
         text = visible.text[start:end]
+        self._look = look
         self._char_width = look.char_width
         self._first = utf16_length(visible.text[:start])
         self._left = start * self._char_width
@@ -70,9 +71,10 @@ class LaidLine:
         """Return the place between two characters that is nearest to `x`."""
         return self.visible.offset(self._first + self._line.xToCursor(x - self._left))
 
-    def draw(self, painter: QPainter, x: float, top: float, height: float) -> None:
-        """Paint the text in the middle of a row of this height."""
-        self._layout.draw(painter, QPointF(x + self._left, top + (height - self._line.height()) / 2))
+    def draw(self, painter: QPainter, x: float, top: float, height: float, over: LineSpans = ()) -> None:
+        """Paint the text in the middle of a row of this height; the colours of `over` replace those of the syntax."""
+        place = QPointF(x + self._left, top + (height - self._line.height()) / 2)
+        self._layout.draw(painter, place, self._ranges(over, self._look))
 
     def _ranges(self, spans: LineSpans, look: "Look") -> list[QTextLayout.FormatRange]:
         ranges: list[QTextLayout.FormatRange] = []

@@ -28,7 +28,7 @@ class Span(NamedTuple):
 LineSpans = tuple[Span, ...]
 
 
-def find_lexer(path: str) -> "Lexer | None":
+def lexer_for_path(path: str) -> "Lexer | None":
     """Return the lexer for a file of this name, or `None` for plain text and unknown kinds.
 
     Takes tens of milliseconds the first time: not for the window's thread.

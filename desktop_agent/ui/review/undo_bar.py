@@ -5,7 +5,7 @@ from typing import Literal
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from desktop_agent.ui.review.elided_label import ElidedLabel
+from desktop_agent.ui.elided_label import ElidedLabel
 from desktop_agent.ui.theme import Space
 
 

@@ -13,11 +13,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.settings.appearance_page import AppearancePage
 from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.navigation import Navigation
-from desktop_agent.ui.settings.parts import hairline, note
+from desktop_agent.ui.settings.parts import note
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
+        self.setAccessibleName(self.tr("Settings"))
         self.setModal(True)
         self._model = ModelPage(models)
         self._appearance = AppearancePage()

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
+from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.settings.key_editor import KeyEditor
-from desktop_agent.ui.settings.parts import Page, form, hairline, name_of, note, pick, picker
+from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:

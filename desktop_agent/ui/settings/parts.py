@@ -68,14 +68,6 @@ def say(label: QLabel, text: str, role: str = "secondary") -> None:
     label.style().polish(label)
 
 
-def hairline() -> QFrame:
-    """Return a line between two parts."""
-    line = QFrame()
-    line.setProperty("role", "hairline")
-    line.setFixedHeight(1)
-    return line
-
-
 def picker(name: str, choices: Iterable[tuple[str, object]]) -> Picker:
     """Return a picker of labels, each standing for a value."""
     box = Picker()

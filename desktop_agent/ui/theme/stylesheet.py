@@ -54,7 +54,7 @@ QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 
 QPushButton::menu-indicator, QToolButton::menu-indicator { image: none; width: 0; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
-  background: $surface; color: $text; border: 1px solid $border_strong; border-radius: $controlpx;
+  background: $surface; color: $text; border: 1px solid $control_border; border-radius: $controlpx;
   padding: 4px 8px; selection-background-color: $accent; selection-color: $on_accent;
 }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus { border: 2px solid $accent; padding: 3px 7px; }

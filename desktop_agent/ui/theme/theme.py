@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 from desktop_agent.ui.theme import fonts
 from desktop_agent.ui.theme.stylesheet import style_sheet
-from desktop_agent.ui.theme.tokens import DARK, LIGHT, Palette, TypeSize, colour_blind_safe
+from desktop_agent.ui.theme.tokens import DARK, LIGHT, Palette, TextSizes, TypeSize, colour_blind_safe
 
 ThemeChoice = Literal["system", "light", "dark"]
 
@@ -40,6 +40,7 @@ class Theme(QObject):
         self._app = app
         self._choice: ThemeChoice = choice
         self._is_colour_blind_safe = is_colour_blind_safe
+        self._sizes = TextSizes()
         self._colours = self._resolve()
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_system_changed)
 
@@ -52,6 +53,11 @@ class Theme(QObject):
     def choice(self) -> ThemeChoice:
         """What the person chose."""
         return self._choice
+
+    @property
+    def sizes(self) -> TextSizes:
+        """How large the person wants to read."""
+        return self._sizes
 
     def colour(self, role: str) -> QColor:
         """Return the colour of a role as Qt wants it: `theme.colour("accent")`."""
@@ -71,6 +77,12 @@ class Theme(QObject):
         if is_colour_blind_safe is not None:
             self._is_colour_blind_safe = is_colour_blind_safe
         self._update()
+
+    def choose_sizes(self, sizes: TextSizes) -> None:
+        """Set the text of chat, code and diffs in these sizes."""
+        if sizes != self._sizes:
+            self._sizes = sizes
+            self.changed.emit()
 
     def install(self) -> None:
         """Give the application this theme's palette, font and style sheet. Its style should be Fusion."""

@@ -20,7 +20,9 @@ class Palette(NamedTuple):
     border: str
     """Hairlines."""
     border_strong: str
-    """Fields and dialogs."""
+    """Dialogs, menus and other raised surfaces."""
+    control_border: str
+    """Edges that show where to type or choose."""
     text: str
     muted: str
     """Secondary text."""
@@ -56,9 +58,10 @@ LIGHT = Palette(
     sunken="#F0F0ED",
     border="#E2E2DD",
     border_strong="#C9C9C2",
+    control_border="#888882",
     text="#1D1F23",
     muted="#676B73",
-    faint="#868A92",
+    faint="#84888F",
     accent="#0E7C70",
     accent_weak="#E0F1EE",
     accent_text="#0A5F56",
@@ -86,9 +89,10 @@ DARK = Palette(
     sunken="#111317",
     border="#2B3038",
     border_strong="#3B424D",
+    control_border="#6B727D",
     text="#E4E6EA",
     muted="#9BA2AD",
-    faint="#6B727D",
+    faint="#737A85",
     accent="#45B8A9",
     accent_weak="#173430",
     accent_text="#7FD6CA",
@@ -163,11 +167,19 @@ class TypeSize:
     DIFF = 11.5
 
 
+class TextSizes(NamedTuple):
+    """The sizes that the person can set, in device-independent pixels."""
+
+    chat: float = TypeSize.BODY
+    code: float = TypeSize.CODE
+    """In the chat, its tool cards and commands."""
+    diff: float = TypeSize.DIFF
+
+
 class Height:
     """Heights of controls and rows, in device-independent pixels."""
 
     BUTTON = 28
     SMALL_BUTTON = 22
-    DIFF_ROW = 19
     LIST_ROW = 28
     TOP_BAR = 43

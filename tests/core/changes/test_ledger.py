@@ -205,3 +205,29 @@ def test_a_preview_says_what_would_happen_and_does_nothing(ledger: Ledger, root:
     [outcome] = ledger.preview_revert(plan_revert("undo", [change], [change]))
     assert outcome.state == "restored"
     assert (root / "a").read_bytes() == b"new"
+
+
+def test_an_undo_never_follows_a_link_that_took_the_place_of_a_folder_out_of_the_workspace(
+    ledger: Ledger, root: Path, tmp_path: Path
+) -> None:
+    (root / "d").mkdir()
+    change = record(ledger, root, "d/f", state(b"new"))
+    ledger.apply([change])
+    (root / "d").rename(tmp_path / "outside")
+    (root / "d").symlink_to(tmp_path / "outside")
+    [outcome] = undo(ledger, change)
+    assert (outcome.state, "folder" in outcome.reason) == ("conflict", True)
+    assert (tmp_path / "outside" / "f").read_bytes() == b"new"
+
+
+def test_undoing_the_creation_of_several_files_removes_the_folder_that_came_with_the_first(
+    ledger: Ledger, root: Path
+) -> None:
+    changes: list[FileChange] = []
+    for number, path in enumerate(("a/b/one", "a/b/two", "a/three"), start=1):
+        changes.append(record(ledger, root, path, state(b"new"), f"1.{number}"))
+        ledger.apply(changes[-1:])
+    assert {outcome.state for outcome in undo(ledger, *changes)} == {"restored"}
+    assert list(root.iterdir()) == []
+    assert {outcome.state for outcome in redo(ledger, *changes)} == {"restored"}
+    assert (root / "a" / "b" / "two").read_bytes() == b"new"

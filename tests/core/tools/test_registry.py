@@ -39,14 +39,6 @@ def test_a_name_that_no_provider_takes_is_refused() -> None:
         ToolRegistry([grep])
 
 
-def test_definitions_can_be_narrowed() -> None:
-    registry = ToolRegistry(first_tools())
-    assert [tool.name for tool in registry.definitions(read_only_only=True)] == NAMES[:3]
-    assert [tool.name for tool in registry.definitions(allowed={"grep", "edit_file", "none"})] == ["grep", "edit_file"]
-    assert [tool.name for tool in registry.definitions(blocked=["grep"])] == [name for name in NAMES if name != "grep"]
-    assert registry.definitions(allowed=[]) == ()
-
-
 @pytest.mark.parametrize(
     ("name", "best"), [("readfile", "read_file"), ("list_file", "list_files"), ("run_terminal", "run_terminal_cmd")]
 )

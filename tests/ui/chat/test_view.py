@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from desktop_agent.core import events as ev
 from desktop_agent.core.model import ToolResult
 from desktop_agent.core.transcript import RETRYING, Entry, TextEntry, Transcript
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.theme import TextSizes, Theme
 from tests.ui.chat.stage import (
     Conversation,
     Stage,
@@ -578,3 +578,15 @@ def test_time_passes_on_running_calls_only_while_they_are_seen(stage: Stage) -> 
     assert stage.view.is_ticking
     stage.window.hide()
     assert not stage.view.is_ticking
+
+
+def test_text_and_code_are_as_large_as_the_person_wants(stage: Stage, theme: Theme) -> None:
+    stage.show(prompt("hello"), answer("one\n\n```\ncode\n```"), answer("# title"))
+    before = [height for _, _, height in drawn(stage)]
+    theme.choose_sizes(TextSizes(chat=20, code=18))
+    try:
+        larger = [height for _, _, height in drawn(stage)]
+        assert all(now > then for now, then in zip(larger, before, strict=True))
+    finally:
+        theme.choose_sizes(TextSizes())
+    assert [height for _, _, height in drawn(stage)] == before

@@ -38,13 +38,6 @@ def test_what_the_agent_touched_marks_every_folder_above() -> None:
     assert not MARKS.with_touched([]).of("lib", is_dir=True).is_touched
 
 
-def test_only_changes_can_be_shown() -> None:
-    assert MARKS.of("src/a.py", is_dir=False).has_changes
-    assert MARKS.of("lib/deep/c.py", is_dir=False).has_changes
-    assert not MARKS.of("src/clean.py", is_dir=False).has_changes
-    assert not MARKS.of("build/lib/out.o", is_dir=False).has_changes
-
-
 def test_a_deleted_file_is_known_to_be_gone() -> None:
     assert MARKS.is_deleted("gone.py")
     assert not MARKS.is_deleted("src/a.py")

@@ -331,6 +331,8 @@ def test_the_menu_offers_what_works_for_the_row(desk: "Desk", repository: Path) 
         await desk.open_workspace(repository)
         assert list(menu_of(desk, "src")) == ["Open", "Copy path", "Copy relative path"]
         assert list(menu_of(desk, ".gitignore")) == ["Open", "Copy path", "Copy relative path"]
+        assert "Show changes" not in menu_of(desk, "README.md"), "the review knows what the agent changed, not more"
+        desk.tree.set_touched(["README.md"])
         menu = menu_of(desk, "README.md")
         assert list(menu) == ["Open", "Show changes", "Copy path", "Copy relative path"]
         menu["Show changes"].trigger()

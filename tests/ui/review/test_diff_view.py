@@ -11,7 +11,7 @@ from desktop_agent.core.model import FileDiff
 from desktop_agent.ui.review.diff_canvas import MIN_SIDE_BY_SIDE_WIDTH
 from desktop_agent.ui.review.diff_geometry import BAR_HEIGHT, ROW_HEIGHT
 from desktop_agent.ui.review.diff_view import DiffView
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.theme import TextSizes, Theme
 from tests.ui.review.stage import make_diff
 
 LINES = "".join(f"line {number}\n" for number in range(1, 61))
@@ -134,7 +134,8 @@ def test_the_theme_is_followed(view: DiffView, edited: FileDiff, theme: Theme) -
 
 
 def test_colours_of_the_language_come_after_the_first_paint(qtbot: QtBot, view: DiffView) -> None:
-    view.show_diff(make_diff("x = 1\n", "x = 'text'\n"))
+    # In the first line: a changed word has no colour of the language.
+    view.show_diff(make_diff("def f():\n    x = 1\n", "def f():\n    x = 'text'\n"))
     first = picture(view)
     qtbot.waitUntil(lambda: picture(view) != first)
 
@@ -361,3 +362,14 @@ def test_a_view_without_a_diff_takes_every_key(qtbot: QtBot, view: DiffView) -> 
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton)
     assert view.selected_text() == ""
     assert not view.find_text("x")
+
+
+def test_lines_are_as_high_as_the_chosen_size_needs(view: DiffView, edited: FileDiff, theme: Theme) -> None:
+    view.show_diff(edited)
+    before = view.verticalScrollBar().maximum()
+    theme.choose_sizes(TextSizes(diff=24))
+    try:
+        assert view.verticalScrollBar().maximum() > before
+    finally:
+        theme.choose_sizes(TextSizes())
+    assert view.verticalScrollBar().maximum() == before

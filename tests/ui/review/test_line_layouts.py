@@ -54,3 +54,21 @@ def test_scrolling_a_little_keeps_the_layout(layouts: LineLayouts) -> None:
     first = layouts.line("new", 1, line, (), Columns(WINDOW_CHARS, 80))
     assert layouts.line("new", 1, line, (), Columns(WINDOW_CHARS + 5, 80)) is first
     assert layouts.line("new", 1, line, (), Columns(3 * WINDOW_CHARS, 80)) is not first
+
+
+def test_the_colour_of_a_changed_word_goes_over_the_syntax(layouts: LineLayouts, theme: Theme) -> None:
+    laid = layouts.line("new", 1, "■■■■■■■■", (Span(0, 8, "syntax_keyword"),), WHOLE)
+    picture = QImage(200, 24, QImage.Format.Format_RGB32)
+    picture.fill(theme.colour("surface"))
+    painter = QPainter(picture)
+    laid.draw(painter, 0, 0, 24, (Span(0, 4, "text"),))
+    painter.end()
+    middle = int(laid.x(4))
+    colours = {
+        part: {picture.pixelColor(x, y).name() for x in columns for y in range(24)}
+        for part, columns in {"word": range(1, middle - 1), "rest": range(middle + 1, int(laid.width) - 1)}.items()
+    }
+    text, keyword = theme.colour("text").name(), theme.colour("syntax_keyword").name()
+    assert text in colours["word"]
+    assert keyword not in colours["word"]
+    assert keyword in colours["rest"]

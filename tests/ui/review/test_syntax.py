@@ -2,11 +2,11 @@
 
 import pytest
 
-from desktop_agent.ui.review.syntax import MAX_COLOURED_CHARS, LineSpans, find_lexer, spans_by_line
+from desktop_agent.ui.review.syntax import MAX_COLOURED_CHARS, LineSpans, lexer_for_path, spans_by_line
 
 
 def coloured(path: str, lines: list[str], *, skip: int = 0) -> dict[int, LineSpans]:
-    lexer = find_lexer(path)
+    lexer = lexer_for_path(path)
     assert lexer
     *_, found = spans_by_line(lexer, lines, skip=skip)
     return found
@@ -25,14 +25,14 @@ def coloured(path: str, lines: list[str], *, skip: int = 0) -> dict[int, LineSpa
     ],
 )
 def test_the_language_is_known_by_the_name(path: str, name: str) -> None:
-    lexer = find_lexer(path)
+    lexer = lexer_for_path(path)
     assert lexer
     assert lexer.name == name
 
 
 @pytest.mark.parametrize("path", ["notes.txt", "data.unheard-of", "LICENSE", ""])
 def test_plain_text_and_unknown_files_have_no_language(path: str) -> None:
-    assert find_lexer(path) is None
+    assert lexer_for_path(path) is None
 
 
 def test_words_get_the_colour_of_their_role() -> None:

@@ -163,6 +163,8 @@ def _prepare(arguments: GrepArguments, context: ToolContext) -> _Search:
     place = context.boundary.follow(context.boundary.for_reading(arguments.path))
     if not place.absolute.exists():
         raise not_found(arguments.path, place.absolute, context.boundary)
+    if not place.absolute.is_file() and not place.absolute.is_dir():  # a pipe would be waited for without end
+        raise ToolError(f"{arguments.path} is a device, pipe or socket, which cannot be searched.")
     # An absolute path is answered with absolute paths.
     where = place.absolute.as_posix() if Path(arguments.path).is_absolute() else place.relative
     include = Glob(arguments.include) if arguments.include is not None else None

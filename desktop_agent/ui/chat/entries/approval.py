@@ -4,8 +4,6 @@ Nothing here answers by accident: for the first moments after it appears every a
 moved to it, and no button is a default.
 """
 
-from pathlib import Path
-
 from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QHideEvent, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QShowEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
@@ -17,7 +15,9 @@ from desktop_agent.ui.chat.entries.paragraph import Paragraph, read_code_spans
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.short_path import short_path
 from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.tooltips import plain_tooltip
 
 GUARD_MS = 300
 """How long after it appears an answer is ignored: it may have been meant for what was there before."""
@@ -26,6 +26,7 @@ COMMAND, DENIAL = "command", "denial"
 """The fields whose text is kept when the card goes out of sight."""
 
 _PADDING = 15
+_OFFER_WIDTH = 380
 _SHOWN_FILES = 6
 
 
@@ -69,9 +70,7 @@ class ApprovalCard(QWidget):
         ]
         self._allow = self._button("", self._on_allow, variant="primary")
         self._offers = [
-            self._button(offer.label.replace("`", ""), self._on_offer)
-            for offer in request.scopes
-            if offer.scope != "once"
+            self._offer_button(offer.label.replace("`", "")) for offer in request.scopes if offer.scope != "once"
         ]
         review = self._button(self.tr("Review…"), self._on_review)
         self._deny = self._button(self.tr("Deny…"), self._on_deny, variant="destructive")
@@ -83,7 +82,9 @@ class ApprovalCard(QWidget):
         self._denial.returnPressed.connect(self._on_deny_now)
         self._deny_now = self._button(self.tr("Deny"), self._on_deny_now, variant="destructive")
         self._keep_asking = self._button(self.tr("Back"), self._on_back, variant="flat")
-        self._folder = QLabel(self.tr("in {folder}").format(folder=_short(request.cwd)) if request.cwd else "", self)
+        self._folder = QLabel(
+            self.tr("in {folder}").format(folder=short_path(request.cwd)) if request.cwd else "", self
+        )
         self._folder.setTextFormat(Qt.TextFormat.PlainText)
         self._folder.setProperty("role", "secondary")
         self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Return), self)
@@ -101,6 +102,14 @@ class ApprovalCard(QWidget):
         command.mark([utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans])
         command.textChanged.connect(self._on_command_changed)
         return command
+
+    def _offer_button(self, label: str) -> QPushButton:
+        """A button with as much of a long command in its middle as fits; the whole of it stands above."""
+        button = self._button(label, self._on_offer)
+        button.setText(button.fontMetrics().elidedText(label, Qt.TextElideMode.ElideMiddle, _OFFER_WIDTH))
+        button.setAccessibleName(label)
+        button.setToolTip(plain_tooltip(label))
+        return button
 
     def _button(self, text: str, action: object, variant: str = "", *, is_compact: bool = False) -> QPushButton:
         button = QPushButton(text, self)
@@ -270,9 +279,3 @@ def _file_list(request: ApprovalRequest) -> str:
         more = len(request.changes) - _SHOWN_FILES
         lines.append(words.say("and {files} more").format(files=words.counted(more, "file", "files")))
     return "\u2028".join(lines)
-
-
-def _short(folder: str) -> str:
-    """Return a folder with `~` for the home folder."""
-    path, home = Path(folder), Path.home()
-    return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) and path != home else folder

@@ -1,9 +1,12 @@
 """Something the person should know: what happened, what to do about it, and details on demand."""
 
+from typing import TYPE_CHECKING, get_args
+
 from PySide6.QtCore import QPoint, QRect, QRectF, Signal
 from PySide6.QtGui import QFont, QPainter, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from desktop_agent.core.errors import ProviderFault
 from desktop_agent.core.transcript import NoticeEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
@@ -14,6 +17,9 @@ from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 
+if TYPE_CHECKING:
+    from desktop_agent.core.events import Notice
+
 _PADDING = 12
 _SIGN_WIDTH = 22
 _SIGNS = {"info": "ℹ", "warning": "⚠", "error": "✕"}
@@ -23,24 +29,7 @@ SETTINGS_CODES = frozenset({"authentication", "no_key", "permission", "billing"}
 """Notices whose cure is in the settings."""
 
 RETRY_CODES = frozenset(
-    {
-        "authentication",
-        "permission",
-        "not_found",
-        "invalid_request",
-        "too_large",
-        "rate_limited",
-        "overloaded",
-        "server",
-        "network",
-        "stream",
-        "billing",
-        "provider_error",
-        "no_key",
-        "workspace",
-        "storage",
-        "internal_error",
-    }
+    {*get_args(ProviderFault), "provider_error", "no_key", "workspace", "storage", "internal_error"}
 )
 """What ended a turn and may be over, or may have been put right, when the model is asked once more."""
 
@@ -75,8 +64,7 @@ class NoticeWidget(EntryWidget):
         self._buttons: list[QPushButton] = []
         if notice.code in SETTINGS_CODES:
             self._buttons.append(self._button(self.tr("Open settings"), self.settings_requested))
-        # Without a turn there is no prompt to ask again: it was given back.
-        if notice.level == "error" and notice.code in RETRY_CODES and notice.turn is not None:
+        if notice.level == "error" and notice.code in RETRY_CODES and not _gave_back(notice):
             self._buttons.append(self._button(self.tr("Try again"), self.retry_requested))
         if notice.code in FOLDER_CODES:
             self._buttons.append(self._button(self.tr("Open another folder…"), self.folder_requested))
@@ -144,3 +132,8 @@ class NoticeWidget(EntryWidget):
         self.set_width(self._width)
         self.update()
         self.resized.emit()
+
+
+def _gave_back(notice: "Notice") -> bool:
+    """Whether what was asked is in the field again: then sending it is trying again."""
+    return notice.code == "storage" and notice.turn is None

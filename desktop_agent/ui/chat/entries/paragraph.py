@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.ui.chat.markdown.inline import RichText, Span, utf16_length
 from desktop_agent.ui.chat.markdown.marks import CODE
 from desktop_agent.ui.chat.text.passage import TextPassage, format_ranges
-from desktop_agent.ui.chat.text.styles import TEXT_LINE, TextStyles
+from desktop_agent.ui.chat.text.styles import TextStyles
 
 
 class Paragraph(QWidget):
@@ -24,7 +24,8 @@ class Paragraph(QWidget):
     def place(self, x: int, y: int, width: int) -> int:
         """Stand at this point with this width; return the height."""
         formats = [(span.start, span.length, self._styles.format(span.style)) for span in self._rich.spans]
-        self._passage = TextPassage(self._rich, self._font, format_ranges(formats), width=width, line_height=TEXT_LINE)
+        height = self._styles.text_line
+        self._passage = TextPassage(self._rich, self._font, format_ranges(formats), width=width, line_height=height)
         self.setGeometry(x, y, width, self._passage.height)
         return self._passage.height
 

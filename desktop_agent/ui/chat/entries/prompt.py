@@ -26,7 +26,6 @@ class PromptWidget(EntryWidget):
 
     def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(row, styles, parent, Column(styles, ground="sunken"))
-        self._bubble = QRect()
         self.refresh()
 
     def _entry(self) -> PromptEntry:

@@ -11,6 +11,7 @@ from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.transcript import ToolEntry
@@ -58,7 +59,7 @@ class ToolLine(FoldLine):
         counts = words.say("{added} added, {removed} removed").format(added=added, removed=removed)
         spoken = (self._verb, entry.title, words.state(entry), counts if entry.changes else "", summary)
         self.setAccessibleName(" ".join(part for part in spoken if part))
-        self.setToolTip(entry.title if len(entry.title) > 40 else "")
+        self.setToolTip(plain_tooltip(entry.title) if len(entry.title) > 40 else "")
         self.update()
 
     def set_summary(self, summary: str) -> None:

@@ -13,7 +13,7 @@ from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, Span, ri
 from desktop_agent.ui.chat.text.box import RULE_HEIGHT, Box, code_padding
 from desktop_agent.ui.chat.text.copied import Place, copied_text, shown_text
 from desktop_agent.ui.chat.text.passage import Highlight, Passage, TextPassage, format_ranges
-from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, TEXT_LINE, TextStyles
+from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, TextStyles
 from desktop_agent.ui.chat.text.table import TablePassage
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Column:
             case "rule":
                 return gap + RULE_HEIGHT
             case "table":
-                return gap + len(block.rows) * (TEXT_LINE + 10)
+                return gap + len(block.rows) * (self._styles.text_line + 10)
             case "code":
                 padding = sum(code_padding(block, is_continued=self._is_continued(index))) if self._is_framed else 0
                 letter = self._styles.code_width

@@ -27,9 +27,11 @@ PILL_PADDING = 4.0
 """Between inline code and the edge of its ground."""
 
 TEXT_LINE = 20
+"""Height of a line of body text in its standard size; `TextStyles.text_line` has the one in use."""
 CODE_LINE = 18
-_HEADING_SIZES = {1: TypeSize.TITLE, 2: TypeSize.TITLE}
-_HEADING_LINES = {1: 24, 2: 24}
+_TITLE_LINE = 24
+_TITLE_LEVEL = 2
+"""Headings up to this level are set larger than the text."""
 
 
 class TextStyles:
@@ -38,8 +40,11 @@ class TextStyles:
     def __init__(self, theme: "Theme") -> None:
         self.theme = theme
         self.colours = theme.colours
-        self.body = theme.text_font(TypeSize.BODY)
-        self.code = theme.code_font(TypeSize.CODE)
+        self.body = theme.text_font(theme.sizes.chat)
+        self.code = theme.code_font(theme.sizes.code)
+        self._growth = theme.sizes.chat / TypeSize.BODY
+        self.text_line = round(TEXT_LINE * self._growth)
+        self.code_line = round(CODE_LINE * theme.sizes.code / TypeSize.CODE)
         self.small = theme.text_font(TypeSize.HEAD)
         self.secondary = theme.text_font(TypeSize.SECONDARY)
         self.text_width = QFontMetricsF(self.body).averageCharWidth()
@@ -64,7 +69,8 @@ class TextStyles:
     def heading_font(self, level: int) -> QFont:
         """Return the font of a heading."""
         if level not in self._headings:
-            font = self.theme.text_font(_HEADING_SIZES.get(level, TypeSize.BODY))
+            size = TypeSize.TITLE * self._growth if level <= _TITLE_LEVEL else self.theme.sizes.chat
+            font = self.theme.text_font(size)
             font.setWeight(QFont.Weight.Bold if level == 1 else QFont.Weight.DemiBold)
             self._headings[level] = font
         return self._headings[level]
@@ -73,11 +79,11 @@ class TextStyles:
         """Return the least distance between two lines of a block."""
         match block.kind:
             case "heading":
-                return _HEADING_LINES.get(block.level, TEXT_LINE)
+                return round(_TITLE_LINE * self._growth) if block.level <= _TITLE_LEVEL else self.text_line
             case "code":
-                return CODE_LINE
+                return self.code_line
             case _:
-                return TEXT_LINE
+                return self.text_line
 
     def format(self, style: int, level: int = 0) -> QTextCharFormat:
         """Return the character format of a sum of inline styles, in body text or in a heading of `level`."""
@@ -135,7 +141,7 @@ class TextStyles:
         if before is None or block.joint is not None:
             return 0
         if block.kind == "heading":
-            return Space.L + Space.XS // 2 if block.level in _HEADING_SIZES else Space.L
+            return Space.L + Space.XS // 2 if block.level <= _TITLE_LEVEL else Space.L
         if before.kind == "heading":
             return Space.S
         if "l" in before.containers and "l" in block.containers and "code" not in (before.kind, block.kind):

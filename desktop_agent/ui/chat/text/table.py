@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from desktop_agent.ui.chat.markdown.inline import RichText, Span, rich_text, utf16_length
 from desktop_agent.ui.chat.markdown.marks import BOLD
 from desktop_agent.ui.chat.text.passage import Highlight, TextPassage, format_ranges
-from desktop_agent.ui.chat.text.styles import TEXT_LINE, TextStyles, alignment_flag
+from desktop_agent.ui.chat.text.styles import TextStyles, alignment_flag
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.markdown.blocks import Block
@@ -59,7 +59,7 @@ class _Cell:
             self._styles.body,
             format_ranges(formats),
             width=width,
-            line_height=TEXT_LINE,
+            line_height=self._styles.text_line,
             room_before=_PADDING_X,
             alignment=alignment_flag(alignment),
         )
@@ -117,7 +117,7 @@ class TablePassage:
         tops = [0]
         for row in self._rows:
             x = float(_PADDING_X)
-            height = TEXT_LINE
+            height = self._styles.text_line
             for cell, width, alignment in zip(row, self._widths, self._alignments, strict=False):
                 cell.fit(width, alignment)
                 cell.origin = QPointF(x + cell.shift(width, alignment), tops[-1] + _PADDING_Y)

@@ -322,3 +322,21 @@ def test_a_search_is_named_by_its_pattern() -> None:
     assert TOOL.title(TOOL.parse({"pattern": "x+"})) == "x+"
     assert TOOL.title(TOOL.parse({"pattern": "x+", "path": "src"})) == "x+ in src"
     assert TOOL.is_read_only
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"pattern": "x", "path": "pipe"}, "pipe"),
+        ({"pattern": "x", "path": "n" * 300}, "too long"),
+        ({"pattern": "x", "path": "loop"}, "loop"),
+        ({"pattern": "a\0b"}, "NUL"),
+    ],
+)
+async def test_what_cannot_be_searched_is_named_and_never_waited_for(
+    work: "Workspace", arguments: dict[str, Any], says: str
+) -> None:
+    os.mkfifo(work.root / "pipe")
+    (work.root / "loop").symlink_to("loop")
+    with pytest.raises(ToolError, match=says):
+        await asyncio.wait_for(grep(work, **arguments), 20)

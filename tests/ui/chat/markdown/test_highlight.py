@@ -1,12 +1,12 @@
 """Code is coloured by role, piece by piece."""
 
-from desktop_agent.ui.chat.lexers import find_lexer
+from desktop_agent.ui.chat.lexers import lexer_for_language
 from desktop_agent.ui.chat.markdown.highlight import colour_code
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 
 
 def coloured(language: str, code: str, before: str = "") -> list[tuple[str, str]]:
-    lexer = find_lexer(language)
+    lexer = lexer_for_language(language)
     assert lexer is not None
     colouring = colour_code(lexer, before, code)
     return [(utf16_slice(code, start, start + length), role) for start, length, role in colouring]
@@ -31,7 +31,7 @@ def test_the_piece_before_is_context() -> None:
 
 def test_names_of_languages_are_not_particular_about_case() -> None:
     assert coloured("Python", "return") == [("return", "keyword")]
-    assert find_lexer("klingon") is None
+    assert lexer_for_language("klingon") is None
 
 
 def test_data_on_one_long_line_is_not_read() -> None:

@@ -1,4 +1,4 @@
-"""The theme, and contents to ask about."""
+"""What the parts of the window are given in their tests: a theme, and changes to show."""
 
 import pytest
 from PySide6.QtWidgets import QApplication

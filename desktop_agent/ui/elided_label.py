@@ -25,4 +25,4 @@ class ElidedLabel(QLabel):
         text = self.fontMetrics().elidedText(self.text(), self._mode, self.width())
         painter.setFont(self.font())
         painter.setPen(self.palette().color(self.foregroundRole()))
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
+        painter.drawText(self.rect(), self.alignment(), text)

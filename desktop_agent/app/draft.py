@@ -1,0 +1,55 @@
+"""A conversation before its first prompt: shown like a session, but nothing of it is on disk yet."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from desktop_agent import __version__
+from desktop_agent.core import ops
+from desktop_agent.core.events import ModeSet, SessionOpened
+from desktop_agent.core.model import ApprovalPolicy, ModelRef
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.bridge import SessionBridge
+
+
+class Draft:
+    """Keeps the mode that the person picks, and the prompts they write until the session is there."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        model: ModelRef,
+        approval: ApprovalPolicy,
+        begin: Callable[["Draft"], None],
+        parent: QObject,
+    ) -> None:
+        """`begin` is called with the draft when its first prompt has come."""
+        self.workspace = workspace
+        self.model = model
+        self.approval: ApprovalPolicy = approval
+        self._begin = begin
+        self._prompts: list[ops.SubmitPrompt] = []
+        self.bridge = SessionBridge(Transcript(), self._take, parent)
+        self.bridge.deliver(
+            SessionOpened(
+                session_id="", workspace=str(workspace), model=model, approval=approval, app_version=__version__
+            )
+        )
+
+    def hand_over(self) -> list[ops.SubmitPrompt]:
+        """Return the prompts so far, in order. The draft no longer has them, and the next one is a first one again."""
+        prompts, self._prompts = self._prompts, []
+        return prompts
+
+    def _take(self, op: ops.Op) -> None:
+        match op:
+            case ops.SubmitPrompt():
+                self._prompts.append(op)
+                if len(self._prompts) == 1:
+                    self._begin(self)
+            case ops.SetMode(model=model, approval=approval):
+                self.model, self.approval = model or self.model, approval or self.approval
+                self.bridge.deliver(ModeSet(model=self.model, approval=self.approval))
+            case _:
+                pass  # there is nothing to stop, answer or undo in a conversation without a turn

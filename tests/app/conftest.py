@@ -1,0 +1,30 @@
+"""The application, run whole."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.driver import Driver, drive
+
+Journey = Callable[[Driver], Awaitable[None]]
+Go = Callable[[list[str], Journey], None]
+
+
+@pytest.fixture
+def go(tmp_path: Path, expected_logs: list[str]) -> Go:
+    """Run the real application with these arguments, let a person use it, and quit it."""
+    expected_logs.append("the window stands still")  # a test process is slow, and shares its cores
+
+    def run(argv: list[str], journey: Journey) -> None:
+        async def until_quit(person: Driver) -> None:
+            ready: list[bool] = []
+            person.window.ready.connect(lambda: ready.append(True))
+            await person.until_true(lambda: bool(ready), "the window is ready")
+            await journey(person)
+            person.window.request_quit()
+            await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+
+        drive(argv, tmp_path / "album", until_quit)
+
+    return run

@@ -1,0 +1,257 @@
+"""What the window shows at its start, and how it goes from one folder or session to the next."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import QApplication, QMessageBox, QToolButton, QWidget
+
+from desktop_agent.core.transcript import PromptEntry
+from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "my project"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine\n")
+    return folder
+
+
+def menu_item(person: Driver, picker: str, words: str) -> QAction:
+    button = person.find(QToolButton, picker)
+    assert button is not None
+    (found,) = [action for action in button.menu().actions() if action.text() == words]
+    return found
+
+
+def test_the_demo_starts_with_a_prompt_to_send(go: Go) -> None:
+    async def journey(person: Driver) -> None:
+        bar = person.window.main_window.top_bar
+        assert bar.workspace_button.text() == "pagination ▾"
+        assert bar.demo_label.isVisible()
+        assert person.window.desk.composer.text().startswith("One of the tests fails")
+        assert person.find(QWidget, "onboardingDialog") is None
+        await person.until_true(lambda: bar.branch_label.text().endswith("fix/off-by-one"), "the branch is shown")
+
+    go(["--demo"], journey)
+
+
+def test_a_folder_of_the_command_line_is_shown_and_nothing_is_written_into_it(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        assert person.window.main_window.top_bar.workspace_button.text() == "my project ▾"
+        assert person.transcript.workspace == str(project)
+
+    go([str(project), "--provider", "demo"], journey)
+    assert [path.name for path in project.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("wanted", [["no such folder"], ["--resume", "nothing-like-it"]])
+def test_what_cannot_be_opened_is_said_and_the_welcome_offers_another_way(go: Go, wanted: list[str]) -> None:
+    async def journey(person: Driver) -> None:
+        assert person.banner
+        assert any(wanted[-1] in text for text in [*person.banner, person.window.desk.banner.toolTip()])
+        await person.see(QWidget, "onboardingDialog")
+
+    go(wanted, journey)
+
+
+def test_without_a_folder_a_prompt_is_kept_and_the_welcome_opens_again(
+    go: Go, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(isolated_home)  # where a desktop starts its applications
+
+    async def journey(person: Driver) -> None:
+        await person.see(QWidget, "onboardingDialog")
+        await person.press(Qt.Key.Key_Escape)
+        await person.until_true(lambda: person.find(QWidget, "onboardingDialog") is None, "the welcome has closed")
+        assert person.window.main_window.top_bar.workspace_button.text() == "Choose a folder ▾"
+        await person.type("composer", "A long and careful question")
+        await person.press(Qt.Key.Key_Return)
+        await person.see(QWidget, "onboardingDialog")
+        assert person.window.desk.composer.text() == "A long and careful question"
+
+    go([], journey)
+
+
+def test_settings_that_cannot_be_used_are_named_and_the_window_opens(go: Go, isolated_home: Path) -> None:
+    file = isolated_home / "desktop-agent" / "config" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('[ui]\ntheme = "pink"\n')
+
+    async def journey(person: Driver) -> None:
+        (title, hint) = person.banner
+        assert title == "Some of your settings cannot be used, so their defaults are."
+        assert f"{file}:2: ui.theme: 'pink' is not one of system, light, dark" in hint
+
+    go(["--demo"], journey)
+
+
+def test_a_mode_picked_before_the_first_prompt_holds_for_the_session(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        menu_item(person, "approvalPicker", "Asks before every call").trigger()
+        await person.until_true(lambda: person.transcript.approval == "always", "the mode is set")
+        button = person.find(QToolButton, "approvalPicker")
+        assert button is not None
+        assert button.text() == "Asks before every call ▾"
+        await person.type("composer", "Hello")
+        await person.press(Qt.Key.Key_Return)
+        await person.see(QWidget, "approvalDialog")
+        assert person.transcript.approval == "always"
+        await person.click("denyButton")
+        person.window.main_window.actions_.stop.trigger()
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_prompts_sent_while_the_session_is_made_go_to_that_one_session(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        composer = person.window.desk.composer
+        composer.prompt_submitted.emit("First")
+        composer.prompt_submitted.emit("Second")
+        await person.until_true(lambda: person.transcript.turn == 2, "both are asked")
+        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptEntry)]
+        assert prompts == ["First", "Second"]
+        person.window.main_window.actions_.stop.trigger()
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_prompt_whose_session_cannot_be_made_comes_back_before_what_was_written_since(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        composer = person.window.desk.composer
+        shutil.rmtree(project)
+        composer.prompt_submitted.emit("First")
+        composer.set_text("Since then")
+        await person.until_true(lambda: bool(person.banner), "the reason is shown")
+        assert composer.text() == "First\n\nSince then"
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_names_of_questions_and_changes_are_there_when_there_are_some(go: Go) -> None:
+    def spoken(name: str) -> bool:
+        found = [widget for widget in QApplication.allWidgets() if widget.objectName() == name and widget.isVisible()]
+        return len(found) == 1 and bool(found[0].accessibleName() or getattr(found[0], "text", str)())
+
+    async def journey(person: Driver) -> None:
+        person.window.desk.composer.setFocus()
+        await person.press(Qt.Key.Key_Return)
+        await person.see(QWidget, "approvalCommandEdit")
+        question = ("approvalDialog", "approvalSummary", "approvalCommandEdit", "approveButton", "denyButton")
+        assert [name for name in question if not spoken(name)] == []
+        await allow(person)
+        await person.see(QWidget, "approvalDiffView")
+        assert spoken("approvalDiffView")
+        await allow(person)
+        await person.see(QWidget, "approvalCommandEdit")
+        await allow(person)
+        await person.until_true(lambda: person.transcript.last_end == "completed", "the turn has ended")
+        await person.see(QWidget, "diffView")
+        change = ("baselinePicker", "changeList", "diffView", "diffModeButton", "undoTurnButton")
+        assert [name for name in change if not spoken(name)] == []
+        await person.click("undoTurnButton")
+        await person.see(QWidget, "redoButton")
+        assert spoken("redoButton")
+
+    go(["--demo"], journey)
+
+
+async def allow(person: Driver) -> None:
+    dialog = await person.see(ApprovalDialog, "approvalDialog")
+    await person.until_true(lambda: dialog.can_allow, "the dialog can be answered")
+    await person.click("approveButton")
+    await person.until_true(lambda: person.find(QWidget, "approveButton") is None, "the dialog has closed")
+
+
+def test_closing_while_the_agent_works_asks_first(go: Go) -> None:
+    async def journey(person: Driver) -> None:
+        person.window.desk.composer.setFocus()
+        await person.press(Qt.Key.Key_Return)
+        dialog = await person.see(ApprovalDialog, "approvalDialog")
+        dialog.reject()
+        await person.until_true(lambda: person.find(QWidget, "approvalDialog") is None, "the question has closed")
+        assert person.transcript.is_running, "closing a question answers nothing"
+        person.window.main_window.close()
+        box = await person.see(QMessageBox, "quitDialog")
+        keep = next(button for button in box.buttons() if button.text() == "Keep working")
+        assert box.defaultButton() is keep
+        keep.click()
+        await person.until_true(lambda: person.find(QWidget, "quitDialog") is None, "the question has closed")
+        assert person.window.main_window.isVisible()
+        person.window.main_window.actions_.stop.trigger()
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
+
+    go(["--demo"], journey)
+
+
+def test_a_session_is_listed_resumed_and_left_for_a_new_one(go: Go, project: Path) -> None:
+    titles: list[str] = []
+
+    async def first(person: Driver) -> None:
+        await person.type("composer", "What is in here?")
+        await person.press(Qt.Key.Key_Return)
+        await person.until_true(lambda: person.transcript.last_end == "completed", "the turn has ended")
+        titles.append(person.transcript.title)
+
+    async def second(person: Driver) -> None:
+        assert person.transcript.title == titles[0]
+        assert person.window.main_window.top_bar.title_label.text() == titles[0]
+        await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+        await person.until_true(lambda: not person.transcript.session_id, "a new session is shown")
+        assert person.window.main_window.top_bar.title_label.text() == "New session"
+        assert person.window.desk.composer.isAncestorOf(
+            person.window.main_window.focusWidget() or person.window.desk.banner
+        )
+
+    go([str(project), "--provider", "demo"], first)
+    go([str(project), "--continue"], second)
+
+
+def test_the_theme_changes_with_the_setting_and_is_remembered(go: Go, isolated_home: Path) -> None:
+    async def choose(person: Driver) -> None:
+        from desktop_agent.ui.settings.dialog import SettingsDialog
+
+        await person.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+        dialog = await person.see(SettingsDialog, "settingsDialog")
+        dialog.changed.emit("ui.theme", "dark")
+        dialog.changed.emit("ui.colour_blind_safe_diff", True)
+        assert person.window.theme.colours.is_dark
+        file = isolated_home / "desktop-agent" / "config" / "config.toml"
+        wanted = '[ui]\ntheme = "dark"\ncolour_blind_safe_diff = true\n'
+        await person.until_true(lambda: file.is_file() and file.read_text() == wanted, "both settings are saved")
+        await person.press(Qt.Key.Key_Escape)
+
+    async def look(person: Driver) -> None:
+        assert person.window.theme.colours.is_dark
+
+    go(["--demo"], choose)
+    go(["--demo"], look)
+
+
+@pytest.mark.parametrize("is_executable", [False, True], ids=["shown", "would be run"])
+def test_a_file_that_would_be_run_is_not_opened_but_its_folder(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch, is_executable: bool
+) -> None:
+    opened: list[str] = []
+
+    def open_url(url: QUrl) -> None:
+        opened.append(url.toLocalFile())
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
+    file = project / "notes.txt"
+    file.chmod(0o755 if is_executable else 0o644)
+
+    async def journey(person: Driver) -> None:
+        person.window.desk.files.file_activated.emit(str(file))
+
+    go([str(project)], journey)
+    assert opened == [str(project if is_executable else file)]

@@ -1,0 +1,203 @@
+"""Bad luck in the real window: what happened and what to do is said, nothing is lost, and the window goes on."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
+
+from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.transcript import ToolEntry
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+from tests.full_disk import FullDisk
+from tests.servers import fault
+from tests.servers.script import reply, text, tool_use
+from tests.servers.threaded import serve
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+QUESTION = "What is in here?"
+KEY = "sk-ant-test-000000000000"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine\n")
+    return folder
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+
+
+async def ask(person: Driver, words: str = QUESTION) -> None:
+    await person.type("composer", words)
+    await person.press(Qt.Key.Key_Return)
+
+
+async def ended(person: Driver, turn: int = 1) -> None:
+    await person.until_true(
+        lambda: (
+            bool(person.transcript.last_end) and person.transcript.turn == turn and not person.transcript.is_running
+        ),
+        "the turn has ended",
+    )
+
+
+async def click_in_conversation(person: Driver, words: str) -> None:
+    """Click a button of a card, found by its words."""
+
+    def look() -> QPushButton | None:
+        buttons = person.window.desk.transcript.findChildren(QPushButton)
+        return next((button for button in buttons if button.isVisible() and button.text() == words), None)
+
+    (await person.until(look, f"{words} is offered")).click()
+
+
+def test_without_a_key_the_settings_are_offered_and_the_prompt_can_be_asked_again(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        await ask(person)
+        await ended(person)
+        (notice,) = person.notices
+        assert notice.title == "There is no API key for Anthropic."
+        assert "Settings" in notice.hint
+        await click_in_conversation(person, "Open settings")
+        await person.see(QDialog, "settingsDialog")
+        await person.press(Qt.Key.Key_Escape)
+
+    go([str(project)], journey)
+
+
+@pytest.mark.usefixtures("key")
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [(fault.unauthorized(), "key"), (fault.not_found("claude-nope"), "model")],
+    ids=["wrong key", "unknown model"],
+)
+def test_what_the_provider_refuses_can_be_mended_and_tried_again(go: Go, project: Path, answer: Any, says: str) -> None:
+    with serve(answer, reply(text("Notes."))) as server:
+
+        async def journey(person: Driver) -> None:
+            await ask(person)
+            await ended(person)
+            (notice,) = person.notices
+            assert says in f"{notice.title} {notice.hint}"
+            assert KEY not in f"{notice.title} {notice.hint} {notice.detail}"
+            await click_in_conversation(person, "Try again")
+            await ended(person, turn=2)
+            assert person.transcript.last_end == "completed"
+
+        go([str(project), "--base-url", server.url], journey)
+        assert [QUESTION in str(message.fields["messages"]) for message in server.messages] == [True, True]
+
+
+@pytest.mark.usefixtures("key")
+def test_without_a_network_it_says_so_and_a_second_try_is_a_click_away(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desktop_agent.workbench.RetryPolicy", lambda: RetryPolicy(max_tries=2, base_s=0.001))
+
+    async def journey(person: Driver) -> None:
+        await ask(person)
+        await ended(person)
+        assert "could not be reached" in person.notices[-1].title
+        await click_in_conversation(person, "Try again")
+        await ended(person, turn=2)
+
+    go([str(project), "--base-url", "http://127.0.0.1:9"], journey)
+
+
+def test_a_folder_that_is_deleted_before_the_first_prompt_is_said_and_the_prompt_stays(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        shutil.rmtree(project)
+        await ask(person)
+        await person.until_true(lambda: bool(person.banner), "the banner says something")
+        assert str(project) in " ".join(person.banner)
+        assert person.window.desk.composer.text() == QUESTION
+
+    go([str(project)], journey)
+
+
+@pytest.mark.usefixtures("key")
+def test_a_folder_that_is_deleted_while_the_agent_works_is_told_to_both(go: Go, project: Path) -> None:
+    answers = (
+        reply(tool_use("create_file", path="new.txt", content="x\n")),
+        reply(text("The folder is gone.")),
+    )
+    with serve(*answers) as server:
+
+        async def journey(person: Driver) -> None:
+            await ask(person)
+            await person.see(QWidget, "approveButton")
+            shutil.rmtree(project)
+            await person.until_true(lambda: can_allow(person), "it can be allowed")
+            await person.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+            await ended(person)
+            (call,) = [entry for entry in person.transcript.entries if isinstance(entry, ToolEntry)]
+            assert call.result is not None
+            assert call.result.content == f"The folder {project} is gone. Nothing was written."
+            # Once it is back, the conversation goes on.
+            project.mkdir()  # noqa: ASYNC240 - a person waits
+            await ask(person, "Again?")
+            await ended(person, turn=2)
+            assert person.transcript.last_end == "completed"
+
+        go([str(project), "--base-url", server.url], journey)
+    assert list(project.iterdir()) == []
+
+
+@pytest.mark.usefixtures("key")
+def test_a_session_folder_that_cannot_be_written_keeps_the_prompt(go: Go, project: Path, isolated_home: Path) -> None:
+    async def journey(person: Driver) -> None:
+        sessions = isolated_home / "desktop-agent" / "data" / "sessions"
+        sessions.parent.mkdir(parents=True, exist_ok=True)
+        sessions.write_text("a file where the folder should be")
+        await ask(person)
+        await person.until_true(lambda: bool(person.banner), "the banner says something")
+        assert person.banner[0] == "The session could not be written, so the agent stopped."
+        assert person.window.desk.composer.text() == QUESTION
+        sessions.unlink()
+        await person.press(Qt.Key.Key_Return)
+        await ended(person)
+
+    go([str(project)], journey)
+
+
+@pytest.mark.usefixtures("key")
+def test_a_full_disk_ends_the_turn_in_words_and_the_conversation_goes_on_when_there_is_room(
+    go: Go, project: Path, full_disk: FullDisk
+) -> None:
+    long = "More?" * 2000  # more than what is left of the page that the journal ends in
+    with serve(reply(text("First.")), reply(text("Second."))) as server:
+
+        async def journey(person: Driver) -> None:
+            await ask(person)
+            await ended(person)
+            full_disk.fill()
+            person.window.desk.composer.set_text(long)
+            await person.press(Qt.Key.Key_Return)
+            await person.until_true(lambda: person.window.desk.composer.text() == long, "the prompt came back")
+            assert "could not be written" in said(person)
+            full_disk.make_room()
+            await person.press(Qt.Key.Key_Return)
+            await ended(person, turn=2)
+            assert person.transcript.last_end == "completed"
+
+        go([str(project), "--base-url", server.url], journey)
+
+
+def said(person: Driver) -> str:
+    return " ".join([*person.banner, *(notice.title for notice in person.notices)])
+
+
+def can_allow(person: Driver) -> bool:
+    from desktop_agent.ui.approvals.dialog import ApprovalDialog
+
+    dialog = person.find(ApprovalDialog, "approvalDialog")
+    return dialog is not None and dialog.can_allow

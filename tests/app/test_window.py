@@ -1,0 +1,85 @@
+"""The window as `build` puts it together: every name that others rely on is there, and spoken."""
+
+from collections.abc import Generator
+
+import pytest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit, QPlainTextEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.app import Window, build
+from desktop_agent.core.errors import UsageError
+
+NAMES = (
+    *("mainWindow", "workspaceButton", "sessionList", "newSessionButton", "fileTree", "fileFilter"),
+    *("transcript", "composer", "sendButton", "stopButton", "modelPicker", "approvalPicker", "contextMeter"),
+    "reviewPanel",
+)
+"""What a window without a change, a question or a dialog has of the names that are promised."""
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Generator[Window]:
+    window = build(["--demo"])
+    window.main_window.show()
+    yield window
+    window.main_window.let_close()
+    window.main_window.deleteLater()
+    window.deleteLater()
+
+
+def widgets(window: Window) -> list[QWidget]:
+    return [window.main_window, *window.main_window.findChildren(QWidget)]
+
+
+def test_building_it_enters_no_event_loop_and_starts_nothing(window: Window) -> None:
+    assert isinstance(QApplication.instance(), QApplication)
+    assert window.main_window.isVisible()
+    assert window.desk.wiring.bridge is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_promised_name_is_there_once_and_is_spoken(window: Window, name: str) -> None:
+    (widget,) = [widget for widget in widgets(window) if widget.objectName() == name]
+    spoken = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
+    assert spoken
+    assert spoken != name
+
+
+def test_every_control_says_what_it_is(window: Window) -> None:
+    kinds = (QAbstractButton, QLineEdit, QPlainTextEdit, QComboBox)
+    silent = [
+        f"{type(widget).__name__} {widget.objectName()}"
+        for widget in widgets(window)
+        if isinstance(widget, kinds)
+        and not widget.isHidden()
+        and not widget.objectName().startswith("qt_")
+        and not widget.accessibleName()
+        and not (isinstance(widget, QAbstractButton) and any(letter.isalpha() for letter in widget.text()))
+    ]
+    assert silent == []
+
+
+def test_the_theme_is_switched_while_everything_is_shown(window: Window) -> None:
+    def ground() -> str:
+        picture = window.main_window.grab().toImage()
+        return picture.pixelColor(picture.width() // 2, picture.height() // 3).name().upper()
+
+    for choice in ("dark", "light", "dark"):
+        window.theme.choose(choice)
+        assert ground() == window.theme.colours.surface
+    assert window.theme.colours.is_dark
+
+
+def test_without_a_display_it_says_so_and_qt_does_not_abort(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    with pytest.raises(UsageError, match="no display"):
+        build([])
+
+
+def test_a_command_line_it_does_not_understand_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        build(["--nonsense"])
+    assert end.value.code == 2
+    assert "usage: desktop-agent" in capsys.readouterr().err

@@ -1,0 +1,134 @@
+"""Scripts fail in every way a real provider can, and a session outlives each of them."""
+
+import asyncio
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.model import AssistantBlock, ModelRequest, TextBlock, ToolUseBlock
+from desktop_agent.core.providers.base import Completion, TextChunk
+from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Reply, Say, ScriptedProvider, Stop, Think
+from tests.harness import Ground, ImpatientClock, check_conversation
+
+HUGE = "żółć🎉 " * 200_000
+"""1.2 million characters, 2.8 MB."""
+REQUEST = ModelRequest(model="m", system="", messages=(), tools=(), max_tokens=100)
+
+
+def blocks(done: list[ev.MessageDone]) -> list[AssistantBlock]:
+    return [block for event in done for block in event.content]
+
+
+async def test_a_reply_comes_in_small_pieces_and_then_whole() -> None:
+    provider = ScriptedProvider(lambda _: (Think("Let me think about it."), Say("It is forty-two, of course.")))
+    pieces = [piece async for piece in provider.stream(REQUEST)]
+    texts = [piece.text for piece in pieces if isinstance(piece, TextChunk)]
+    assert len(texts) > 1
+    assert "".join(texts) == "It is forty-two, of course."
+    (completion,) = [piece for piece in pieces if isinstance(piece, Completion)]
+    assert pieces[-1] is completion
+    assert completion.stop_reason == "end_turn"
+
+
+async def test_a_paced_reply_waits_between_its_pieces() -> None:
+    clock = ImpatientClock()
+    provider = ScriptedProvider(lambda _: (Say("x" * 120),), pace_s=0.01, clock=clock)
+    texts = [piece async for piece in provider.stream(REQUEST)]
+    assert clock.naps == [0.01] * (len(texts) - 1)
+
+
+async def test_an_error_after_half_a_reply_keeps_nothing_of_it_and_is_tried_again(ground: Ground) -> None:
+    fault = ProviderError("The model is overloaded.", fault="overloaded")
+    async with ground.session([[Say("Half a"), Fail(fault)], [Say("Whole.")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        assert blocks(s.rx.all(ev.MessageDone)) == [TextBlock(text="Whole.")]
+        assert len(s.provider.requests) == 2
+        assert s.provider.requests[0].messages == s.provider.requests[1].messages
+
+
+async def test_a_defect_in_the_middle_of_a_reply_ends_the_turn_only(ground: Ground, expected_logs: list[str]) -> None:
+    expected_logs.append("failed unexpectedly")
+    async with ground.session([[Say("Half a"), Crash(ZeroDivisionError("defect"))], [Say("Well again.")]]) as s:
+        assert (await s.prompt()).reason == "internal_error"
+        assert (await s.prompt("once more")).reason == "completed"
+        check_conversation(s.last_request)
+
+
+async def test_a_reply_that_hangs_is_stopped_and_what_was_seen_of_it_is_gone_on_from(ground: Ground) -> None:
+    async with ground.session([[Say("Let me see"), Hang()], [Say("Here.")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.TextDelta)
+        s.submit(ops.Interrupt())
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        assert (await s.prompt("and now?")).reason == "completed"
+        check_conversation(s.last_request)
+
+
+async def test_a_reply_that_hangs_does_not_hold_up_the_end_of_the_session(ground: Ground) -> None:
+    async with ground.session([[Hang()]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.TurnStarted)
+        async with asyncio.timeout(20):
+            await s.close()
+
+
+@pytest.mark.parametrize("sent", ['{"path": ', "", "[1, 2]", '{"path": "a.py"} and more', "\x00\udc80"])
+async def test_arguments_that_are_no_json_are_answered_and_nothing_runs(ground: Ground, sent: str) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[Call("read_file", malformed=sent)], [Say("I see.")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        (result,) = s.results()
+        assert result.is_error
+        assert "not valid JSON" in result.content
+        assert "x = 1" not in result.content
+        check_conversation(s.last_request)
+
+
+async def test_a_good_call_beside_a_malformed_one_still_runs(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    reply: Reply = [Call("read_file", malformed="{"), Call("read_file", {"path": "a.py"})]
+    async with ground.session([reply, [Say("ok")]]) as s:
+        await s.prompt()
+        assert [result.is_error for result in s.results()] == [True, False]
+
+
+async def test_a_huge_answer_is_recorded_whole(ground: Ground) -> None:
+    async with ground.session([[Say(HUGE)]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        session_id = s.id
+    async with ground.session([[Say("ok")]], resume=session_id) as s:
+        await s.prompt("and?")
+        said = s.last_request.messages[1].content[0]
+        assert said == TextBlock(text=HUGE)
+
+
+async def test_a_huge_argument_reaches_its_tool_whole(ground: Ground) -> None:
+    create = Call("create_file", {"path": "big.txt", "content": HUGE})
+    async with ground.session([[create], [Say("ok")]], approval="never") as s:
+        assert (await s.prompt()).reason == "completed"
+        assert ground.read("big.txt") == HUGE
+
+
+async def test_a_huge_result_is_cut_for_the_model(ground: Ground) -> None:
+    ground.write("big.txt", HUGE.replace(" ", "\n"))
+    async with ground.session([[Call("read_file", {"path": "big.txt"})], [Say("ok")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        assert len(s.results()[0].content) < len(HUGE) / 4
+
+
+async def test_a_call_in_an_answer_that_was_cut_off_is_answered_all_the_same(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[Call("read_file", {"path": "a.py"}), Stop("max_tokens")], [Say("ok")]]) as s:
+        await s.prompt()
+        await s.prompt("go on")
+        check_conversation(s.last_request)
+        calls = [block for block in blocks(s.rx.all(ev.MessageDone)) if isinstance(block, ToolUseBlock)]
+        assert [event.call_id for event in s.rx.all(ev.ToolCallFinished)] == [call.id for call in calls]
+
+
+async def test_a_script_that_has_run_out_says_so(ground: Ground) -> None:
+    async with ground.session([]) as s:
+        await s.prompt()
+        assert blocks(s.rx.all(ev.MessageDone)) == [TextBlock(text="The script has no more replies.")]

@@ -1,0 +1,69 @@
+"""What importing costs and pulls in, seen in processes of their own: this one has Qt and everything else already."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+import desktop_agent
+
+PACKAGE = Path(desktop_agent.__file__).parent
+QT = ("PySide6", "shiboken6", "qasync", "qtawesome")
+HEAVY = (
+    *QT,
+    "pydantic",
+    "pydantic_core",
+    "anthropic",
+    "httpx2",
+    "httpx",
+    "keyring",
+    "pygit2",
+    "markdown_it",
+    "asyncio",
+)
+
+
+def modules_below(*parts: str) -> list[str]:
+    """The names of every module in a package of ours, or the one module of that name."""
+    root = PACKAGE.joinpath(*parts)
+    files = sorted(root.rglob("*.py")) if root.is_dir() else [root.with_suffix(".py")]
+    names = [".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files]
+    return [name.removesuffix(".__init__") for name in names]
+
+
+def loaded_after(program: str, *candidates: str) -> list[str]:
+    """Which of `candidates` a fresh interpreter has imported when it has run `program`."""
+    report = f"import json, sys; print(json.dumps([name for name in {candidates!r} if name in sys.modules]))"
+    done = subprocess.run(  # noqa: TID251 - an interpreter of its own is the point
+        [sys.executable, "-c", f"{program}\n{report}"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return cast("list[str]", json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_nothing_headless_imports_qt() -> None:
+    headless = [name for part in ("core", "workbench", "headless", "commands", "cli") for name in modules_below(part)]
+    assert len(headless) > 80
+    assert {"desktop_agent.core.session", "desktop_agent.workbench", "desktop_agent.commands.run"} < set(headless)
+    program = f"from importlib import import_module\nfor name in {headless!r}:\n    import_module(name)"
+    assert loaded_after(program, *QT, "desktop_agent.ui", "desktop_agent.app") == []
+
+
+def test_importing_the_package_pulls_in_nothing() -> None:
+    assert loaded_after("import desktop_agent", *HEAVY, "desktop_agent.core", "argparse") == []
+
+
+@pytest.mark.parametrize("argument", ["--version", "--help"])
+def test_saying_what_it_is_takes_no_machinery(argument: str) -> None:
+    start = f"from desktop_agent.cli import main\ntry:\n    main([{argument!r}])"
+    program = f"{start}\nexcept SystemExit as end:\n    assert not end.code"
+    assert loaded_after(program, *HEAVY, "desktop_agent.workbench", "desktop_agent.app") == []
+
+
+def test_the_window_is_painted_before_the_core_is_imported() -> None:
+    later = ("pydantic", "anthropic", "pygit2", "markdown_it", "pygments", "qasync", "desktop_agent.workbench")
+    program = "import desktop_agent.app.window"
+    assert loaded_after(program, *later, "desktop_agent.core.events", "desktop_agent.core.model", "asyncio") == []

@@ -1,0 +1,115 @@
+"""Saving a setting changes that setting and nothing else in the file."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.errors import StorageError, UsageError
+from desktop_agent.core.settings import load_settings
+from desktop_agent.core.settings_file import save_setting
+
+ANNOTATED = """\
+# My settings, since 2024.
+
+[ui]   # how it looks
+theme = "light"  # easier in the sun
+future_key = [1, 2]   # from a newer version
+
+# The model of the month:
+[model]
+name = 'm'
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "config.toml"
+
+
+def test_comments_order_and_unknown_keys_stay(file: Path) -> None:
+    file.write_text(ANNOTATED)
+    save_setting(file, "ui.theme", "dark")
+    assert file.read_text() == ANNOTATED.replace('"light"', '"dark"')
+
+
+def test_a_new_key_goes_into_its_section(file: Path) -> None:
+    file.write_text(ANNOTATED)
+    save_setting(file, "model.max_tokens", 5)
+    assert file.read_text() == f"{ANNOTATED}max_tokens = 5\n"
+
+
+def test_a_new_section_is_added(file: Path) -> None:
+    file.write_text(ANNOTATED)
+    save_setting(file, "execution.approval", "always")
+    assert file.read_text().startswith(ANNOTATED)
+    assert load_settings(file, {}).settings.execution.approval == "always"
+
+
+def test_file_and_folder_are_made_when_there_are_none(tmp_path: Path) -> None:
+    file = tmp_path / "a" / "b" / "config.toml"
+    save_setting(file, "ui.theme", "dark")
+    assert file.read_text() == '[ui]\ntheme = "dark"\n'
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("ui.theme", "dark"), ("ui.diff_font_px", 12.5), ("ui.colour_blind_safe_diff", True), ("runner.max_turns", 3)],
+)
+def test_what_was_saved_is_read_again(file: Path, key: str, value: object) -> None:
+    save_setting(file, key, value)
+    save_setting(file, "model.name", 'with "quotes" and \\ and żółć')
+    loaded = load_settings(file, {})
+    section, name = key.split(".")
+    assert loaded.problems == ()
+    assert getattr(getattr(loaded.settings, section), name) == value
+    assert loaded.settings.model.name == 'with "quotes" and \\ and żółć'
+
+
+@pytest.mark.parametrize(
+    "text", ['ui.theme = "light"\n', 'ui = { theme = "light" } # short\n', '["ui"]\ntheme="light"\n']
+)
+def test_a_section_in_another_notation_keeps_it(file: Path, text: str) -> None:
+    file.write_text(text)
+    save_setting(file, "ui.theme", "dark")
+    assert file.read_text() == text.replace("light", "dark")
+
+
+def test_lines_end_as_they_did(file: Path) -> None:
+    file.write_bytes(b'\xef\xbb\xbf# mine\r\n[ui]\r\ntheme = "light"\r\n')
+    save_setting(file, "ui.theme", "dark")
+    assert file.read_bytes() == b'\xef\xbb\xbf# mine\r\n[ui]\r\ntheme = "dark"\r\n'
+
+
+@pytest.mark.parametrize("content", [b"[model\n", b"ui = 3\n", b"[ui]\n[ui]\n", b"\xff\xfe", b"ui = [1]\n"])
+def test_a_broken_file_is_left_as_it_is(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    with pytest.raises((UsageError, StorageError)) as refused:
+        save_setting(file, "ui.theme", "dark")
+    assert str(file) in f"{refused.value.hint} {refused.value.detail}"
+    assert file.read_bytes() == content
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_file_that_is_a_link_stays_one(file: Path) -> None:
+    kept_elsewhere = file.with_name("dotfiles.toml")
+    kept_elsewhere.write_text(ANNOTATED)
+    file.symlink_to(kept_elsewhere)
+    save_setting(file, "ui.theme", "dark")
+    assert file.is_symlink()
+    assert 'theme = "dark"' in kept_elsewhere.read_text()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no modes there")
+def test_who_may_read_the_file_stays(file: Path) -> None:
+    file.write_text(ANNOTATED)
+    file.chmod(0o640)
+    save_setting(file, "ui.theme", "dark")
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("a file where the folder should be")
+    with pytest.raises(StorageError, match=r"could not be saved|cannot be read"):
+        save_setting(tmp_path / "config" / "config.toml", "ui.theme", "dark")

@@ -1,0 +1,57 @@
+"""The document of the command line names every command and option, exit code and tool."""
+
+import argparse
+import re
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from desktop_agent.app.arguments import parse_arguments
+from desktop_agent.commands.parser import build_parser
+from desktop_agent.core.tools.builtin import first_tools
+from desktop_agent.headless import EXIT_CODES
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+
+
+def commands(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    """The parsers that take no further command, below `parser` or itself."""
+    actions = parser._actions  # pyright: ignore[reportPrivateUsage] - argparse has no public way to look inside
+    for action in actions:
+        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage] - as above
+            below = cast("dict[str, argparse.ArgumentParser]", action.choices)
+            return [command for child in below.values() for command in commands(child)]
+    return [parser]
+
+
+def options_in(usage: str) -> set[str]:
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", usage))
+
+
+def test_every_command_has_an_example() -> None:
+    assert [command.prog for command in commands(build_parser()) if command.prog not in DOCUMENT] == []
+
+
+def test_every_option_of_every_command_is_named() -> None:
+    used = {option for command in commands(build_parser()) for option in options_in(command.format_usage())}
+    assert sorted(option for option in used if f"`{option}" not in DOCUMENT) == []
+
+
+def test_every_option_of_the_window_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse_arguments(["--help"])
+    used = options_in(capsys.readouterr().out)
+    section = DOCUMENT.partition("\n## The window\n")[2].partition("\n## ")[0]
+    assert sorted(option for option in used if option not in section) == []
+
+
+def test_every_reason_stands_beside_its_exit_code() -> None:
+    rows = {line.split(" | ")[0].strip("| "): line for line in DOCUMENT.splitlines() if line.startswith("| ")}
+    reasons = {reason: code for reason, code in EXIT_CODES.items() if reason != "completed"}
+    assert [reason for reason, code in reasons.items() if f"`{reason}`" not in rows[str(code)]] == []
+
+
+def test_every_tool_is_listed_with_its_capabilities() -> None:
+    wanted = [f"| `{tool.name}` | {', '.join(f'`{name}`' for name in tool.capabilities)} |" for tool in first_tools()]
+    assert [row for row in wanted if row not in DOCUMENT] == []

@@ -1,0 +1,36 @@
+"""Every dependency that the project asks for has a line in the document, and no line is left over."""
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+DOCUMENT = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[<>=;~! \[]", requirement)[0] for requirement in requirements}
+
+
+def documented(heading: str) -> set[str]:
+    section = DOCUMENT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
+
+
+def test_every_runtime_dependency_has_a_line_and_no_other_has() -> None:
+    assert documented("To run") == names(PROJECT["project"]["dependencies"])
+
+
+def test_every_test_dependency_has_a_line_and_no_other_has() -> None:
+    assert documented("To test") == names(PROJECT["dependency-groups"]["test"])
+
+
+def test_every_build_dependency_has_a_line_and_no_other_has() -> None:
+    assert documented("To build") == names(PROJECT["dependency-groups"]["build"])
+
+
+def test_every_line_says_what_for_which_licence_and_which_wheels() -> None:
+    tables = DOCUMENT.partition("\n## Wheels\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in tables.splitlines() if line.startswith("| `")]
+    assert [row[0] for row in rows if len(row) != 4 or not all(cell.strip() for cell in row)] == []

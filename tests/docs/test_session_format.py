@@ -1,0 +1,67 @@
+"""The document of the session format names everything that can stand in a journal."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import model
+from desktop_agent.core.store.payloads import MAX_INLINE_BYTES, MISSING
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "session-format.md").read_text(encoding="utf-8")
+ROWS = [line for line in DOCUMENT.splitlines() if line.startswith("| ")]
+EVENTS: tuple[type[ev.DurableEvent | ev.LiveEvent], ...] = get_args(ev.KnownEvent) + get_args(ev.LiveEvent)
+OBJECTS: dict[str, tuple[type, ...]] = {
+    "model": (model.ModelRef,),
+    "block": get_args(model.AssistantBlock),
+    "usage": (model.Usage,),
+    "call": (model.ToolCall,),
+    "result": (model.ToolResult,),
+    "request": (model.ApprovalRequest,),
+    "decision": get_args(model.Decision),
+    "change": (model.FileChange,),
+    "image": (model.FileImage,),
+    "selection": (model.ChangeSelection,),
+    "outcome": (model.FileOutcome,),
+}
+IN_EVERY_LINE = {"seq", "at", "type"}
+
+
+def kind_of(event: type) -> str:
+    return next(str(field.default) for field in fields(event) if field.name == "type")
+
+
+def row_with(first_cell: str) -> str:
+    found = [row for row in ROWS if first_cell in row.split(" | ")[0]]
+    assert found, f"docs/session-format.md has no row for {first_cell}"
+    return found[0]
+
+
+def unnamed(kind: type, row: str) -> set[str]:
+    return {field.name for field in fields(kind) if f"`{field.name}`" not in row}
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=kind_of)
+def test_every_event_has_a_row_with_all_its_fields(event: type) -> None:
+    assert unnamed(event, row_with(f"`{kind_of(event)}`")) - IN_EVERY_LINE == set()
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_every_object_in_an_event_has_a_row_with_all_its_fields(name: str) -> None:
+    row = row_with(f"*{name}*")
+    assert [unnamed(kind, row) for kind in OBJECTS[name]] == [set()] * len(OBJECTS[name])
+
+
+@pytest.mark.parametrize(
+    "alias",
+    [ev.TurnEndReason, ev.NoticeLevel, ev.ChangePurpose, model.StopReason, model.ApprovalPolicy, model.Capability],
+)
+def test_every_value_of_a_closed_field_is_named(alias: object) -> None:
+    assert [value for value in get_args(alias) if f"`{value}`" not in DOCUMENT] == []
+
+
+def test_the_limit_and_the_mark_of_moved_texts_are_the_ones_of_the_code() -> None:
+    assert f"{MAX_INLINE_BYTES:,}".replace(",", " ") in DOCUMENT
+    assert MISSING in DOCUMENT

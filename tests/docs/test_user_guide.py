@@ -1,0 +1,45 @@
+"""The user guide tells the shortcuts, settings and messages that the program has."""
+
+import re
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.settings import Settings
+from desktop_agent.ui.actions import Actions
+
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs" / "user-guide.md").read_text(encoding="utf-8")
+SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "desktop_agent").rglob("*.py")))
+
+
+def test_every_action_with_a_shortcut_has_its_row(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    actions = [action for action in Actions(window).all if not action.shortcut().isEmpty()]
+    rows = [f"| `{action.shortcut().toString()}` | {action.text()}" for action in actions]
+    assert [row for row in rows if row not in GUIDE] == []
+
+
+def test_the_settings_shown_are_all_there_are_with_their_defaults() -> None:
+    block = GUIDE.partition("```toml\n")[2].partition("```")[0]
+    defaults = asdict(Settings())
+    assert defaults["execution"].pop("timeout_seconds") is None, "a setting without a default is shown as a comment"
+    assert "# timeout_seconds" in block
+    assert tomllib.loads(block) == defaults
+
+
+def test_every_message_it_explains_is_one_of_the_program() -> None:
+    table = GUIDE.partition("| it says | what to do |\n")[2]
+    messages = [line.split(" | ")[0].strip("| ") for line in table.splitlines() if line.startswith("| ")]
+    pieces = [
+        piece.strip(" .”“")
+        for message in messages
+        if not message.startswith("---")
+        for piece in re.split(r"…| · ", message)
+    ]
+    joined = re.sub(r'"\s*\n?\s*f?"', "", SOURCE)
+    assert [piece for piece in pieces if len(piece) > 3 and piece not in joined] == []

@@ -1,0 +1,155 @@
+"""Takes the pictures of the documentation: the real window, used as a person would, in both themes.
+
+Run by `packaging/screenshots.sh`. Not a test: what it sees is for people to judge, beside the design's pictures.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QListView, QWidget
+
+from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from tests.e2e.driver import Driver, drive
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+THEMES = ("light", "dark")
+SIZE = (1440, 900)
+NARROW = (1024, 700)
+
+
+class Photographer:
+    """Goes through the demo and saves what a person sees on the way."""
+
+    def __init__(self, album: Path, theme: str) -> None:
+        self._album = album
+        self._theme = theme
+
+    async def welcome(self, person: Driver) -> None:
+        """The first start, and the settings."""
+        await self._prepare(person)
+        dialog = await person.see(QDialog, "onboardingDialog")
+        self._save(dialog, "welcome")
+        await person.press(Qt.Key.Key_Escape)
+        await person.press(Qt.Key.Key_Comma, CTRL)
+        dialog = await person.see(QDialog, "settingsDialog")
+        await _settled(person)
+        self._save(dialog, "settings")
+        await person.press(Qt.Key.Key_Escape)
+        await _quit(person)
+
+    async def demo(self, person: Driver) -> None:
+        """Two turns of the demo, up to a command that waits; then a conflict."""
+        await self._prepare(person)
+        await person.until_true(lambda: "One of the tests" in person.window.desk.composer.text(), "a prompt is offered")
+        await person.until_true(person.window.main_window.top_bar.branch_label.isVisible, "git is read")
+        await _settled(person)
+        self._save(person.window.main_window, "start")
+        await person.click("sendButton")
+        self._save(await _asked(person), "approval-command")
+        await _allow(person)
+        self._save(await _asked(person), "approval-edit")
+        await _allow(person)
+        await _asked(person)
+        await _allow(person)
+        await self._ended(person)
+        await person.until_true(lambda: "Add a test" in person.window.desk.composer.text(), "more is offered")
+        (await person.see(QWidget, "composer")).setFocus()
+        await person.press(Qt.Key.Key_Return)
+        await _asked(person)
+        await _allow(person)
+        await _asked(person)
+        await person.press(Qt.Key.Key_Escape)  # decided later: the card in the transcript waits
+        await person.until_true(lambda: person.find(ApprovalDialog, "approvalDialog") is None, "the dialog has closed")
+        baselines = await person.see(QComboBox, "baselinePicker")
+        QTest.keyClick(baselines, Qt.Key.Key_Down)  # from the last turn to the whole session
+        changes = await person.see(QListView, "changeList")
+        changes.setCurrentIndex(changes.model().index(0, 0))
+        person.window.desk.composer.setFocus()
+        await _settled(person)
+        self._save(person.window.main_window, "window")
+        person.window.main_window.resize(*NARROW)
+        await _settled(person)
+        self._save(person.window.main_window, "narrow")
+        person.window.main_window.resize(*SIZE)
+        await person.click("stopButton")
+        await self._ended(person)
+        await self._conflict(person)
+        await _quit(person)
+
+    async def _conflict(self, person: Driver) -> None:
+        transcript = person.transcript
+        edited = Path(transcript.workspace) / transcript.active_changes()[-1].change.path
+        edited.write_text(edited.read_text() + "\n# mine\n")
+        await person.click("undoTurnButton")
+        self._save(await person.see(QDialog, "undoConflictDialog"), "conflict")
+        await person.press(Qt.Key.Key_Escape)
+
+    async def _prepare(self, person: Driver) -> None:
+        person.window.main_window.resize(*SIZE)
+        await person.see(QWidget, "composer")
+
+    async def _ended(self, person: Driver) -> None:
+        bridge = person.window.desk.wiring.bridge
+        assert bridge is not None
+        await person.until_true(lambda: not bridge.transcript.is_running, "the turn has ended")
+        await person.see(QListView, "changeList")
+        await _settled(person)
+
+    def _save(self, widget: QWidget, name: str) -> None:
+        path = self._album / f"{name}-{self._theme}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        widget.grab().save(str(path))
+        print(path, file=sys.stderr)
+
+
+async def _asked(person: Driver) -> ApprovalDialog:
+    await person.until_true(lambda: _can_allow(person), "a question can be answered")
+    return await person.see(ApprovalDialog, "approvalDialog")
+
+
+def _can_allow(person: Driver) -> bool:
+    dialog = person.find(ApprovalDialog, "approvalDialog")
+    return dialog is not None and dialog.can_allow
+
+
+async def _allow(person: Driver) -> None:
+    await person.press(Qt.Key.Key_Return, CTRL)
+    await person.until_true(lambda: not _can_allow(person), "the question is answered")
+
+
+async def _settled(person: Driver) -> None:
+    """Wait until everything that was asked for has been painted: two rounds of the loop without a repaint pending."""
+    for _ in range(40):
+        await person.pause()
+
+
+async def _quit(person: Driver) -> None:
+    person.window.request_quit()
+    await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+
+
+def main(album: Path) -> None:
+    app = QApplication([])
+    for theme in THEMES:
+        person = Path(tempfile.mkdtemp(prefix="screenshots-"))
+        os.environ["HOME"] = str(person)
+        home = person / "desktop-agent"
+        os.environ["DESKTOP_AGENT_HOME"] = str(home)
+        os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+        os.environ.pop("ANTHROPIC_API_KEY", None)
+        (home / "config").mkdir(parents=True)
+        (home / "config" / "config.toml").write_text(f'[ui]\ntheme = "{theme}"\n')
+        photographer = Photographer(album, theme)
+        drive([], person, photographer.welcome)
+        drive(["--demo"], person, photographer.demo)
+        shutil.rmtree(person)
+    app.quit()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

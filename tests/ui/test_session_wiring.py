@@ -1,0 +1,190 @@
+"""The session that is shown meets the panels: what happens is drawn, what the person does is asked of the session."""
+
+from collections.abc import Generator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.app import Window, build
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.model import Denied, ModelRef, ToolCall
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.bridge import SessionBridge
+from tests.ui.chat.stage import MODEL, question
+
+
+class Shown:
+    """A session without a model: the test says what happens, and hears what is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[ops.Op] = []
+        self.bridge = SessionBridge(Transcript(), self.asked.append)
+        self.happen(
+            ev.SessionOpened(session_id="s", workspace="/srv", model=MODEL, approval="on_write", app_version="1")
+        )
+
+    def happen(self, *events: ev.Event) -> None:
+        for event in events:
+            self.bridge.deliver(event)
+
+    def start(self, text: str = "go") -> None:
+        """A turn begins."""
+        self.happen(ev.PromptSubmitted(prompt_id="p1", text=text, turn=1), ev.TurnStarted(turn=1, model=MODEL))
+
+    def ask(self) -> None:
+        """A command of the turn waits for the person."""
+        call = ToolCall(id="c1", name="run_terminal_cmd", arguments={"command": "git push"})
+        self.happen(
+            ev.ToolCallStarted(
+                turn=1,
+                call=call,
+                title="git push",
+                source="workspace",
+                capabilities=("exec_shell",),
+                is_read_only=False,
+            ),
+            ev.ApprovalRequested(turn=1, request=question()),
+        )
+
+    def end(self, reason: ev.TurnEndReason = "completed") -> None:
+        """The turn is over."""
+        self.happen(ev.TurnEnded(turn=1, reason=reason, requests=1, duration_s=0.1))
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Generator[Window]:
+    window = build(["--demo"])
+    window.main_window.show()
+    window.main_window.activateWindow()
+    qtbot.waitUntil(window.main_window.isActiveWindow)
+    yield window
+    window.main_window.let_close()
+    window.main_window.deleteLater()
+    window.deleteLater()
+
+
+@pytest.fixture
+def shown(window: Window) -> Shown:
+    shown = Shown()
+    window.desk.wiring.show(shown.bridge)
+    return shown
+
+
+def dialogs() -> list[ApprovalDialog]:
+    return [
+        widget for widget in QApplication.topLevelWidgets() if isinstance(widget, ApprovalDialog) and widget.isVisible()
+    ]
+
+
+def focused() -> QWidget:
+    """Who gets the keys."""
+    found = QApplication.focusWidget()
+    assert found is not None
+    return found
+
+
+def send(window: Window, text: str) -> None:
+    composer = window.desk.composer
+    composer.setFocus()
+    QTest.keyClicks(focused(), text)
+    QTest.keyClick(focused(), Qt.Key.Key_Return)
+
+
+def test_what_is_written_is_asked_of_the_session(window: Window, shown: Shown) -> None:
+    send(window, "Fix it")
+    (op,) = shown.asked
+    assert isinstance(op, ops.SubmitPrompt)
+    assert op.text == "Fix it"
+
+
+def test_the_bar_and_the_actions_follow_the_session(window: Window, shown: Shown) -> None:
+    actions, bar = window.main_window.actions_, window.main_window.top_bar
+    assert not actions.stop.isEnabled()
+    shown.start("Count the pages")
+    assert actions.stop.isEnabled()
+    assert bar.title_label.text() == "Count the pages"
+    assert bar.demo_label.isVisible()
+    actions.stop.trigger()
+    assert isinstance(shown.asked[-1], ops.Interrupt)
+    shown.end("interrupted")
+    assert not actions.stop.isEnabled()
+    assert not actions.undo_turn.isEnabled()
+
+
+def test_a_picked_mode_is_asked_for_and_shown_when_it_holds(window: Window, shown: Shown) -> None:
+    pickers = window.main_window.findChildren(QAction)
+    always = next(action for action in pickers if action.text() == "Asks before every call")
+    always.trigger()
+    assert shown.asked == [ops.SetMode(approval="always")]
+    shown.happen(ev.ModeSet(model=ModelRef(provider="anthropic", model="m"), approval="always"))
+    assert always.isChecked()
+    assert not window.main_window.top_bar.demo_label.isVisible()
+
+
+def test_a_question_opens_its_dialog_and_an_answer_elsewhere_closes_it(window: Window, shown: Shown) -> None:
+    shown.start()
+    shown.ask()
+    assert len(dialogs()) == 1
+    assert window.main_window.top_bar.waiting_button.text() == "Waiting for you · 1"
+    shown.happen(ev.ApprovalResolved(turn=1, call_id="c1", decision=Denied()))
+    assert dialogs() == []
+    assert not window.main_window.top_bar.waiting_button.isVisible()
+
+
+def test_a_question_does_not_take_the_keys_of_somebody_who_writes(window: Window, shown: Shown) -> None:
+    shown.start()
+    window.desk.composer.setFocus()
+    QTest.keyClicks(focused(), "wait, also")
+    shown.ask()
+    assert dialogs() == []
+    QTest.mouseClick(window.main_window.top_bar.waiting_button, Qt.MouseButton.LeftButton)
+    assert len(dialogs()) == 1
+    dialogs()[0].close()
+
+
+def test_another_session_takes_the_place_and_the_first_is_heard_no_more(window: Window, shown: Shown) -> None:
+    shown.start("First")
+    shown.ask()
+    other = Shown()
+    window.desk.wiring.show(other.bridge)
+    assert dialogs() == [], "its question waits with it"
+    shown.happen(ev.SessionRenamed(title="Renamed"))
+    assert window.main_window.top_bar.title_label.text() == "New session"
+    send(window, "For the second")
+    assert shown.asked == []
+    assert len(other.asked) == 1
+    window.desk.wiring.show(shown.bridge)
+    assert window.main_window.top_bar.title_label.text() == "Renamed"
+    assert len(dialogs()) == 1, "its question is asked again"
+    dialogs()[0].close()
+
+
+def test_prompts_that_wait_come_back_when_the_turn_was_stopped(window: Window, shown: Shown) -> None:
+    shown.start()
+    shown.happen(ev.Queued(prompt_id="q1", text="then this"), ev.Queued(prompt_id="q2", text="and that"))
+    window.desk.composer.set_text("a draft")
+    shown.end("interrupted")
+    assert window.desk.composer.text() == "then this\n\nand that\n\na draft"
+    assert [op.prompt_id for op in shown.asked if isinstance(op, ops.Unqueue)] == ["q1", "q2"]
+
+
+def test_a_prompt_the_session_refused_comes_back(window: Window, shown: Shown) -> None:
+    send(window, "my long question")
+    assert window.desk.composer.text() == ""
+    shown.happen(ev.PromptRejected(text="my long question"))
+    assert window.desk.composer.text() == "my long question"
+
+
+def test_a_key_finds_in_the_conversation_of_the_shown_session(window: Window, shown: Shown) -> None:
+    shown.start("Count the pages")
+    QTest.keyClick(focused(), Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    field = focused()
+    assert field.objectName() == "findField"
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert not field.isVisible()

@@ -1,0 +1,123 @@
+"""Every colour can be told from what is behind it, as WCAG measures: 4.5:1 for text, 3:1 for marks and edges."""
+
+import re
+
+import pytest
+
+from desktop_agent.ui.theme.stylesheet import style_sheet
+from desktop_agent.ui.theme.tokens import DARK, LIGHT, Palette, colour_blind_safe
+
+PALETTES = {
+    "light": LIGHT,
+    "dark": DARK,
+    "light, colour-blind safe": colour_blind_safe(LIGHT),
+    "dark, colour-blind safe": colour_blind_safe(DARK),
+}
+TEXT_RATIO = 4.5
+MARK_RATIO = 3.0
+
+PLAIN = ("bg", "surface", "sunken")
+LISTS = (*PLAIN, "accent_weak")
+LINES = ("added_line", "removed_line")
+WORDS = ("added_word", "removed_word")
+
+TEXT_ON = {
+    "text": (*LISTS, *LINES, *WORDS, "warning_bg", "warning_border"),
+    "muted": (*LISTS, *LINES, "warning_bg"),
+    "accent_text": (*LISTS, "warning_bg"),
+    "on_accent": ("accent",),
+    "surface": ("accent_text",),  # the primary button under the pointer
+    "added_text": (*LISTS, "added_line"),
+    "removed_text": (*LISTS, "removed_line", "warning_bg"),
+    "warning_text": (*LISTS, "warning_bg"),
+}
+"""What is read, by colour, and on which grounds. Changed words of a diff are plain text, whatever their syntax."""
+
+SYNTAX = ("syntax_keyword", "syntax_function", "syntax_string", "syntax_comment", "syntax_number")
+SYNTAX_ON = (*PLAIN, *LINES)
+
+MARKS_ON = {
+    "faint": (*LISTS, *LINES, "warning_bg"),
+    "accent": (*LISTS, *LINES, "warning_bg"),
+    "control_border": (*PLAIN, "warning_bg"),
+}
+"""Hints that nobody needs, marks and focus rings, edges of fields; by colour, and on which grounds."""
+
+EVERY_PALETTE = pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES.keys())
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of `#RRGGBB`, from 0 to 1, as WCAG 2.2 defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours, from 1 to 21."""
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def too_faint(palette: Palette, grounds_of: dict[str, tuple[str, ...]], ratio: float) -> list[str]:
+    """The pairs that miss the ratio, for the person who reads the failure."""
+    colours = palette._asdict()
+    pairs = [(role, ground) for role, grounds in grounds_of.items() for ground in grounds]
+    ratios = {f"{role} on {ground}": contrast(colours[role], colours[ground]) for role, ground in pairs}
+    return [f"{pair}: {found:.2f}" for pair, found in ratios.items() if found < ratio]
+
+
+def test_the_measure_is_that_of_wcag() -> None:
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
+    assert contrast("#FFFFFF", "#FFFFFF") == pytest.approx(1)
+    assert contrast("#777777", "#FFFFFF") == pytest.approx(4.48, abs=0.005)
+
+
+@EVERY_PALETTE
+def test_text_can_be_read_on_every_ground_it_stands_on(palette: Palette) -> None:
+    assert too_faint(palette, TEXT_ON, TEXT_RATIO) == []
+
+
+@EVERY_PALETTE
+def test_code_can_be_read_in_every_colour_of_the_syntax(palette: Palette) -> None:
+    assert too_faint(palette, dict.fromkeys(SYNTAX, SYNTAX_ON), TEXT_RATIO) == []
+
+
+@EVERY_PALETTE
+def test_marks_hints_and_edges_of_controls_can_be_seen(palette: Palette) -> None:
+    assert too_faint(palette, MARKS_ON, MARK_RATIO) == []
+
+
+@EVERY_PALETTE
+def test_a_palette_is_as_dark_as_it_says(palette: Palette) -> None:
+    assert (luminance(palette.bg) < luminance(palette.text)) is palette.is_dark
+
+
+@EVERY_PALETTE
+def test_every_role_has_a_colour_in_full(palette: Palette) -> None:
+    colours = {role: value for role, value in palette._asdict().items() if role != "is_dark"}
+    assert [role for role, value in colours.items() if not re.fullmatch(r"#[0-9A-F]{6}", value)] == []
+
+
+@EVERY_PALETTE
+def test_every_role_that_is_read_has_its_grounds_here(palette: Palette) -> None:
+    # A colour that is added later must be given the grounds it stands on.
+    grounds = {*PLAIN, "accent_weak", *LINES, *WORDS, "warning_bg"}
+    hairlines = {"border", "border_strong", "warning_border"}
+    known = {*TEXT_ON, *SYNTAX, *MARKS_ON, *grounds, *hairlines, "is_dark"}
+    assert set(palette._fields) == known
+
+
+def test_diffs_safe_for_the_colour_blind_change_nothing_else() -> None:
+    for palette in (LIGHT, DARK):
+        safe = colour_blind_safe(palette)._asdict()
+        changed = {role for role, value in palette._asdict().items() if safe[role] != value}
+        assert changed == {*LINES, *WORDS, "added_text", "removed_text"}
+
+
+@EVERY_PALETTE
+def test_the_style_sheet_leaves_no_token_open_and_invents_no_colour(palette: Palette) -> None:
+    sheet = style_sheet(palette)
+    assert "$" not in sheet
+    named = set(re.findall(r"#[0-9A-Fa-f]{6}\b", sheet))
+    assert named <= {value for value in palette._asdict().values() if isinstance(value, str)}
