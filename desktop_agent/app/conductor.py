@@ -90,8 +90,6 @@ class Conductor(QObject):
         except AgentError as error:
             self._desk.banner.show_error(error)
             self._welcome()
-        if self._workspace is None:
-            self._desk.window.top_bar.set_workspace(None)
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""

@@ -139,7 +139,7 @@ def test_a_folder_that_is_gone_can_be_replaced_or_come_back(go: Go, project: Pat
         async def journey(person: Driver) -> None:
             await send(person, "first")
             await ended(person, "completed")
-            project.rename(away)
+            project.rename(away)  # noqa: ASYNC240 - as quick as anything here
             await send(person)
             await ended(person, "workspace_error", turn=2)
             assert codes(person) == ["workspace"]

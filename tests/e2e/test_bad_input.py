@@ -177,6 +177,15 @@ def test_a_workspace_that_cannot_be_used_is_named_with_what_to_do(
     assert not as_anybody.sessions.exists()
 
 
+def test_a_current_folder_that_is_gone_is_told(program: Program, tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    program.prefix = ("sh", "-c", f'cd "{folder}" && rmdir "{folder}" && exec "$@"', "sh")
+    ran = program("run", "--prompt", "my precious words", "--json")
+    assert ran.code == 2
+    assert ran.json["error"]["title"] in one_message(ran)
+
+
 @pytest.mark.parametrize("becomes", ["nothing", "file"])
 def test_a_workspace_that_goes_while_the_agent_works_ends_the_run_and_is_not_made_anew(
     program: Program, workspace: Path, becomes: str
