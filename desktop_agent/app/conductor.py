@@ -26,7 +26,7 @@ from desktop_agent.app.sessions import LiveSessions
 from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.errors import AgentError, WorkspaceError
 from desktop_agent.core.events import TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
@@ -35,7 +35,7 @@ from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_P
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.store.catalog import last_used, summarise
 from desktop_agent.core.transcript import ToolEntry, Transcript
-from desktop_agent.core.workspace import usable_workspace
+from desktop_agent.core.workspace import current_folder, usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.chat.output import readable
 from desktop_agent.ui.eventloop import TaskSpawner
@@ -77,8 +77,8 @@ class Conductor(QObject):
 
     async def start(self) -> None:
         """Show what the command line asks for, else what was open last, else the welcome."""
-        await self.refresh_sessions()
         try:
+            await self.refresh_sessions()
             if self._arguments.is_demo:
                 await self.show_demo()
             elif self._arguments.resume is not None:
@@ -136,7 +136,7 @@ class Conductor(QObject):
         if wanted != NEWEST:
             await self.show_session(await asyncio.to_thread(self._bench.catalog.find, wanted))
             return
-        folder = self._arguments.workspace or Path.cwd()
+        folder = self._arguments.workspace or await asyncio.to_thread(current_folder)
         latest = await asyncio.to_thread(self._bench.catalog.latest, folder)
         if latest is not None:
             await self.show_session(latest)
@@ -208,6 +208,8 @@ class Conductor(QObject):
         self._setup.folder_requested.connect(self._choose_folder)
         self._setup.settings_changed.connect(self._on_settings_changed)
         self._setup.failed.connect(desk.banner.show_error)
+        desk.banner.folder_requested.connect(self._choose_folder)
+        desk.transcript.folder_requested.connect(self._choose_folder)
         desk.sessions.new_requested.connect(self._on_new_session)
         desk.sessions.session_chosen.connect(self._on_session_chosen)
         desk.sessions.rename_requested.connect(self._on_rename)
@@ -360,14 +362,17 @@ _LISTED = frozenset(
 
 def _plausible_folder() -> Path | None:
     """The folder the application was started in, if that looks like a project and not like a desktop's default."""
-    folder = Path.cwd()
+    try:
+        folder = current_folder()
+    except WorkspaceError:
+        return None
     return None if folder in (Path.home(), Path(folder.anchor)) else folder
 
 
 def _last_usable(bench: Workbench) -> SessionId | None:
     """The session last used whose folder is still there."""
-    found = (item for item in bench.catalog.summaries() if item.workspace and Path(item.workspace).is_dir())
-    return next((item.id for item in found), None)
+    found = (item for item in bench.catalog.summaries() if item.workspace)
+    return next((item.id for item in found if os.path.isdir(item.workspace)), None)  # noqa: PTH112 - Path's raises
 
 
 def _would_run(file: Path) -> bool:

@@ -5,7 +5,7 @@ import importlib
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from desktop_agent.commands.console import Console
+from desktop_agent.commands.console import Console, OutputError
 from desktop_agent.commands.parser import build_parser
 from desktop_agent.core.errors import AgentError
 
@@ -24,7 +24,8 @@ def run_command(argv: Sequence[str]) -> int:
     try:
         return module.main(args, console)
     except AgentError as error:
-        console.fail(error)
+        if not (isinstance(error, OutputError) and error.is_closed):
+            console.fail(error)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

@@ -1,19 +1,36 @@
 """The console: results on standard output, everything else on standard error. The only place that prints."""
 
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import TextIOWrapper
-from typing import TextIO, cast
+from pathlib import Path
+from typing import TextIO, TypeVar, cast
 
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.model import JsonObject
 
+T = TypeVar("T", str, bytes)
+
+
+class OutputError(AgentError):
+    """Standard output cannot be written: the disk behind it is full, or (`is_closed`) nobody reads it any more."""
+
+    def __init__(self, error: OSError) -> None:
+        hint = "Free some disk space, or send the output elsewhere."
+        super().__init__("The result could not be written to standard output.", hint=hint, detail=str(error))
+        self.is_closed = isinstance(error, BrokenPipeError)
+
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """Where a command writes. With `is_json` standard output gets exactly one JSON document."""
+    """Where a command writes. With `is_json` standard output gets exactly one JSON document.
+
+    What writes a result raises `OutputError`.
+    """
 
     is_json: bool = False
     out: TextIOWrapper = field(default_factory=lambda: _standard_output())  # noqa: PLW0108 - defined below
@@ -22,19 +39,15 @@ class Console:
     def result(self, document: JsonObject, text: str) -> None:
         """Print a command's result: `document` for programs, `text` for people."""
         shown = json.dumps(document, ensure_ascii=False, indent=2) if self.is_json else _without_controls(text)
-        self.out.write(shown.rstrip("\n") + "\n" if shown else "")
-        self.out.flush()
+        self._write(self.out.write, shown.rstrip("\n") + "\n" if shown else "")
 
     def line(self, record: JsonObject) -> None:
         """Print one JSON line of a stream."""
-        self.out.write(json.dumps(record, ensure_ascii=False) + "\n")
-        self.out.flush()
+        self._write(self.out.write, json.dumps(record, ensure_ascii=False) + "\n")
 
     def write_bytes(self, content: bytes) -> None:
         """Write a result that is bytes, such as a patch, exactly as it is."""
-        self.out.flush()
-        self.out.buffer.write(content)
-        self.out.buffer.flush()
+        self._write(self.out.buffer.write, content)
 
     def say(self, text: str) -> None:
         """Tell the person something that is not the result."""
@@ -46,6 +59,17 @@ class Console:
         if self.is_json:
             self.result({"error": {"title": error.title, "hint": error.hint, "detail": error.detail}}, "")
         self.say("\n".join(filter(None, (f"error: {error.title}", error.hint, error.detail))))
+
+    def _write(self, write: Callable[[T], object], content: T) -> None:
+        try:
+            self.out.flush()
+            write(content)
+            self.out.flush()
+        except OSError as error:
+            # What is still buffered would fail once more, and loudly, when the interpreter ends.
+            with suppress(OSError), Path(os.devnull).open("wb") as nowhere:
+                os.dup2(nowhere.fileno(), self.out.fileno())
+            raise OutputError(error) from error
 
 
 def _without_controls(text: str) -> str:

@@ -53,9 +53,12 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _at_least_one(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
     return number
 
 

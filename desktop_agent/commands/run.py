@@ -18,6 +18,7 @@ from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.settings import Settings, load_settings
 from desktop_agent.core.tools.runtime import CallRules
 from desktop_agent.core.turn import TurnLimits
+from desktop_agent.core.workspace import current_folder
 from desktop_agent.headless import HeadlessRun, RunOptions, RunResult
 from desktop_agent.headless.logs import RunLogs
 from desktop_agent.workbench import Workbench
@@ -54,7 +55,7 @@ async def _run(run: HeadlessRun) -> RunResult:
 
 
 def _options(args: argparse.Namespace, bench: Workbench, settings: Settings) -> RunOptions:
-    workspace: Path = args.workspace or Path.cwd()
+    workspace: Path = args.workspace or current_folder()
     return RunOptions(
         prompt=_prompt(args),
         workspace=workspace,

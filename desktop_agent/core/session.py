@@ -126,7 +126,7 @@ class Session:
         Cancelling this is the same as `Shutdown`.
         """
         try:
-            await self._guard(self._get_ready())
+            await self._guard(self._get_ready(), is_told=self._mailbox.empty)
             while not isinstance(op := await self._mailbox.get(), ops.Shutdown):
                 await self._guard(self._handle(op))
         finally:
@@ -199,6 +199,8 @@ class Session:
             reason, requests, notice = await self._work(number, model)
             # From here on an interrupt would only leave the end of the turn unwritten.
             self._is_interruptible = False
+            if reason == "provider_error":
+                await self._forget_provider(model)
             if notice is not None:
                 await self._record(notice)
             await self._settle(number)
@@ -258,6 +260,11 @@ class Session:
             self._providers[model] = await self._parts.provider_source(model)
         return self._providers[model]
 
+    async def _forget_provider(self, model: ModelRef) -> None:
+        """Build it anew the next time: the person may give it another key or address meanwhile."""
+        if (provider := self._providers.pop(model, None)) is not None:
+            await provider.aclose()
+
     # -- changes --
 
     async def _revert(self, direction: Direction, selection: ChangeSelection) -> None:
@@ -307,12 +314,16 @@ class Session:
         parts = self._parts
         await settle(parts.state.unfinished, parts.ledger, parts.effects, parts.recorder, turn=turn)
 
-    async def _guard(self, step: Coroutine[object, object, None]) -> None:
-        """Carry out one step of the mailbox; a journal that cannot be written is told, and the session stays open."""
+    async def _guard(self, step: Coroutine[object, object, None], is_told: Callable[[], bool] = lambda: True) -> None:
+        """Carry out one step of the mailbox; a journal that cannot be written is told, and the session stays open.
+
+        Not if `is_told` says no: what waits in the mailbox will meet the same failure, and telling it once is enough.
+        """
         try:
             await step
         except StorageError as error:
-            self._tell_storage_failure(error, None)
+            if is_told():
+                self._tell_storage_failure(error, None)
 
     def _tell_storage_failure(self, error: StorageError, turn: int | None) -> None:
         recorder = self._parts.recorder

@@ -60,6 +60,16 @@ def check_workspace(path: Path) -> None:
         ) from error
 
 
+def current_folder() -> Path:
+    """Return the folder this process was started in. Raises `WorkspaceError` when it is gone."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise WorkspaceError(
+            "The folder this was started in is gone.", hint="Start in another folder, or name one.", detail=str(error)
+        ) from error
+
+
 def usable_workspace(path: Path) -> Path:
     """Return the real path of a folder to work in. Raises `WorkspaceError` when it is none."""
     root = path.expanduser().resolve()

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.headless.result import describe_outcome, tool_event
@@ -28,7 +28,10 @@ class RunLogs:
                 raise UsageError(f"The log {path} cannot be written: {error.strerror}.") from error
 
     def note(self, event: ev.Event, transcript: Transcript) -> None:
-        """Write what `event` means for each log; `transcript` has already folded it."""
+        """Write what `event` means for each log; `transcript` has already folded it.
+
+        Raises `StorageError` naming a log that cannot be written any more.
+        """
         match event:
             case ev.ToolCallFinished(call_id=call_id):
                 entry = transcript.tool_entry(call_id)
@@ -50,6 +53,14 @@ class RunLogs:
                 pass
 
     def _append(self, path: Path | None, record: JsonObject) -> None:
-        if path is not None:
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        if path is None:
+            return
+        try:
+            with path.open("ab") as file:
+                file.write(json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
+        except OSError as error:
+            raise StorageError(
+                f"The log {path} could not be written, so the run was stopped.",
+                hint="Free some disk space, or write it elsewhere.",
+                detail=str(error),
+            ) from error

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from desktop_agent.core.events import TurnEndReason
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.events import Notice, TurnEndReason
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import FileOutcome, JsonObject, Usage
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
@@ -37,7 +38,7 @@ class RunResult:
     turn_summaries: tuple[JsonObject, ...]
     usage: Usage
     problems: tuple[str, ...]
-    """Errors in words: what happened and what to do."""
+    """Errors in words: what happened and what to do, then a line of details, each once."""
     undo_operations: tuple[str, ...] | None = None
     """What an undo at the end did; None when none was asked for."""
 
@@ -104,13 +105,16 @@ def collect_result(
         usage=usage,
         problems=tuple(
             dict.fromkeys(  # a full disk fails more than one write
-                f"{notice.title} {notice.hint}".strip()
-                for notice in notices
-                if notice.level == "error" and notice.turn in (None, turn)
+                describe(notice) for notice in notices if notice.level == "error" and notice.turn in (None, turn)
             )
         ),
         undo_operations=None if undone is None else tuple(describe_outcome(outcome) for outcome in undone),
     )
+
+
+def describe(problem: Notice | AgentError) -> str:
+    """A problem in words, its details on a line of their own: here nobody can unfold them."""
+    return "\n".join(filter(None, (f"{problem.title} {problem.hint}".strip(), problem.detail)))
 
 
 def tool_event(entry: ToolEntry) -> JsonObject:

@@ -6,12 +6,13 @@ approval is answered with "nobody can", and the run ends with that.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.errors import AgentError
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import Aborted, ApprovalPolicy, ChangeSelection, FileOutcome, ModelRef, Usage
 from desktop_agent.core.session import Session
@@ -19,7 +20,7 @@ from desktop_agent.core.tools.runtime import CallRules
 from desktop_agent.core.transcript import Transcript, replay
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.headless.logs import RunLogs
-from desktop_agent.headless.result import RunResult, collect_result
+from desktop_agent.headless.result import RunResult, collect_result, describe
 from desktop_agent.workbench import Workbench
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ class HeadlessRun:
         logs: RunLogs | None = None,
         listener: Callable[[ev.Event], None] | None = None,
     ) -> None:
-        """`listener` hears every event, live ones too, as they happen."""
+        """`listener` hears every event, live ones too, as they happen; an `AgentError` from it stops the run."""
         self._bench = workbench
         self._options = options
         self._logs = logs or RunLogs()
@@ -61,6 +62,7 @@ class HeadlessRun:
         self._transcript = Transcript()
         self._turn_before = 0
         self._session: Session | None = None
+        self._unheard: AgentError | None = None
         self._ended: asyncio.Future[ev.TurnEnded] | None = None
         self._undone: asyncio.Future[tuple[FileOutcome, ...]] | None = None
 
@@ -84,7 +86,7 @@ class HeadlessRun:
         finally:
             self._session.submit(ops.Shutdown())
             await serving
-        return collect_result(
+        result = collect_result(
             self._transcript,
             ended.turn,
             reason=ended.reason,
@@ -92,6 +94,9 @@ class HeadlessRun:
             usage=_spent(before, self._transcript.usage),
             undone=undone,
         )
+        if self._unheard is None:
+            return result
+        return replace(result, stopped_reason="storage_error", problems=(*result.problems, describe(self._unheard)))
 
     async def _open(self) -> Session:
         options = self._options
@@ -130,9 +135,7 @@ class HeadlessRun:
 
     def _on_event(self, event: ev.Event) -> None:
         self._transcript.apply(event)
-        self._logs.note(event, self._transcript)
-        if self._listener is not None:
-            self._listener(event)
+        self._pass_on(event)
         match event:
             case ev.ApprovalRequested(request=request):
                 assert self._session is not None
@@ -150,6 +153,18 @@ class HeadlessRun:
                 _set(self._undone, ())
             case _:
                 pass
+
+    def _pass_on(self, event: ev.Event) -> None:
+        """Tell the logs and the listener. Where that fails the run is stopped: nobody would see the rest of it."""
+        if self._unheard is not None:
+            return
+        try:
+            self._logs.note(event, self._transcript)
+            if self._listener is not None:
+                self._listener(event)
+        except AgentError as error:
+            self._unheard = error
+            self.interrupt()
 
 
 def _set(future: "asyncio.Future[T] | None", value: T) -> None:

@@ -62,6 +62,7 @@ class ModePickers(QObject):
         button = QToolButton(parent)
         button.setObjectName(name)
         button.setAccessibleName(label)
+        button.setText(f"{label} ▾")  # until a session says what is in force
         button.setProperty("compact", True)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(button)

@@ -61,6 +61,7 @@ class TopBar(QWidget):
     def set_workspace(self, workspace: Path | None) -> None:
         """Show the folder's name; its whole path is the tool tip."""
         name = (workspace.name or str(workspace)) if workspace else self.tr("Choose a folder")
+        name = " ".join(name.split())  # a name may have line breaks; a button has one line
         self.workspace_button.setText(f"{name} ▾")
         self.workspace_button.setToolTip(plain_tooltip(str(workspace)) if workspace else self.tr("Nothing is open yet"))
 

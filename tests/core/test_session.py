@@ -483,14 +483,20 @@ async def test_a_workspace_that_vanished_ends_the_turn_with_a_clear_word(ground:
         assert (await s.prompt()).reason == "completed"
 
 
-async def test_a_workspace_deleted_by_a_command_fails_the_next_call_and_not_the_application(ground: Ground) -> None:
+async def test_a_workspace_deleted_by_a_command_ends_the_turn_before_the_next_call_makes_it_anew(
+    ground: Ground,
+) -> None:
     ground.write("a", "A")
     gone = Call("run_terminal_cmd", {"command": 'rm -rf "$PWD"'})
-    async with ground.session([[gone], [Call("read_file", {"path": "a"})], [Say("ok")]]) as s:
+    make = Call("create_file", {"path": "b", "content": "B"})
+    async with ground.session([[gone], [Call("read_file", {"path": "a"}), make], [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await s.answer()
-        assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
-        assert s.results()[0].is_error
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "workspace_error"
+        assert not ground.workspace.exists()
+        ground.workspace.mkdir()
+        assert (await s.prompt()).reason == "completed"
+        assert [result.is_error for result in s.results()] == [True, True]
 
 
 async def test_closing_ends_a_running_turn_and_leaves_a_valid_journal(ground: Ground) -> None:

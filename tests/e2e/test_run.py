@@ -343,6 +343,7 @@ def test_a_workspace_that_cannot_be_used_is_named_and_nothing_is_created(
         (["run", "--prompt-file", "/nowhere/prompt"], "cannot be read"),
         (["run", "--prompt", "x", "--resume", "nope"], "no session"),
         (["run", "--prompt", "x", "--max-turns", "0"], "1 or more"),
+        (["run", "--prompt", "x", "--max-turns", "x"], "1 or more"),
         (["run", "--prompt", "x", "--config", "/nowhere/config.toml"], "does not exist"),
         (["run", "--prompt", "x", "--audit-log", "/proc/nope/log"], "cannot be written"),
         (["run", "--prompt", "x", "--provider", "nope"], "no provider"),

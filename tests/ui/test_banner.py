@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.errors import AgentError, StorageError
+from desktop_agent.core.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.ui.banner import Banner
 
 
@@ -48,7 +48,7 @@ def test_the_last_problem_replaces_the_one_before(banner: Banner) -> None:
 @pytest.mark.parametrize("by_key", [False, True])
 def test_it_is_dismissed_with_the_mouse_or_a_key(banner: Banner, by_key: bool) -> None:
     banner.show_error(AgentError("It failed."))
-    (button,) = banner.findChildren(QPushButton)
+    (button,) = [button for button in banner.findChildren(QPushButton) if button.isVisible()]
     assert button.text() == "Dismiss"
     if by_key:
         QTest.keyClick(button, Qt.Key.Key_Space)
@@ -61,3 +61,12 @@ def test_what_a_file_or_a_server_said_is_shown_and_not_interpreted(banner: Banne
     banner.show_error(AgentError("<b>x</b>", hint="<img src='http://example.invalid/x.png'>"))
     assert words(banner) == ["<b>x</b>", "<img src='http://example.invalid/x.png'>"]
     assert all(label.textFormat() is Qt.TextFormat.PlainText for label in banner.findChildren(QLabel))
+
+
+def test_a_folder_that_cannot_be_used_can_be_replaced_by_another(banner: Banner, qtbot: QtBot) -> None:
+    banner.show_error(WorkspaceError("The folder is gone.", hint="Choose another."))
+    (button,) = [button for button in banner.findChildren(QPushButton) if button.objectName() == "bannerFolderButton"]
+    with qtbot.waitSignal(banner.folder_requested):
+        button.click()
+    banner.show_error(AgentError("The disk is full."))
+    assert not button.isVisible()

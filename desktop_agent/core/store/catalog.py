@@ -4,6 +4,7 @@ A summary is cached beside its journal together with the journal's size; when th
 again. Deleting every cache loses nothing.
 """
 
+import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,16 +39,25 @@ class Catalog:
     def journal_path(self, session_id: SessionId) -> Path:
         """The journal of an existing session. Raises `SessionNotFoundError` when there is none."""
         path = self.session_folder(session_id) / JOURNAL_NAME
-        if not path.is_file():
+        if not self._has_journal(session_id):
             raise SessionNotFoundError(f"There is no session {session_id}.", hint=_LIST_HINT)
         return path
 
     def ids(self) -> list[SessionId]:
-        """The ids of all sessions, newest first."""
-        if not self.folder.is_dir():
+        """The ids of all sessions, newest first. Raises `StorageError` when their folder cannot be read."""
+        try:
+            names = os.listdir(self.folder)  # noqa: PTH208 - names are all that is wanted
+        except (FileNotFoundError, NotADirectoryError):
             return []
-        names = (entry.name for entry in self.folder.iterdir() if (entry / JOURNAL_NAME).is_file())
-        return sorted(filter(is_session_id, names), reverse=True)
+        except OSError as error:
+            raise StorageError(
+                "The sessions could not be listed.", hint="Check the permissions of the data folder.", detail=str(error)
+            ) from error
+        return sorted((name for name in names if is_session_id(name) and self._has_journal(name)), reverse=True)
+
+    def _has_journal(self, session_id: SessionId) -> bool:
+        """Whether there is one, as far as we may look."""
+        return os.path.isfile(self.folder / session_id / JOURNAL_NAME)  # noqa: PTH113 - Path's raises
 
     def summaries(self, *, without: Collection[SessionId] = ()) -> list[SessionSummary]:
         """All sessions but these, the last used first. One that cannot be read is left out, never an error."""

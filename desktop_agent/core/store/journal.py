@@ -6,6 +6,7 @@ file beside the journal. A line that cannot be read is reported with its number 
 the session.
 """
 
+import errno
 import json
 import os
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ class Journal:
         self._descriptor = descriptor
         self._size = size
         self._blobs = blobs
+        self._has_name = _has_name(descriptor)
 
     @classmethod
     def create(cls, path: Path, blobs: Blobs) -> "Journal":
@@ -69,6 +71,8 @@ class Journal:
         fields = externalise(encode_event(event), self._blobs)
         line = _encode_line(fields)
         try:
+            if self._has_name and not _has_name(self._descriptor):
+                raise FileNotFoundError(errno.ENOENT, "The journal was deleted while it was in use")
             written = os.write(self._descriptor, line)
             while written < len(line):
                 written += os.write(self._descriptor, line[written:])
@@ -175,6 +179,11 @@ def _last_line_start(file: BinaryIO, size: int) -> int:
             return position - length + newline + 1
         position -= length
     return 0
+
+
+def _has_name(descriptor: int) -> bool:
+    """Whether the open file is still in a folder. What is written to one that is not would be gone with the process."""
+    return os.fstat(descriptor).st_nlink > 0
 
 
 def _cannot_write(path: Path, error: OSError) -> StorageError:

@@ -13,7 +13,7 @@ from typing import assert_never
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock
-from desktop_agent.core.errors import StorageError, ToolError
+from desktop_agent.core.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.jobs import Jobs
@@ -36,6 +36,7 @@ from desktop_agent.core.tools.spec import (
     ToolArguments,
     ToolContext,
 )
+from desktop_agent.core.workspace import check_workspace
 
 INTERRUPTED = "The person stopped this call before it finished. It may have taken effect partly."
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
@@ -122,7 +123,8 @@ class ToolRuntime:
 
         Neighbouring calls that only read run side by side; every other call runs alone, after those before it and
         before those behind it. A fatal failure answers the remaining calls without running them. On cancellation every
-        call is answered before the cancellation goes on.
+        call is answered before the cancellation goes on. So it is when the workspace is gone, which is looked at before
+        every step: `WorkspaceError`, because a tool would make the folder anew.
         """
         calls = [self._resolve(block) for block in blocks]
         outcomes: dict[CallId, CallOutcome] = {}
@@ -130,8 +132,9 @@ class ToolRuntime:
             for batch in _batches(calls):
                 if any(outcome.result.error_type == "fatal" for outcome in outcomes.values()):
                     break
+                await asyncio.to_thread(check_workspace, self._box.boundary.root)
                 await self._run_batch(turn, batch, outcomes)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, WorkspaceError):
             await self._skip_rest(turn, calls, outcomes)
             raise
         await self._skip_rest(turn, calls, outcomes)

@@ -49,6 +49,7 @@ class TranscriptView(RowArea):
         link_activated: open this web address; always http or https.
         retry_requested: ask the model again after an error.
         settings_requested: open the settings.
+        folder_requested: let the person choose another folder.
         example_chosen: the person picked this prompt in an empty conversation.
         found: number of the current match, from 1 (0: none), and how many there are so far.
     """
@@ -61,6 +62,7 @@ class TranscriptView(RowArea):
     link_activated = Signal(str)
     retry_requested = Signal()
     settings_requested = Signal()
+    folder_requested = Signal()
     example_chosen = Signal(str)
     found = Signal(int, int)
 
@@ -247,6 +249,7 @@ class TranscriptView(RowArea):
             case NoticeWidget():
                 widget.settings_requested.connect(self.settings_requested)
                 widget.retry_requested.connect(self.retry_requested)
+                widget.folder_requested.connect(self.folder_requested)
             case MarkdownWidget():
                 widget.link_activated.connect(self.link_activated)
             case _:

@@ -1,13 +1,13 @@
 """Something the person should know: what happened, what to do about it, and details on demand."""
 
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Signal
 from PySide6.QtGui import QFont, QPainter, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.errors import ProviderFault
-from desktop_agent.core.transcript import RETRYING, NoticeEntry
+from desktop_agent.core.transcript import NoticeEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.flow import flow
@@ -17,6 +17,9 @@ from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 
+if TYPE_CHECKING:
+    from desktop_agent.core.events import Notice
+
 _PADDING = 12
 _SIGN_WIDTH = 22
 _SIGNS = {"info": "ℹ", "warning": "⚠", "error": "✕"}
@@ -25,8 +28,13 @@ _ROLES = {"info": "accent_text", "warning": "warning_text", "error": "removed_te
 SETTINGS_CODES = frozenset({"authentication", "no_key", "permission", "billing"})
 """Notices whose cure is in the settings."""
 
-RETRY_CODES = frozenset({*get_args(ProviderFault), "provider_error"})
-"""Faults between us and the model: asking once more may help."""
+RETRY_CODES = frozenset(
+    {*get_args(ProviderFault), "provider_error", "no_key", "workspace", "storage", "internal_error"}
+)
+"""What ended a turn and may be over, or may have been put right, when the model is asked once more."""
+
+FOLDER_CODES = frozenset({"workspace"})
+"""Notices after which another folder may be wanted."""
 
 
 class NoticeWidget(EntryWidget):
@@ -35,10 +43,12 @@ class NoticeWidget(EntryWidget):
     Signals:
         settings_requested: open the settings.
         retry_requested: ask the model again.
+        folder_requested: let the person choose another folder.
     """
 
     settings_requested = Signal()
     retry_requested = Signal()
+    folder_requested = Signal()
 
     def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(row, styles, parent, Column(styles, ground="bg", text="muted"))
@@ -54,8 +64,10 @@ class NoticeWidget(EntryWidget):
         self._buttons: list[QPushButton] = []
         if notice.code in SETTINGS_CODES:
             self._buttons.append(self._button(self.tr("Open settings"), self.settings_requested))
-        if notice.level == "error" and notice.code in RETRY_CODES and notice.code != RETRYING:
+        if notice.level == "error" and notice.code in RETRY_CODES and not _gave_back(notice):
             self._buttons.append(self._button(self.tr("Try again"), self.retry_requested))
+        if notice.code in FOLDER_CODES:
+            self._buttons.append(self._button(self.tr("Open another folder…"), self.folder_requested))
         if self._details is not None:
             self._buttons.append(self._details)
         self.column.set_blocks(plain_blocks(notice.detail), {}, 0)
@@ -120,3 +132,8 @@ class NoticeWidget(EntryWidget):
         self.set_width(self._width)
         self.update()
         self.resized.emit()
+
+
+def _gave_back(notice: "Notice") -> bool:
+    """Whether what was asked is in the field again: then sending it is trying again."""
+    return notice.code == "storage" and notice.turn is None

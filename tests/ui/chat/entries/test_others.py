@@ -121,7 +121,9 @@ class TestNotices:
         ("level", "code", "offered"),
         [
             ("error", "authentication", ["Open settings", "Try again"]),
-            ("error", "no_key", ["Open settings"]),
+            ("error", "no_key", ["Open settings", "Try again"]),
+            ("error", "workspace", ["Try again", "Open another folder…"]),
+            ("error", "storage", []),
             ("error", "network", ["Try again"]),
             ("warning", "retrying", []),
             ("warning", "network", []),

@@ -1,0 +1,247 @@
+"""After a fault in the real window: the card or banner leads to the way out, and taking it works."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
+
+from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+from tests.servers import fault
+from tests.servers.anthropic_server import Exchange
+from tests.servers.script import reply, text, tool_use
+from tests.servers.threaded import serve
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+WORDS = "my precious words"
+NOWHERE = "http://127.0.0.1:9"
+OLD_KEY, NEW_KEY = "sk-ant-test-000000000000", "sk-ant-test-111111111111"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", OLD_KEY)
+
+
+def find_button(person: Driver, label: str) -> QPushButton | None:
+    buttons = person.window.main_window.findChildren(QPushButton)
+    return next((button for button in buttons if button.text() == label and button.isVisible()), None)
+
+
+async def click_label(person: Driver, label: str) -> None:
+    button = await person.until(lambda: find_button(person, label), f"a button {label!r}")
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+async def send(person: Driver, words: str = WORDS) -> None:
+    person.window.desk.composer.set_text(words)
+    await person.click("sendButton")
+
+
+async def ended(person: Driver, reason: str, turn: int = 1) -> None:
+    def has_ended() -> bool:
+        return person.transcript.turn == turn and not person.transcript.is_running
+
+    await person.until_true(has_ended, f"turn {turn} has ended")
+    assert person.transcript.last_end == reason
+
+
+def codes(person: Driver) -> list[str]:
+    return [notice.code for notice in person.notices]
+
+
+def draft(person: Driver) -> str:
+    return person.window.desk.composer.text()
+
+
+def given_key(exchange: Exchange) -> str:
+    """The key a request came with, whichever of its two headers has it."""
+    return exchange.headers.get("x-api-key") or exchange.headers["authorization"].removeprefix("Bearer ")
+
+
+def test_once_there_is_a_key_the_prompt_is_asked_again(go: Go, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    with serve(reply(text("Hello."))) as server:
+
+        async def journey(person: Driver) -> None:
+            await send(person)
+            await ended(person, "provider_error")
+            assert codes(person) == ["no_key"]
+            monkeypatch.setenv("ANTHROPIC_API_KEY", NEW_KEY)
+            await click_label(person, "Try again")
+            await ended(person, "completed", turn=2)
+
+        go([str(project), "--base-url", server.url], journey)
+        assert WORDS in str(server.messages[0].fields["messages"])
+
+
+@pytest.mark.parametrize("answer", [fault.unauthorized(), fault.not_found()], ids=["wrong key", "unknown model"])
+def test_trying_again_uses_the_key_of_now(go: Go, project: Path, answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve(answer, reply(text("Hello."))) as server:
+
+        async def journey(person: Driver) -> None:
+            await send(person)
+            await ended(person, "provider_error")
+            monkeypatch.setenv("ANTHROPIC_API_KEY", NEW_KEY)
+            await click_label(person, "Try again")
+            await ended(person, "completed", turn=2)
+
+        go([str(project), "--base-url", server.url], journey)
+        assert [given_key(exchange) for exchange in server.messages] == [OLD_KEY, NEW_KEY]
+
+
+def test_a_file_instead_of_a_folder_leads_to_the_choice_of_one_and_the_words_wait(go: Go, project: Path) -> None:
+    with serve(reply(text("Hello."))) as server:
+
+        async def journey(person: Driver) -> None:
+            await person.until_true(lambda: "is a file" in " ".join(person.banner), "the banner says so")
+            (await person.see(QWidget, "onboardingDialog")).close()
+            assert "Choose a folder" in person.window.main_window.top_bar.workspace_button.text()
+            person.window.desk.composer.set_text(WORDS)
+            await person.click("bannerFolderButton")
+            await choose(person, project)
+            await person.until_true(lambda: person.window.desk.wiring.bridge is not None, "the folder is open")
+            assert (person.banner, draft(person)) == ([], WORDS)
+            await person.click("sendButton")
+            await ended(person, "completed")
+
+        go([str(project / "a.py"), "--base-url", server.url], journey)
+
+
+async def choose(person: Driver, folder: Path) -> None:
+    dialog = await person.see(QFileDialog, "folderDialog")
+    name = await person.see(QLineEdit, "fileNameEdit")
+    name.setText(str(folder))  # typing fast meets Qt's completer, which rewrites what was typed
+    QTest.keyClick(name, Qt.Key.Key_Return)
+    await person.until_true(lambda: not dialog.isVisible(), "the dialog has closed")
+
+
+def test_a_folder_that_is_gone_can_be_replaced_or_come_back(go: Go, project: Path) -> None:
+    away = project.with_name("away")
+    with serve(reply(text("Hello.")), reply(text("Again."))) as server:
+
+        async def journey(person: Driver) -> None:
+            await send(person, "first")
+            await ended(person, "completed")
+            project.rename(away)  # noqa: ASYNC240 - as quick as anything here
+            await send(person)
+            await ended(person, "workspace_error", turn=2)
+            assert codes(person) == ["workspace"]
+            await click_label(person, "Open another folder…")
+            (await person.see(QFileDialog, "folderDialog")).reject()
+            away.rename(project)
+            await click_label(person, "Try again")
+            await ended(person, "completed", turn=3)
+
+        go([str(project), "--base-url", server.url], journey)
+        assert server.violations == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_words_that_could_not_be_saved_come_back_with_one_card(go: Go, project: Path, isolated_home: Path) -> None:
+    sessions = isolated_home / "desktop-agent" / "data" / "sessions"
+    with serve(reply(text("Hello.")), reply(text("Again."))) as server:
+
+        async def journey(person: Driver) -> None:
+            await send(person, "first")
+            await ended(person, "completed")
+            make_room = fill_up(sessions / person.transcript.session_id / "journal.jsonl")
+            await send(person)
+            await person.until_true(lambda: draft(person) == WORDS, "the words are back")
+            assert codes(person) == ["storage"]
+            assert find_button(person, "Try again") is None, "the words are in the field: sending is trying again"
+            make_room()
+            await person.click("sendButton")
+            await ended(person, "completed", turn=2)
+
+        go([str(project), "--base-url", server.url], journey)
+        assert server.violations == []
+
+
+def fill_up(path: Path) -> Callable[[], None]:
+    """Point this process's one open descriptor of a file at a full device; what is returned points it back."""
+    entries = Path("/proc/self/fd").iterdir()
+    [descriptor] = [int(entry.name) for entry in entries if os.path.realpath(entry) == str(path)]
+    kept = os.dup(descriptor)
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, descriptor)
+    os.close(full)
+
+    def make_room() -> None:
+        os.dup2(kept, descriptor)
+        os.close(kept)
+
+    return make_room
+
+
+def test_a_disk_that_is_full_from_the_start_is_one_card(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("desktop_agent.core.store.journal.os.write", _full)
+            await send(person)
+            await person.until_true(lambda: draft(person) == WORDS, "the words are back")
+        assert codes(person) == ["storage"]
+
+    go([str(project), "--base-url", NOWHERE], journey)
+
+
+def _full(_descriptor: int, _data: bytes) -> int:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_session_that_is_open_elsewhere_says_so_and_is_left_alone(go: Go, project: Path, isolated_home: Path) -> None:
+    ids: list[str] = []
+
+    async def first(person: Driver) -> None:
+        await send(person)
+        await ended(person, "completed")
+        ids.append(person.transcript.session_id)
+
+    async def second(person: Driver) -> None:
+        await person.until_true(lambda: "open in another window" in " ".join(person.banner), "the banner says so")
+        assert person.window.desk.wiring.bridge is None
+        (await person.see(QWidget, "onboardingDialog")).close()
+
+    with serve(reply(text("Hello."))) as server:
+        go([str(project), "--base-url", server.url], first)
+    folder = isolated_home / "desktop-agent" / "data" / "sessions" / ids[0]
+    before = (folder / "journal.jsonl").read_bytes()
+    lock = SessionLock(folder)
+    go(["--resume", ids[0]], second)
+    lock.release()
+    assert (folder / "journal.jsonl").read_bytes() == before
+
+
+def test_closing_while_a_question_is_open_asks_first_and_changes_nothing(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        await send(person)
+        await person.see(ApprovalDialog, "approvalDialog")
+        person.window.main_window.close()
+        await person.see(QWidget, "quitDialog")
+        await click_label(person, "Keep working")
+        await person.until_true(lambda: person.find(QWidget, "quitDialog") is None, "the question is gone")
+        assert person.transcript.pending_approvals
+        person.window.main_window.close()
+        await person.see(QWidget, "quitDialog")
+        await click_label(person, "Stop and quit")
+        await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+
+    with serve(reply(tool_use("edit_file", path="a.py", old_str="x = 1", new_str="x = 2"))) as server:
+        go([str(project), "--base-url", server.url], journey)
+    assert (project / "a.py").read_text() == "x = 1\n"

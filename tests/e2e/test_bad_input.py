@@ -1,0 +1,436 @@
+"""Faults around `desktop-agent run`, on the real process: one clear message, nothing lost, and a way to go on."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers import fault
+from tests.servers.script import Block, Reply, reply, text, tool_use
+from tests.servers.threaded import ThreadedServer, serve
+
+BEFORE = b"def f():\r\n    return 1\r\n"
+PATIENCE_S = 60
+EDIT = (text("I'll change it."), tool_use("edit_file", path="a.py", old_str="return 1", new_str="return 2"))
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a process printed and returned."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return json.loads(self.out)
+
+
+@dataclass
+class Program:
+    """`python -m desktop_agent` in a home of its own."""
+
+    home: Path
+    prefix: tuple[str, ...] = ()
+    environ: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def sessions(self) -> Path:
+        return self.home / "desktop-agent" / "data" / "sessions"
+
+    def start(self, *arguments: str | bytes | Path, stdout: int = subprocess.PIPE) -> "subprocess.Popen[bytes]":
+        environ = {
+            **os.environ,
+            "HOME": str(self.home),
+            "DESKTOP_AGENT_HOME": str(self.home / "desktop-agent"),
+            "ANTHROPIC_API_KEY": "sk-ant-test-000000000000",
+            **self.environ,
+        }
+        command = [*self.prefix, sys.executable, "-m", "desktop_agent", *arguments]
+        return subprocess.Popen(command, env=environ, stdout=stdout, stderr=subprocess.PIPE)
+
+    def __call__(self, *arguments: str | bytes | Path, stdout: int = subprocess.PIPE) -> Ran:
+        return finish(self.start(*arguments, stdout=stdout))
+
+    def prompt(self, workspace: Path | bytes, url: str, *more: str, text: str = "my precious words") -> Ran:
+        return self(*self.words(workspace, url, *more, text=text))
+
+    def words(self, workspace: Path | bytes, url: str, *more: str, text: str = "my precious words") -> list[Any]:
+        options = ("--base-url", url, "--approval", "never", "--json", *more)
+        return ["run", "--prompt", text, "--workspace", workspace, *options]
+
+    def prompts(self) -> list[str]:
+        """The prompts that are on record in the only session."""
+        [folder] = self.sessions.iterdir()
+        lines = [json.loads(line) for line in (folder / "journal.jsonl").read_bytes().splitlines()]
+        return [line["text"] for line in lines if line["type"] == "prompt_submitted"]
+
+
+def finish(process: "subprocess.Popen[bytes]") -> Ran:
+    out, err = process.communicate(timeout=PATIENCE_S)
+    return Ran(process.returncode, out or b"", err.decode())
+
+
+@pytest.fixture
+def program(isolated_home: Path) -> Program:
+    return Program(isolated_home)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "app"
+    folder.mkdir()
+    (folder / "a.py").write_bytes(BEFORE)
+    return folder
+
+
+@pytest.fixture
+def as_anybody(program: Program) -> Program:
+    """The program without root's right to read and write everything."""
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("root may do everything here")
+        program.prefix = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+    return program
+
+
+@contextmanager
+def small_disk(folder: Path) -> Generator[Callable[[], None]]:
+    """Mount a disk of 256 kB on `folder`; what is yielded fills it to the last byte."""
+    folder.mkdir(parents=True, exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:  # noqa: TID251 - setup
+        pytest.skip("no disk can be mounted here")
+
+    def fill() -> None:
+        with (folder / "ballast").open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+            except OSError:
+                pass
+
+    try:
+        yield fill
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)  # noqa: TID251 - setup
+
+
+def paused(*blocks: Block) -> Reply:
+    """A reply that stops after it has begun, until the test goes on."""
+    return reply(*blocks, fault.stall_after(events=1))
+
+
+def meanwhile(server: ThreadedServer, act: Callable[[], object]) -> threading.Thread:
+    """Once the first reply has stalled, `act`; then let it go on."""
+
+    def run() -> None:
+        pause = threading.Event()
+        while not (server.messages and server.messages[0].has_stalled.is_set()):
+            pause.wait(0.01)
+        try:
+            act()
+        finally:
+            server.release()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+def one_message(ran: Ran) -> str:
+    """The one error that was told."""
+    assert "Traceback" not in ran.err
+    assert ran.err.count("error: ") == 1, ran.err
+    return ran.err
+
+
+# -- the workspace --
+
+
+@pytest.mark.parametrize("kind", ["missing", "file", "unreadable"])
+def test_a_workspace_that_cannot_be_used_is_named_with_what_to_do(
+    as_anybody: Program, tmp_path: Path, kind: str
+) -> None:
+    folder = tmp_path / "there"
+    if kind == "file":
+        folder.write_bytes(BEFORE)
+    elif kind == "unreadable":
+        folder.mkdir(mode=0)
+    ran = as_anybody.prompt(folder, "http://127.0.0.1:9")
+    assert ran.code == 2
+    said = one_message(ran)
+    assert str(folder) in said
+    assert "hoose" in said
+    assert ran.json["error"]["title"] in said
+    assert not as_anybody.sessions.exists()
+
+
+def test_a_current_folder_that_is_gone_is_told(program: Program, tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    program.prefix = ("sh", "-c", f'cd "{folder}" && rmdir "{folder}" && exec "$@"', "sh")
+    ran = program("run", "--prompt", "my precious words", "--json")
+    assert ran.code == 2
+    assert ran.json["error"]["title"] in one_message(ran)
+
+
+@pytest.mark.parametrize("becomes", ["nothing", "file"])
+def test_a_workspace_that_goes_while_the_agent_works_ends_the_run_and_is_not_made_anew(
+    program: Program, workspace: Path, becomes: str
+) -> None:
+    def remove() -> None:
+        shutil.rmtree(workspace)
+        if becomes == "file":
+            workspace.write_text("mine")
+
+    calls = (tool_use("grep", pattern="x"), tool_use("create_file", path="b.py", content="b"))
+    with serve(paused(*calls), reply(text("never"))) as server:
+        thread = meanwhile(server, remove)
+        ran = program.prompt(workspace, server.url)
+        thread.join()
+        assert len(server.messages) == 1
+    assert (ran.code, ran.json["stopped_reason"]) == (1, "workspace_error")
+    assert str(workspace) in one_message(ran)
+    assert workspace.read_text() == "mine" if becomes == "file" else not workspace.exists()
+    # While it is gone, going on says so; once it is there again, the conversation does.
+    session = ran.json["session_id"]
+    with serve(reply(text("Again."))) as server:
+        still = program.prompt(workspace, server.url, "--resume", session, text="and now?")
+        assert (still.code, still.json["stopped_reason"]) == (1, "workspace_error")
+        if becomes == "file":
+            workspace.unlink()
+        workspace.mkdir()
+        ran = program.prompt(workspace, server.url, "--resume", session, text="go on")
+        assert server.violations == []
+    assert (ran.code, ran.json["final_response"]) == (0, "Again.")
+    assert program.prompts() == ["my precious words", "and now?", "go on"]
+
+
+@pytest.mark.parametrize("name", [b"-new\nline \xff\xfe '\"$(id)`;", b"n" * 255])
+def test_a_workspace_may_have_any_name(program: Program, tmp_path: Path, name: bytes) -> None:
+    folder = os.fsencode(tmp_path) + b"/" + name
+    file = Path(os.fsdecode(folder)) / "a.py"
+    file.parent.mkdir()
+    file.write_bytes(BEFORE)
+    program.environ["PYTHONIOENCODING"] = "utf-8:strict"
+    with serve(reply(*EDIT), reply(text("Done."))) as server:
+        ran = program.prompt(folder, server.url)
+        assert server.violations == []
+    assert (ran.code, ran.json["edited_files"]) == (0, ["a.py"])
+    [listed] = program("sessions", "list", "--json").json["sessions"]
+    assert os.fsencode(listed["workspace"]) == folder
+    assert program("sessions", "list").code == 0
+    assert program("sessions", "show", ran.json["session_id"]).code == 0
+    assert program("changes", "undo", ran.json["session_id"]).code == 0
+    assert file.read_bytes() == BEFORE
+
+
+def test_a_full_workspace_disk_fails_the_edit_and_leaves_the_file_whole(program: Program, tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    with small_disk(folder) as fill:
+        (folder / "a.py").write_bytes(BEFORE)
+        fill()
+        longer = tool_use("edit_file", path="a.py", old_str="return 1", new_str="return " + "2" * 9000)
+        with serve(reply(longer), reply(text("There is no room."))) as server:
+            ran = program.prompt(folder, server.url)
+        assert (folder / "a.py").read_bytes() == BEFORE
+        assert sorted(path.name for path in folder.iterdir()) == ["a.py", "ballast"]
+    assert ran.code == 0
+    [tool] = ran.json["tools"]
+    assert "No space left on device" in tool["result"]
+
+
+# -- the journal and the data folder --
+
+
+def test_a_disk_that_is_full_from_the_start_is_told_once(program: Program, workspace: Path) -> None:
+    with small_disk(program.home / "desktop-agent") as fill:
+        fill()
+        ran = program.prompt(workspace, "http://127.0.0.1:9")
+        assert ran.code == 1
+        said = one_message(ran)
+        assert "Free some disk space" in said
+        assert "No space left on device" in said
+        assert ran.json
+        # What could never be written is no session: nothing is listed, and a new one starts once there is room.
+        (program.home / "desktop-agent" / "ballast").unlink()
+        assert program("sessions", "list", "--json").json == {"sessions": []}
+        with serve(reply(text("Fine."))) as server:
+            assert program.prompt(workspace, server.url).code == 0
+
+
+def test_a_disk_that_fills_up_stops_the_agent_before_it_writes_and_the_session_goes_on_later(
+    program: Program, workspace: Path
+) -> None:
+    with small_disk(program.home / "desktop-agent") as fill:
+        with serve(paused(*EDIT), reply(text("never"))) as server:
+            thread = meanwhile(server, fill)
+            ran = program.prompt(workspace, server.url)
+            thread.join()
+            assert len(server.messages) == 1
+        assert (ran.code, ran.json["stopped_reason"]) == (1, "storage_error")
+        assert "Free some disk space" in one_message(ran)
+        assert (workspace / "a.py").read_bytes() == BEFORE
+        (program.home / "desktop-agent" / "ballast").unlink()
+        with serve(reply(*EDIT), reply(text("Now it is done."))) as server:
+            ran = program.prompt(workspace, server.url, "--resume", ran.json["session_id"], text="go on")
+            assert server.violations == []
+        assert (ran.code, ran.json["edited_files"]) == (0, ["a.py"])
+        assert program.prompts() == ["my precious words", "go on"]
+
+
+def test_a_journal_that_is_deleted_while_it_is_written_stops_the_agent(program: Program, workspace: Path) -> None:
+    with serve(paused(*EDIT), reply(text("never"))) as server:
+        thread = meanwhile(server, lambda: shutil.rmtree(program.sessions))
+        ran = program.prompt(workspace, server.url)
+        thread.join()
+    assert (ran.code, ran.json["stopped_reason"]) == (1, "storage_error")
+    assert "deleted" in one_message(ran)
+    assert (workspace / "a.py").read_bytes() == BEFORE
+
+
+def test_a_journal_that_may_not_be_written_is_named_and_kept(as_anybody: Program, workspace: Path) -> None:
+    with serve(reply(text("Hello."))) as server:
+        session = as_anybody.prompt(workspace, server.url).json["session_id"]
+    journal = as_anybody.sessions / session / "journal.jsonl"
+    content = journal.read_bytes()
+    journal.chmod(0o400)
+    ran = as_anybody.prompt(workspace, "http://127.0.0.1:9", "--resume", session)
+    assert ran.code == 1
+    said = one_message(ran)
+    assert "permissions" in said
+    assert str(journal) in said
+    assert ran.json["error"]["detail"]
+    assert journal.read_bytes() == content
+    # It can still be read, and once it may be written again it goes on.
+    assert as_anybody("sessions", "show", session).code == 0
+    journal.chmod(0o600)
+    with serve(reply(text("Again."))) as server:
+        assert as_anybody.prompt(workspace, server.url, "--resume", session).code == 0
+
+
+def test_a_journal_that_became_a_folder_is_no_session_and_others_are_listed(program: Program, workspace: Path) -> None:
+    with serve(reply(text("One.")), reply(text("Two."))) as server:
+        broken = program.prompt(workspace, server.url).json["session_id"]
+        other = program.prompt(workspace, server.url).json["session_id"]
+    journal = program.sessions / broken / "journal.jsonl"
+    journal.unlink()
+    journal.mkdir()
+    ran = program.prompt(workspace, "http://127.0.0.1:9", "--resume", broken)
+    assert ran.code == 2
+    assert broken in one_message(ran)
+    assert [item["id"] for item in program("sessions", "list", "--json").json["sessions"]] == [other]
+
+
+def test_a_data_folder_that_is_a_file_is_named(program: Program, workspace: Path) -> None:
+    (program.home / "desktop-agent").mkdir()
+    (program.home / "desktop-agent" / "data").write_text("mine")
+    ran = program.prompt(workspace, "http://127.0.0.1:9")
+    assert ran.code == 1
+    assert str(program.home / "desktop-agent" / "data") in one_message(ran)
+    assert ran.json["error"]["title"]
+
+
+def test_a_damaged_line_in_the_middle_is_told_and_the_rest_goes_on(program: Program, workspace: Path) -> None:
+    with serve(reply(*EDIT), reply(text("Done."))) as server:
+        session = program.prompt(workspace, server.url).json["session_id"]
+    journal = program.sessions / session / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    kinds = [json.loads(line)["type"] for line in lines]
+    for kind in ("tool_call_started", "usage_reported"):
+        lines[kinds.index(kind)] = b'{"v":1,"seq":\xff garbage\n'
+    journal.write_bytes(b"".join(lines))
+    with serve(reply(text("Still here."))) as server:
+        ran = program.prompt(workspace, server.url, "--resume", session)
+        assert server.violations == []
+    assert (ran.code, ran.json["final_response"]) == (0, "Still here.")
+    assert "2 records" in program("sessions", "show", session).out.decode()
+    assert program("changes", "undo", session).code == 0
+    assert (workspace / "a.py").read_bytes() == BEFORE
+
+
+# -- the model --
+
+
+def test_the_details_of_a_refusal_are_told(program: Program, workspace: Path) -> None:
+    with serve(fault.status(400, "invalid_request_error", "max_tokens: 0 is too small")) as server:
+        ran = program.prompt(workspace, server.url)
+    assert (ran.code, ran.json["stopped_reason"]) == (1, "provider_error")
+    assert "max_tokens: 0 is too small" in one_message(ran)
+    assert program.prompts() == ["my precious words"]
+
+
+@pytest.mark.parametrize("answer", [fault.unauthorized(), fault.not_found("claude-nope")])
+def test_after_a_refusal_the_prompt_is_on_record_and_the_session_goes_on(
+    program: Program, workspace: Path, answer: Any
+) -> None:
+    with serve(answer, reply(text("Better."))) as server:
+        ran = program.prompt(workspace, server.url)
+        assert ran.code == 1
+        assert ran.json["problems"][0] in one_message(ran)
+        assert program.prompts() == ["my precious words"]
+        ran = program.prompt(workspace, server.url, "--resume", ran.json["session_id"], text="again")
+        assert server.violations == []
+    assert ran.code == 0
+
+
+# -- the output --
+
+
+@pytest.mark.parametrize("how", [(), ("--stream",)])
+def test_a_full_disk_behind_standard_output_is_told_and_the_session_is_whole(
+    program: Program, workspace: Path, how: tuple[str, ...]
+) -> None:
+    with serve(reply(text("Hello."))) as server, Path("/dev/full").open("wb") as full:
+        options = [word for word in program.words(workspace, server.url, *how) if word != "--json" or not how]
+        ran = program(*options, stdout=full.fileno())
+    assert ran.code == 1
+    assert "could not be written to standard output" in one_message(ran)
+    assert program.prompts() == ["my precious words"]
+
+
+def test_a_reader_that_closes_the_pipe_ends_a_listing_quietly(program: Program, workspace: Path) -> None:
+    with serve(reply(text("Hello."))) as server:
+        program.prompt(workspace, server.url)
+    read, write = os.pipe()
+    os.close(read)
+    ran = program("sessions", "list", stdout=write)
+    os.close(write)
+    assert (ran.code, ran.err) == (1, "")
+
+
+def test_a_log_that_cannot_be_written_stops_the_run_and_is_named(program: Program, workspace: Path) -> None:
+    with serve(reply(tool_use("read_file", path="a.py")), reply(text("never"))) as server:
+        ran = program.prompt(workspace, server.url, "--audit-log", "/dev/full")
+    assert (ran.code, ran.json["stopped_reason"]) == (1, "storage_error")
+    assert "/dev/full" in one_message(ran)
+
+
+# -- stopping --
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_and_keeps_the_session(program: Program, workspace: Path, number: int) -> None:
+    with serve(reply(*EDIT, fault.stall_after(events=4))) as server:
+        process = program.start(*program.words(workspace, server.url))
+        thread = meanwhile(server, lambda: (process.send_signal(number), process.wait(PATIENCE_S)))
+        ran = finish(process)
+        thread.join()
+    assert (ran.code, ran.json["stopped_reason"]) == (130, "interrupted")
+    assert "Traceback" not in ran.err
+    assert (workspace / "a.py").read_bytes() == BEFORE
+    with serve(reply(text("Again."))) as server:
+        assert program.prompt(workspace, server.url, "--resume", ran.json["session_id"]).code == 0
+        assert server.violations == []
