@@ -134,7 +134,7 @@ def no_leaks(request: pytest.FixtureRequest) -> Generator[None]:
     threads = set(threading.enumerate())
     children = set(psutil.Process().children(recursive=True))
     yield
-    leaks = [f"thread {thread.name}" for thread in set(threading.enumerate()) - threads if _is_ours(thread)]
+    leaks = [f"thread {thread.name}" for thread in set(threading.enumerate()) - threads if _stays(thread)]
     leaks += [f"process {_describe(child)}" for child in set(psutil.Process().children(recursive=True)) - children]
     leaks += _running_qt_timers() if "qtbot" in request.fixturenames else []
     assert not leaks, f"left behind: {', '.join(leaks)}"
@@ -154,6 +154,14 @@ def no_lost_tasks() -> Generator[None]:
     gc.collect()
     asyncio.BaseEventLoop.call_exception_handler = previous
     assert not lost, f"lost exceptions: {lost}"
+
+
+def _stays(thread: threading.Thread) -> bool:
+    """Whether it is one of ours and goes on. One that has done its work may need a moment to end."""
+    if not _is_ours(thread):
+        return False
+    thread.join(timeout=5)
+    return thread.is_alive()
 
 
 def _is_ours(thread: threading.Thread) -> bool:
