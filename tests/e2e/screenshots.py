@@ -141,6 +141,9 @@ def main(album: Path) -> None:
     for theme in THEMES:
         person = Path(tempfile.mkdtemp(prefix="screenshots-"))
         os.environ["HOME"] = str(person)
+        project = person / "code" / "pagination"
+        project.mkdir(parents=True)
+        os.chdir(project)  # the folder that the welcome shows
         home = person / "desktop-agent"
         os.environ["DESKTOP_AGENT_HOME"] = str(home)
         os.environ.pop("ANTHROPIC_API_KEY", None)
