@@ -210,6 +210,7 @@ class Workbench:
                 recorder=recorder,
                 opening=opening,
                 approvals=approvals,
+                jobs=jobs,
                 ledger=ledger,
                 effects=effects,
                 runtime=ToolRuntime(toolbox, gate, effects, recorder, self._clock),

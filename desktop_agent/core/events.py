@@ -18,8 +18,11 @@ from desktop_agent.core.model import (
     Decision,
     FileChange,
     FileOutcome,
+    Job,
     JsonObject,
     ModelRef,
+    Rule,
+    SandboxMode,
     StopReason,
     ToolCall,
     ToolResult,
@@ -74,6 +77,7 @@ class SessionOpened(DurableEvent):
     model: ModelRef
     approval: ApprovalPolicy
     app_version: str
+    sandbox: SandboxMode = "restricted"
     format: int = FORMAT_VERSION
     type: Literal["session_opened"] = "session_opened"
 
@@ -88,10 +92,11 @@ class SessionRenamed(DurableEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModeSet(DurableEvent):
-    """The model or the approval policy changed; both are given as they are from now on."""
+    """The model, the approval policy or the sandbox changed; all are given as they are from now on."""
 
     model: ModelRef
     approval: ApprovalPolicy
+    sandbox: SandboxMode = "restricted"
     type: Literal["mode_set"] = "mode_set"
 
 
@@ -231,6 +236,14 @@ class ApprovalResolved(DurableEvent):
     type: Literal["approval_resolved"] = "approval_resolved"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleRevoked(DurableEvent):
+    """The person took back a rule that they had made of an answer."""
+
+    rule_id: str
+    type: Literal["rule_revoked"] = "rule_revoked"
+
+
 # --- changes ------------------------------------------------------------------------------------------------------
 
 ChangePurpose = Literal["apply", "undo", "redo"]
@@ -339,7 +352,23 @@ class PromptRejected:
     type: Literal["prompt_rejected"] = "prompt_rejected"
 
 
-LiveEvent = TextDelta | ThinkingDelta | ToolOutputDelta | ToolProgress | PromptRejected
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsReported:
+    """The session's background commands as they are now, oldest first."""
+
+    jobs: tuple[Job, ...]
+    type: Literal["jobs_reported"] = "jobs_reported"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulesReported:
+    """The rules in force in this session, the session's own first."""
+
+    rules: tuple[Rule, ...]
+    type: Literal["rules_reported"] = "rules_reported"
+
+
+LiveEvent = TextDelta | ThinkingDelta | ToolOutputDelta | ToolProgress | PromptRejected | JobsReported | RulesReported
 KnownEvent = (
     SessionOpened
     | SessionRenamed
@@ -356,6 +385,7 @@ KnownEvent = (
     | ToolCallFinished
     | ApprovalRequested
     | ApprovalResolved
+    | RuleRevoked
     | ChangesPrepared
     | ChangesRecorded
     | ChangesUndone

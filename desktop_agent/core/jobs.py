@@ -11,11 +11,11 @@ import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from desktop_agent.core.clock import Clock
+from desktop_agent.core.model import Job, JobState
 from desktop_agent.core.process import Command, ProcessRunner
 from desktop_agent.core.process_child import ChildProcess, unhurried
 from desktop_agent.core.process_output import BackgroundWriter, continuation_bytes, create_private, write_all
@@ -27,27 +27,6 @@ LOG_LIMIT_BYTES = 16 * 1024 * 1024
 """When a log is moved aside. A job takes at most twice this, and one read, on disk."""
 
 TAIL_BYTES = 8 * 1024
-
-JobState = Literal["running", "exited", "stopped", "timed_out"]
-"""`exited` by itself, `stopped` by us, `timed_out` by the limit it was started with."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """One background command as it is now."""
-
-    id: str
-    """`job-20261121-213700-0123abcd`: when it was started (UTC), then 32 random bits."""
-    command: str
-    """As people read it."""
-    cwd: Path
-    pid: int
-    log: Path
-    started_at: datetime
-    state: JobState = "running"
-    exit_code: int | None = None
-    """As shells count it; None while it runs."""
-    ended_at: datetime | None = None
 
 
 class Jobs:

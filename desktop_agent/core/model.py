@@ -4,8 +4,10 @@ Plain slotted dataclasses with no behaviour beyond small derived properties. `co
 importing this module is cheap and pulls in nothing else.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 from desktop_agent.core.errors import ToolErrorType
@@ -13,6 +15,16 @@ from desktop_agent.core.ids import CallId, ChangeId, Digest, SessionId
 
 JsonObject = dict[str, object]
 """A decoded JSON object whose shape somebody else defines (tool arguments, metadata)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobRef:
+    """A payload kept outside the journal: its digest, its length in bytes, and what it is."""
+
+    blob: Digest
+    size: int
+    media_type: str
+
 
 # --- the model and its messages -----------------------------------------------------------------------------------
 
@@ -123,6 +135,7 @@ class ToolResultBlock:
     call_id: CallId
     content: str
     is_error: bool = False
+    images: tuple[BlobRef, ...] = ()
     type: Literal["tool_result"] = "tool_result"
 
 
@@ -159,7 +172,7 @@ class ModelRequest:
     """Everything a provider needs for one answer. Roles alternate, and every tool call is answered.
 
     `stable_messages` is how many leading messages were already part of the previous request: a provider that caches
-    prompts puts a breakpoint behind them.
+    prompts puts a breakpoint behind them. `images` has the bytes of every picture the messages refer to.
     """
 
     model: str
@@ -168,6 +181,7 @@ class ModelRequest:
     tools: tuple[ToolDefinition, ...]
     max_tokens: int
     stable_messages: int = 0
+    images: Mapping[Digest, bytes] = field(default_factory=dict[Digest, bytes])
 
 
 # --- tool calls ---------------------------------------------------------------------------------------------------
@@ -191,15 +205,6 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlobRef:
-    """A payload kept outside the journal: its digest, its length in bytes, and what it is."""
-
-    blob: Digest
-    size: int
-    media_type: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
     """What a tool call came to.
 
@@ -212,6 +217,46 @@ class ToolResult:
     error_type: ToolErrorType | None = None
     metadata: JsonObject = field(default_factory=dict[str, object])
     output: BlobRef | None = None
+    images: tuple[BlobRef, ...] = ()
+    """Pictures that the model is shown beside `content`."""
+
+
+TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TodoItem:
+    """One step of the agent's plan."""
+
+    id: str
+    content: str
+    status: TodoStatus = "pending"
+
+
+JobState = Literal["running", "exited", "stopped", "timed_out"]
+"""`exited` by itself, `stopped` by somebody, `timed_out` by the limit it was started with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One background command as it is now."""
+
+    id: str
+    """`job-20261121-213700-0123abcd`: when it was started (UTC), then 32 random bits."""
+    command: str
+    """As people read it."""
+    cwd: Path
+    pid: int
+    log: Path
+    started_at: datetime
+    state: JobState = "running"
+    exit_code: int | None = None
+    """As shells count it; None while it runs."""
+    ended_at: datetime | None = None
+    memory_bytes: int = 0
+    """What its whole process tree holds; 0 when unknown or ended."""
+    last_line: str = ""
+    """The end of what it has printed."""
 
 
 # --- changes ------------------------------------------------------------------------------------------------------
@@ -308,7 +353,44 @@ class FileOutcome:
 # --- approvals ----------------------------------------------------------------------------------------------------
 
 ApprovalPolicy = Literal["always", "on_write", "on_request", "never"]
-ApprovalScope = Literal["once", "session"]
+SandboxMode = Literal["restricted", "strict", "none"]
+"""What confines commands: `restricted` lets them write the workspace and a private temporary folder, `strict` nothing;
+neither has a network. `none` confines nothing."""
+
+ApprovalScope = Literal["once", "session", "project", "always"]
+RuleScope = Literal["session", "project", "always"]
+"""How far a rule reaches: this session, every session in this folder, or every session."""
+
+RuleEffect = Literal["allow", "ask", "forbid"]
+RuleKind = Literal["command", "edit", "tool"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What the person decided once for calls to come.
+
+    `pattern` says which calls, by `kind`. *command*: words, quoted as in a shell, that a command of a parsed command
+    line begins with (`git push`), or with `is_exact` the whole line as written. *edit*: a glob of paths relative to the
+    workspace. *tool*: a tool's name or a glob of names.
+    """
+
+    id: str
+    effect: RuleEffect
+    kind: RuleKind
+    pattern: str
+    scope: RuleScope
+    created_at: datetime
+    is_exact: bool = False
+    folder: str = ""
+    """An exact command's folder; a rule without one holds in every folder."""
+    details: tuple[str, ...] = ()
+    """An exact command's variables, input and shell, as the person was shown them. No other rule matches such calls."""
+    workspace: str = ""
+    """The folder of a `project` rule, absolute."""
+    expires_at: datetime | None = None
+    """When it ends; None: it does not."""
+    is_unconfined: bool = False
+    """Whether what it allows runs outside the sandbox."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,7 +420,18 @@ class ApprovalRequest:
     """What else decides what would run, one line each: variables, input, a special shell."""
     changes: tuple[FileChange, ...] = ()
     risks: tuple[str, ...] = ()
+    """Plain notes, found locally, on what makes this dangerous: deletes, network, history, credentials."""
     scopes: tuple[ScopeOffer, ...] = ()
+    cause: str = ""
+    """The part of the command, or the path, that made it a question. A substring of `command` when there is one."""
+    confinement: str = ""
+    """How it would run, in words: `In the sandbox: may write this folder, no network`."""
+    is_escalation: bool = False
+    """Whether this asks to run a command outside the sandbox."""
+    rule_kind: RuleKind | None = None
+    """What kind of rule would have answered this; None when no rule could."""
+    rule_patterns: tuple[tuple[str, ...], ...] = ()
+    """What such rules could say: for every part that needs one its patterns, from the narrowest to the widest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,6 +440,8 @@ class Allowed:
 
     scope: ApprovalScope = "once"
     edited_command: str | None = None
+    rules: tuple[Rule, ...] = ()
+    """Rules the person made of this answer. Without any, `scope` alone says what else is allowed from now on."""
     outcome: Literal["allowed"] = "allowed"
 
 

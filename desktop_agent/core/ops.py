@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from desktop_agent.core.ids import CallId, PromptId
-from desktop_agent.core.model import ApprovalPolicy, ChangeSelection, Decision, ModelRef
+from desktop_agent.core.model import ApprovalPolicy, ChangeSelection, Decision, ModelRef, SandboxMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +60,11 @@ class RedoChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetMode:
-    """Change the model or the approval policy from the next request on. `None` leaves a setting as it is."""
+    """Change the model, the approval policy or the sandbox from the next call on. `None` leaves one as it is."""
 
     model: ModelRef | None = None
     approval: ApprovalPolicy | None = None
+    sandbox: SandboxMode | None = None
     type: Literal["set_mode"] = "set_mode"
 
 
@@ -76,6 +77,22 @@ class RenameSession:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StopJob:
+    """End a background command with everything it started."""
+
+    job_id: str
+    type: Literal["stop_job"] = "stop_job"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokeRule:
+    """Take back what an earlier answer allowed or forbade for calls to come."""
+
+    rule_id: str
+    type: Literal["revoke_rule"] = "revoke_rule"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shutdown:
     """Interrupt what runs, write what is pending, and close. The session accepts nothing after this."""
 
@@ -83,5 +100,15 @@ class Shutdown:
 
 
 Op = (
-    SubmitPrompt | Unqueue | AnswerApproval | Interrupt | UndoChanges | RedoChanges | SetMode | RenameSession | Shutdown
+    SubmitPrompt
+    | Unqueue
+    | AnswerApproval
+    | Interrupt
+    | UndoChanges
+    | RedoChanges
+    | SetMode
+    | RenameSession
+    | StopJob
+    | RevokeRule
+    | Shutdown
 )

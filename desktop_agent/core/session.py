@@ -7,7 +7,7 @@ its one mailbox task or in the one turn that the task started, so there is nothi
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import assert_never
@@ -21,6 +21,7 @@ from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
 from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
+from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ToolDefinition
 from desktop_agent.core.policy.engine import Grant, grants_of
 from desktop_agent.core.providers.base import Provider
@@ -71,6 +72,7 @@ class SessionParts:
     """What to record before anything else: the first line of a new journal, or what was wrong with an old one."""
     workspace: Path
     approvals: Approvals
+    jobs: Jobs
     ledger: Ledger
     effects: Effects
     runtime: ToolRuntime
@@ -132,7 +134,7 @@ class Session:
         finally:
             await self._close()
 
-    async def _handle(self, op: ops.Op | _TurnDone) -> None:
+    async def _handle(self, op: ops.Op | _TurnDone) -> None:  # noqa: C901 - one closed vocabulary, matched exhaustively
         match op:
             case ops.SubmitPrompt(text=text):
                 await self._submit_prompt(text)
@@ -149,6 +151,10 @@ class Session:
                 await self._revert("redo", selection)
             case ops.SetMode():
                 await self._set_mode(op)
+            case ops.StopJob(job_id=job_id):
+                await self._stop_job(job_id)
+            case ops.RevokeRule(rule_id=rule_id):
+                await self._record(ev.RuleRevoked(rule_id=rule_id))
             case ops.RenameSession(title=title):
                 await self._record(ev.SessionRenamed(title=title.strip()))
             case _TurnDone():
@@ -294,8 +300,13 @@ class Session:
     async def _set_mode(self, op: ops.SetMode) -> None:
         model = op.model or self.transcript.model
         approval = op.approval or self.transcript.approval
+        sandbox = op.sandbox or self.transcript.sandbox
         assert model is not None, "the journal's first line names the model"
-        await self._record(ev.ModeSet(model=model, approval=approval))
+        await self._record(ev.ModeSet(model=model, approval=approval, sandbox=sandbox))
+
+    async def _stop_job(self, job_id: str) -> None:
+        with suppress(KeyError):  # it ended, and was forgotten, meanwhile
+            await self._parts.jobs.stop(job_id)
 
     async def _get_ready(self) -> None:
         """Write what must come first, and conclude what an earlier process, or a full disk, left open."""

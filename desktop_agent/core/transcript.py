@@ -7,7 +7,7 @@ entries touches only the one that is streaming. Replaying a journal gives the sa
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, assert_never
+from typing import Literal, assert_never, cast, get_args
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.ids import CallId, ChangeId, PromptId, SessionId
@@ -18,9 +18,15 @@ from desktop_agent.core.model import (
     Decision,
     FileChange,
     FileOutcome,
+    Job,
+    JsonObject,
     ModelRef,
+    Rule,
+    SandboxMode,
     TextBlock,
     ThinkingBlock,
+    TodoItem,
+    TodoStatus,
     ToolCall,
     ToolResult,
     ToolState,
@@ -175,6 +181,13 @@ class Transcript:
     title: str = ""
     model: ModelRef | None = None
     approval: ApprovalPolicy = "on_write"
+    sandbox: SandboxMode = "restricted"
+    jobs: tuple[Job, ...] = ()
+    """The background commands of the running session; a journal alone has none."""
+    rules: tuple[Rule, ...] = ()
+    """The rules in force, as the running session last told them."""
+    todos: tuple[TodoItem, ...] = ()
+    """The agent's plan as it last wrote it."""
     opened_at: datetime = ev.UNSTAMPED
     updated_at: datetime = ev.UNSTAMPED
     last_seq: int = 0
@@ -272,7 +285,13 @@ class Transcript:
                 return self._notice(event)
             case ev.SessionOpened() | ev.SessionRenamed() | ev.ModeSet() | ev.UsageReported():
                 return self._header(event)
-            case ev.ChangesPrepared() | ev.PromptRejected() | ev.UnknownEvent():
+            case ev.JobsReported():
+                self.jobs = event.jobs
+                return [STATUS]
+            case ev.RulesReported():
+                self.rules = event.rules
+                return [STATUS]
+            case ev.ChangesPrepared() | ev.RuleRevoked() | ev.PromptRejected() | ev.UnknownEvent():
                 return []
             case _:
                 assert_never(event)
@@ -361,7 +380,11 @@ class Transcript:
         entry.state = event.state
         entry.result = event.result
         entry.duration_s = event.duration_s
-        return [Patch("update", self._tools[event.call_id])]
+        todos = todos_of(event.result)
+        if todos is None:
+            return [Patch("update", self._tools[event.call_id])]
+        self.todos = todos
+        return [Patch("update", self._tools[event.call_id]), STATUS]
 
     def _approval(self, event: ev.ApprovalRequested | ev.ApprovalResolved) -> list[Patch]:
         if isinstance(event, ev.ApprovalRequested):
@@ -436,12 +459,12 @@ class Transcript:
             case ev.SessionOpened():
                 self.session_id = event.session_id
                 self.workspace = event.workspace
-                self.model, self.approval = event.model, event.approval
+                self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
                 self.opened_at = event.at
             case ev.SessionRenamed():
                 self.title = event.title
             case ev.ModeSet():
-                self.model, self.approval = event.model, event.approval
+                self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
             case ev.UsageReported():
                 self.usage += event.usage
                 self.context_tokens = event.usage.context_tokens
@@ -456,6 +479,23 @@ def replay(events: Iterable[ev.Event]) -> Transcript:
     for event in events:
         transcript.apply(event)
     return transcript
+
+
+def todos_of(result: ToolResult) -> tuple[TodoItem, ...] | None:
+    """Return the plan that a call wrote (`todos` in its metadata), or None when it wrote none. Never raises."""
+    listed = result.metadata.get("todos")
+    if not isinstance(listed, list):
+        return None
+    items = (cast("JsonObject", item) for item in cast("list[object]", listed) if isinstance(item, dict))
+    return tuple(
+        TodoItem(id=str(item.get("id", "")), content=str(item.get("content", "")), status=_todo_status(item))
+        for item in items
+    )
+
+
+def _todo_status(item: JsonObject) -> TodoStatus:
+    status = item.get("status")
+    return cast("TodoStatus", status) if status in get_args(TodoStatus) else "pending"
 
 
 def _readable(content: Sequence[AssistantBlock]) -> list[tuple[Literal["text", "thinking"], str]]:
