@@ -8,7 +8,7 @@ from pathlib import Path
 from desktop_agent.commands.console import Console
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.settings import Settings, load_settings, with_setting
+from desktop_agent.core.settings import Settings, load_settings, setting_values, with_setting
 from desktop_agent.core.settings_file import save_setting
 
 
@@ -23,9 +23,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         return _change(path, loaded.settings, args, console)
     for problem in loaded.problems:
         console.say(f"warning: {problem}")
-    values = {
-        f"{section}.{key}": value for section, keys in asdict(loaded.settings).items() for key, value in keys.items()
-    }
+    values = setting_values(loaded.settings)
     if args.action == "get":
         if args.key not in values:
             raise UsageError(f"There is no setting {args.key!r}.", hint=f"Known settings: {', '.join(values)}.")
@@ -39,8 +37,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
 def _change(path: Path, settings: Settings, args: argparse.Namespace, console: Console) -> int:
     value = _read_value(args.value)
     changed = with_setting(settings, args.key, value)
-    section, _, name = args.key.partition(".")
-    value = getattr(getattr(changed, section), name)  # as it is understood: `1` is `1.0` where a number is wanted
+    value = setting_values(changed)[args.key]  # as it is understood: `1` is `1.0` where a number is wanted
     save_setting(path, args.key, value)
     console.result({"key": args.key, "value": value, "path": str(path)}, f"{args.key} = {value!r} in {path}")
     return 0

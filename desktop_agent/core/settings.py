@@ -8,8 +8,8 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
@@ -36,8 +36,31 @@ class ExecutionSettings:
     """`[execution]`: what may happen without a question."""
 
     approval: Literal["always", "on_write", "on_request", "never"] = "on_write"
+    sandbox: Literal["restricted", "strict", "none"] = "restricted"
+    """What confines commands; `none` confines nothing, and every command asks."""
+    allowed_paths: tuple[str, ...] = ()
+    """Folders beside the workspace that tools may read and commands may write. In the settings file `~` is the home
+    folder, and a relative one is relative to that file."""
+    blocked_commands: tuple[str, ...] = ()
+    """What no command may begin with, such as `shutdown` or `git push`, also behind wrappers and inside pipes."""
     timeout_seconds: float | None = None
     """The longest a command may take, whatever its call says; unset, the call decides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolLimits:
+    """`[tools.limits]`: how much of a tool's result the model reads."""
+
+    max_tool_tokens: int = 4000
+    max_stdout_bytes: int = 131_072
+    max_lines: int = 800
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsSettings:
+    """`[tools]`: what holds for all tools."""
+
+    limits: ToolLimits = field(default_factory=ToolLimits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +87,7 @@ class Settings:
 
     model: ModelSettings = field(default_factory=ModelSettings)
     execution: ExecutionSettings = field(default_factory=ExecutionSettings)
+    tools: ToolsSettings = field(default_factory=ToolsSettings)
     ui: UiSettings = field(default_factory=UiSettings)
     runner: RunnerSettings = field(default_factory=RunnerSettings)
 
@@ -97,28 +121,50 @@ def load_settings(path: Path, environ: Mapping[str, str] = os.environ) -> Loaded
     text, document = _read(path, problems)
     settings = Settings()
     for name, value in document.items():
-        if name not in _sections():
-            problems.append(SettingsProblem(path, name, f"unknown section; known are {', '.join(_sections())}"))
-        elif not isinstance(value, dict):
-            problems.append(SettingsProblem(path, name, f"must be a section, written as [{name}]"))
+        if name not in _keys(settings):
+            problems.append(SettingsProblem(path, name, f"unknown section; known are {', '.join(_keys(settings))}"))
         else:
-            section = _merge(path, name, getattr(settings, name), cast("dict[str, object]", value), problems)
-            settings = replace(settings, **{name: section})
+            settings = replace(settings, **{name: _merge(path, name, getattr(settings, name), value, problems)})
     problems = [replace(problem, line=_line_of(problem.key, text)) if problem.key else problem for problem in problems]
-    return LoadedSettings(_with_environment(settings, environ, path, problems), tuple(problems))
+    settings = _with_environment(_with_folders(settings, path.parent), environ, path, problems)
+    return LoadedSettings(settings, tuple(problems))
 
 
 def with_setting(settings: Settings, key: str, value: object) -> Settings:
     """Return `settings` with the dotted `key` set. Raises `UsageError` naming the allowed values."""
-    section_name, _, name = key.partition(".")
-    if section_name not in _sections() or name not in _keys(getattr(settings, section_name)):
-        known = [f"{s}.{k}" for s in _sections() for k in _keys(getattr(settings, s))]
+    known = setting_values(settings)
+    if key not in known:
         raise UsageError(f"There is no setting {key!r}.", hint=f"Known settings: {', '.join(known)}.")
-    section = getattr(settings, section_name)
     try:
-        return replace(settings, **{section_name: _set(section, name, value)})
+        return cast("Settings", _with(settings, key.split("."), value))
     except ValueError as error:
         raise UsageError(f"{key} cannot be {value!r}: {error}.") from error
+
+
+def setting_values(settings: Settings) -> dict[str, object]:
+    """Return every setting by its dotted key, in the order of declaration."""
+    return dict(_values(settings, ""))
+
+
+def _values(section: object, prefix: str) -> Iterator[tuple[str, object]]:
+    for key in _keys(section):
+        value = getattr(section, key)
+        if is_dataclass(value):
+            yield from _values(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _with(section: object, keys: list[str], value: object) -> object:
+    first, *rest = keys
+    inner = _with(getattr(section, first), rest, value) if rest else _checked(_hint(section, first), value)
+    return replace(cast("Any", section), **{first: inner})
+
+
+def _with_folders(settings: Settings, base: Path) -> Settings:
+    """Make the allowed folders absolute: `~` is the home folder, the rest is relative to `base`."""
+    folders = tuple(str((base / Path(text).expanduser()).resolve()) for text in settings.execution.allowed_paths)
+    return replace(settings, execution=replace(settings.execution, allowed_paths=folders))
 
 
 def _read(path: Path, problems: list[SettingsProblem]) -> tuple[str, dict[str, object]]:
@@ -157,19 +203,29 @@ def _plain(key: str) -> str:
     return re.sub(r"""[\s"']""", "", key)
 
 
-def _merge(
-    path: Path, name: str, section: object, values: dict[str, object], problems: list[SettingsProblem]
-) -> object:
-    for key, value in values.items():
+def _merge(path: Path, name: str, section: object, values: object, problems: list[SettingsProblem]) -> object:
+    """Return `section` with what can be used of `values`; the rest is named in `problems`."""
+    if not isinstance(values, dict):
+        problems.append(SettingsProblem(path, name, f"must be a section, written as [{name}]"))
+        return section
+    for key, value in cast("dict[str, object]", values).items():
         if key not in _keys(section):
             known = ", ".join(_keys(section))
             problems.append(SettingsProblem(path, f"{name}.{key}", f"unknown setting; [{name}] knows {known}"))
             continue
+        current = getattr(section, key)
+        if is_dataclass(current):
+            section = replace(cast("Any", section), **{key: _merge(path, f"{name}.{key}", current, value, problems)})
+            continue
         try:
-            section = _set(section, key, value)
+            section = _with(section, [key], value)
         except ValueError as error:
-            problems.append(SettingsProblem(path, f"{name}.{key}", f"{error}; using {getattr(section, key)!r}"))
+            problems.append(SettingsProblem(path, f"{name}.{key}", f"{error}; using {_shown(current)}"))
     return section
+
+
+def _shown(value: object) -> str:
+    return repr(list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value)
 
 
 def _with_environment(
@@ -189,21 +245,18 @@ def _with_environment(
 _VARIABLES = {"ANTHROPIC_MODEL": "name", "ANTHROPIC_BASE_URL": "base_url", "ANTHROPIC_MAX_TOKENS": "max_tokens"}
 
 
-def _sections() -> tuple[str, ...]:
-    return tuple(item.name for item in fields(Settings))
-
-
 def _keys(section: object) -> tuple[str, ...]:
     return tuple(item.name for item in fields(cast("Any", section)))
 
 
-def _set(section: object, key: str, value: object) -> object:
-    """Return `section` with `key` set. Raises `ValueError` that says what is allowed."""
-    hint = get_type_hints(type(section))[key]
-    return replace(cast("Any", section), **{key: _checked(hint, value)})
+def _hint(section: object, key: str) -> object:
+    return get_type_hints(type(section))[key]
 
 
 def _checked(hint: object, value: object) -> object:
+    """Return `value` as a setting of type `hint` holds it. Raises `ValueError` that says what is allowed."""
+    if hint == tuple[str, ...]:
+        return _checked_texts(value)
     if get_origin(hint) is Literal:
         allowed = get_args(hint)
         chosen = value.strip().lower() if isinstance(value, str) else value
@@ -220,3 +273,11 @@ def _checked(hint: object, value: object) -> object:
     if isinstance(value, int | float) and not isinstance(value, bool) and not 0 < value < math.inf:
         raise ValueError(f"{value!r} is not greater than 0")
     return value
+
+
+def _checked_texts(value: object) -> tuple[str, ...]:
+    """Return a list of texts, which may also be written as one text with commas; blanks are left out."""
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in cast("list[object]", items)):
+        raise ValueError(f"{value!r} is not a list of texts")
+    return tuple(text.strip() for text in cast("list[str]", items) if text.strip())

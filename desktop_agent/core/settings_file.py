@@ -2,6 +2,7 @@
 
 import codecs
 from pathlib import Path
+from typing import cast
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -28,13 +29,16 @@ def save_setting(path: Path, key: str, value: object) -> None:
         raise UsageError(
             "The settings file is not valid TOML, so nothing was saved.", hint=f"Mend {path} first.", detail=str(error)
         ) from error
-    section, _, name = key.partition(".")
-    if section not in document:
-        document.add(section, tomlkit.table())
-    table = document[section]
-    if not isinstance(table, AbstractTable):
-        raise UsageError(f"{section} is not a section in the settings file.", hint=f"Mend {path} first.")
-    table[name] = value
+    *sections, name = key.split(".")
+    table: AbstractTable | tomlkit.TOMLDocument = document
+    for section in sections:
+        if section not in table:
+            table.add(section, tomlkit.table())
+        inner = table[section]
+        if not isinstance(inner, AbstractTable):
+            raise UsageError(f"{section} is not a section in the settings file.", hint=f"Mend {path} first.")
+        table = inner
+    table[name] = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, mark + tomlkit.dumps(document).encode())

@@ -14,6 +14,7 @@ from desktop_agent.core.model import (
     ModelRef,
     OpaqueBlock,
     RedactedThinkingBlock,
+    Rule,
     ScopeOffer,
     TextBlock,
     ThinkingBlock,
@@ -38,6 +39,17 @@ CHANGE = FileChange(
     new_folders=("src",),
 )
 CALL = ToolCall(id="toolu_1", name="edit_file", arguments={"path": "a.py", "nested": {"blob": [1, None, 2.5]}})
+
+RULE = Rule(
+    id="rule-1",
+    effect="allow",
+    kind="command",
+    pattern="pytest",
+    scope="project",
+    created_at=AT,
+    workspace="/w",
+    expires_at=AT,
+)
 
 _BODIES: tuple[ev.KnownEvent, ...] = (
     ev.SessionOpened(
@@ -74,7 +86,8 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
             scopes=(ScopeOffer(scope="once", label="Allow once"),),
         ),
     ),
-    ev.ApprovalResolved(turn=1, call_id="toolu_1", decision=Allowed(scope="session")),
+    ev.ApprovalResolved(turn=1, call_id="toolu_1", decision=Allowed(scope="session", rules=(RULE,))),
+    ev.RuleRevoked(rule_id=RULE.id),
     ev.ChangesPrepared(turn=1, call_id="toolu_1", purpose="apply", changes=(CHANGE,)),
     ev.ChangesRecorded(
         turn=1, call_id="toolu_1", changes=(CHANGE,), uncaptured=(Uncaptured(path="big.bin", reason="too large"),)
@@ -84,7 +97,10 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
         call_id="toolu_1",
         state="completed",
         result=ToolResult(
-            content="ok", metadata={"lines": 3}, output=BlobRef(blob="c" * 64, size=9, media_type="text/plain")
+            content="ok",
+            metadata={"lines": 3},
+            output=BlobRef(blob="c" * 64, size=9, media_type="text/plain"),
+            images=(BlobRef(blob="d" * 64, size=9, media_type="image/png"),),
         ),
         duration_s=0.25,
     ),

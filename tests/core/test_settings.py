@@ -55,7 +55,7 @@ def test_a_choice_may_be_written_in_capitals(file: Path) -> None:
     [
         ('[ui]\ntheme = "pink"\n', "2: ui.theme", "'pink' is not one of system, light, dark; using 'system'"),
         ('[model]\nname = "m"\n\nnmae = "x"\n', "4: model.nmae", "[model] knows provider, name, base_url, max_tokens"),
-        ("# mine\n[looks]\nx = 1\n", "2: looks", "known are model, execution, ui, runner"),
+        ("# mine\n[looks]\nx = 1\n", "2: looks", "known are model, execution, tools, ui, runner"),
         ("model = 3\n", "1: model", "must be a section, written as [model]"),
         ('[model]\nmax_tokens = "many"\n', "2: model.max_tokens", "'many' is not a whole number; using 16000"),
         ("[model]\nmax_tokens = 1.5\n", "2: model.max_tokens", "1.5 is not a whole number"),
@@ -63,6 +63,10 @@ def test_a_choice_may_be_written_in_capitals(file: Path) -> None:
         ("[model]\nname = []\n", "2: model.name", "[] is not text"),
         ("[ui]\ncolour_blind_safe_diff = 1\n", "2: ui.colour_blind_safe_diff", "1 is not true or false"),
         ("[runner]\nmax_turns = 0\n", "2: runner.max_turns", "0 is not greater than 0; using 8"),
+        ("[tools]\nlimits = 3\n", "2: tools.limits", "must be a section, written as [tools.limits]"),
+        ("[tools.limits]\nmax_lines = 0\n", "2: tools.limits.max_lines", "0 is not greater than 0; using 800"),
+        ("[tools.limits]\nmax_line = 1\n", "2: tools.limits.max_line", "[tools.limits] knows max_tool_tokens"),
+        ("[execution]\nblocked_commands = 3\n", "2: execution.blocked_commands", "3 is not a list of texts; using []"),
         ("[execution]\ntimeout_seconds = nan\n", "2: execution.timeout_seconds", "nan is not greater than 0"),
         ("[execution]\ntimeout_seconds = inf\n", "2: execution.timeout_seconds", "inf is not greater than 0"),
         ('ui.theme = "pink"\n', "1: ui.theme", "'pink' is not one of"),
@@ -157,3 +161,28 @@ def test_a_setting_that_does_not_exist_is_refused_with_those_that_do(key: str) -
 def test_a_bad_value_is_refused_with_what_is_allowed() -> None:
     with pytest.raises(UsageError, match="system, light, dark"):
         with_setting(Settings(), "ui.theme", "pink")
+
+
+def test_folders_of_the_file_are_relative_to_it(file: Path) -> None:
+    """G-08"""
+    loaded = load(file, '[execution]\nallowed_paths = ["notes", "~/x", "/y/../z"]\n')
+    assert loaded.settings.execution.allowed_paths == (
+        str(file.parent.resolve() / "notes"),
+        str(Path("~/x").expanduser().resolve()),
+        str(Path("/z").resolve()),
+    )
+
+
+@pytest.mark.parametrize("written", ['"rm -rf, shutdown ,"', '["rm -rf", "shutdown"]'])
+def test_a_list_may_be_written_as_one_text(file: Path, written: str) -> None:
+    """G-09"""
+    loaded = load(file, f"[execution]\nblocked_commands = {written}\n")
+    assert (loaded.settings.execution.blocked_commands, loaded.problems) == (("rm -rf", "shutdown"), ())
+
+
+def test_a_setting_of_an_inner_section_is_read_and_changed(file: Path) -> None:
+    settings = load(file, "[tools.limits]\nmax_lines = 7\n").settings
+    assert settings.tools.limits.max_lines == 7
+    assert with_setting(settings, "tools.limits.max_lines", 9).tools.limits.max_lines == 9
+    with pytest.raises(UsageError, match="no setting"):
+        with_setting(settings, "tools.limits", {})

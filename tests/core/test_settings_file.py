@@ -1,6 +1,7 @@
 """Saving a setting changes that setting and nothing else in the file."""
 
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,16 @@ def test_lines_end_as_they_did(file: Path) -> None:
     file.write_bytes(b'\xef\xbb\xbf# mine\r\n[ui]\r\ntheme = "light"\r\n')
     save_setting(file, "ui.theme", "dark")
     assert file.read_bytes() == b'\xef\xbb\xbf# mine\r\n[ui]\r\ntheme = "dark"\r\n'
+
+
+def test_a_list_in_an_inner_section_is_written(file: Path) -> None:
+    save_setting(file, "execution.blocked_commands", ("shutdown", "git push"))
+    save_setting(file, "tools.limits.max_lines", 5)
+    written = tomllib.loads(file.read_text())
+    assert written == {
+        "execution": {"blocked_commands": ["shutdown", "git push"]},
+        "tools": {"limits": {"max_lines": 5}},
+    }
 
 
 @pytest.mark.parametrize("content", [b"[model\n", b"ui = 3\n", b"[ui]\n[ui]\n", b"\xff\xfe", b"ui = [1]\n"])

@@ -20,6 +20,8 @@ OBJECTS: dict[str, tuple[type, ...]] = {
     "call": (model.ToolCall,),
     "result": (model.ToolResult,),
     "request": (model.ApprovalRequest,),
+    "rule": (model.Rule,),
+    "job": (model.Job,),
     "decision": get_args(model.Decision),
     "change": (model.FileChange,),
     "image": (model.FileImage,),
@@ -56,7 +58,19 @@ def test_every_object_in_an_event_has_a_row_with_all_its_fields(name: str) -> No
 
 @pytest.mark.parametrize(
     "alias",
-    [ev.TurnEndReason, ev.NoticeLevel, ev.ChangePurpose, model.StopReason, model.ApprovalPolicy, model.Capability],
+    [
+        ev.TurnEndReason,
+        ev.NoticeLevel,
+        ev.ChangePurpose,
+        model.StopReason,
+        model.ApprovalPolicy,
+        model.ApprovalScope,
+        model.SandboxMode,
+        model.RuleEffect,
+        model.RuleKind,
+        model.JobState,
+        model.Capability,
+    ],
 )
 def test_every_value_of_a_closed_field_is_named(alias: object) -> None:
     assert [value for value in get_args(alias) if f"`{value}`" not in DOCUMENT] == []
