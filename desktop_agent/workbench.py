@@ -27,7 +27,7 @@ from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.ids import SessionId, new_session_id
 from desktop_agent.core.jobs import Jobs
-from desktop_agent.core.model import ApprovalPolicy, ModelRef
+from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.process import ProcessRunner
@@ -42,12 +42,13 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, Damage, Journal, read_journal
 from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.builtin import first_tools
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.gate import ApprovalGate
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.runtime import CallRules, Toolbox, ToolRuntime
+from desktop_agent.core.tools.runtime import Toolbox, ToolRuntime
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.core.workspace import usable_workspace
@@ -113,6 +114,7 @@ class Workbench:
         sink: Sink,
         model: ModelRef | None = None,
         approval: ApprovalPolicy | None = None,
+        sandbox: SandboxMode | None = None,
         rules: CallRules | None = None,
         limits: TurnLimits | None = None,
     ) -> Session:
@@ -130,6 +132,7 @@ class Workbench:
             workspace=str(root),
             model=model or self.default_model(),
             approval=approval or self.settings.execution.approval,
+            sandbox=sandbox or self.settings.execution.sandbox,
             app_version=__version__,
         )
         return self._assemble(storage, SessionState(), root, system, (opened,), sink, rules, limits)
@@ -182,8 +185,8 @@ class Workbench:
         gate = ApprovalGate(approvals, recorder, lambda: state.transcript.approval, state.grants)
         processes = ProcessRunner(self._clock)
         jobs = Jobs(processes, self._clock, folder=self.paths.logs / "jobs")
-        rules = rules or CallRules()
         registry = ToolRegistry(self._tools)
+        access = Access(registry, rules or CallRules(), lambda: state.transcript.sandbox)
         toolbox = Toolbox(
             registry=registry,
             boundary=Boundary(root),
@@ -193,7 +196,7 @@ class Workbench:
             blobs=self.blobs,
             environ=child_environment(self._environ),
             spool_folder=self.paths.data / "spool",
-            rules=rules,
+            access=access,
         )
 
         async def release() -> None:
@@ -215,7 +218,7 @@ class Workbench:
                 effects=effects,
                 runtime=ToolRuntime(toolbox, gate, effects, recorder, self._clock),
                 workspace=root,
-                tools=tuple(tool for tool in registry.definitions() if rules.permits(tool.name)),
+                access=access,
                 system=system,
                 limits=limits or TurnLimits(max_tokens=self.settings.model.max_tokens),
                 retry=RetryPolicy(),

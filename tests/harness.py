@@ -29,8 +29,8 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
 from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import first_tools
-from desktop_agent.core.tools.runtime import CallRules
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript, replay
 from desktop_agent.core.turn import TurnLimits

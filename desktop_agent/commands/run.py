@@ -16,7 +16,7 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ModelRef
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.settings import Settings, load_settings
-from desktop_agent.core.tools.runtime import CallRules
+from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.core.workspace import current_folder
 from desktop_agent.headless import HeadlessRun, RunOptions, RunResult

@@ -22,12 +22,13 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
 from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs import Jobs
-from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ToolDefinition
+from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef
 from desktop_agent.core.policy.engine import Grant, grants_of
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder
 from desktop_agent.core.recovery import Unfinished, settle
+from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
@@ -76,8 +77,9 @@ class SessionParts:
     ledger: Ledger
     effects: Effects
     runtime: ToolRuntime
-    tools: tuple[ToolDefinition, ...]
+    access: Access
     system: str
+    """The system prompt without the list of tools, which may change with the mode."""
     limits: TurnLimits
     retry: RetryPolicy
     clock: Clock
@@ -247,8 +249,8 @@ class Session:
             model=model,
             provider=provider,
             history=parts.state.history,
-            system=parts.system,
-            tools=parts.tools,
+            system=f"{parts.system}\n\n{parts.access.listing()}",
+            tools=parts.access.definitions(),
             runtime=parts.runtime,
             limits=parts.limits,
             retry=parts.retry,

@@ -16,7 +16,7 @@ from desktop_agent.core.errors import AgentError
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import Aborted, ApprovalPolicy, ChangeSelection, FileOutcome, ModelRef, Usage
 from desktop_agent.core.session import Session
-from desktop_agent.core.tools.runtime import CallRules
+from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.transcript import Transcript, replay
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.headless.logs import RunLogs

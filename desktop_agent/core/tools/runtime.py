@@ -6,8 +6,8 @@ taken up is answered with exactly one result.
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import assert_never
 
@@ -22,6 +22,7 @@ from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.engine import CallFacts
 from desktop_agent.core.process import ProcessRunner
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError
 from desktop_agent.core.tools.output import RESULT_LIMIT, fit
@@ -46,21 +47,6 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallRules:
-    """What a front may restrict for all calls of a session."""
-
-    allowed_tools: Collection[str] | None = None
-    """Only these; None allows all."""
-    blocked_tools: Collection[str] = ()
-    is_dry_run: bool = False
-    """Answer every call without running it."""
-
-    def permits(self, name: str) -> bool:
-        """Whether a tool of this name may be used at all."""
-        return name not in self.blocked_tools and (self.allowed_tools is None or name in self.allowed_tools)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Toolbox:
     """What calls work with: one per session."""
 
@@ -72,7 +58,7 @@ class Toolbox:
     blobs: Blobs
     environ: Mapping[str, str]
     spool_folder: Path
-    rules: CallRules = field(default_factory=CallRules)
+    access: Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +146,8 @@ class ToolRuntime:
             known = ", ".join(tool.name for tool in self._box.registry)
             text = f"There is no tool {block.name!r}.{advice} The tools are: {known}."
             return _Call(block, None, None, ToolError(text, error_type="not_found"))
-        if not self._box.rules.permits(block.name):
-            text = f"The tool {block.name!r} is not permitted in this session."
-            return _Call(block, tool, None, ToolError(text, error_type="permission"))
         try:
+            self._box.access.require(tool)
             return _Call(block, tool, tool.parse(block.arguments), None)
         except ToolError as error:
             return _Call(block, tool, None, error)
@@ -210,7 +194,7 @@ class ToolRuntime:
         tool, arguments = call.tool, call.arguments
         assert tool is not None
         assert arguments is not None
-        if self._box.rules.is_dry_run:
+        if self._box.access.is_dry_run:
             text = "dry-run: execution skipped"
             return ToolResult(content=text, is_error=True, error_type="recoverable", metadata={"skipped": True})
         context = self._context(turn, call.block.id)

@@ -1,0 +1,93 @@
+"""Who may use which tools: what a front restricts, what a role may do, and what the sandbox leaves possible.
+
+A tool that is not permitted is not told to the model at all. A tool that is permitted but cannot work here, because a
+capability is missing, is told with the reason in its description, so that the model can say it instead of guessing; a
+call of it is refused before anything runs.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.model import Capability, SandboxMode, ToolDefinition
+from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.spec import AnyTool
+
+Role = Literal["worker", "researcher"]
+"""A researcher only gets tools that change nothing."""
+
+CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRules:
+    """What a front may restrict for all calls of a session."""
+
+    allowed_tools: Collection[str] | None = None
+    """Only these; None allows all."""
+    blocked_tools: Collection[str] = ()
+    is_dry_run: bool = False
+    """Answer every call without running it."""
+    role: Role = "worker"
+    capabilities: frozenset[Capability] = CAPABILITIES
+    """What tools may do here. One that needs more stays listed, as unavailable."""
+
+
+class Access:
+    """The tools of one session as they may be used right now."""
+
+    def __init__(self, registry: ToolRegistry, rules: CallRules, sandbox: Callable[[], SandboxMode]) -> None:
+        self._registry = registry
+        self._rules = rules
+        self._sandbox = sandbox
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether calls are answered without being run."""
+        return self._rules.is_dry_run
+
+    def require(self, tool: AnyTool) -> None:
+        """Raise `ToolError` (permission), for the model, when `tool` may not be used."""
+        if not self._permits(tool):
+            raise ToolError(f"The tool {tool.name!r} is not permitted in this session.", error_type="permission")
+        if mark := self._mark(tool):
+            raise ToolError(f"{tool.name} cannot be used here: {mark}.", error_type="permission")
+
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """Return what the model is told of the tools, in order."""
+        return tuple(self._told(tool) for tool in self._registry if self._permits(tool))
+
+    def listing(self) -> str:
+        """Return the system prompt's list of tools."""
+        lines = [f"- {tool.name}: {_summary(tool.description)}" for tool in self.definitions()]
+        return "\n".join(["## Available Tools", *(lines or ["There are no tools in this session."])])
+
+    def _permits(self, tool: AnyTool) -> bool:
+        rules = self._rules
+        is_named = rules.allowed_tools is None or tool.name in rules.allowed_tools
+        return is_named and tool.name not in rules.blocked_tools and (rules.role == "worker" or tool.is_read_only)
+
+    def _told(self, tool: AnyTool) -> ToolDefinition:
+        definition = tool.definition()
+        mark = self._mark(tool)
+        if not mark:
+            return definition
+        return ToolDefinition(
+            name=definition.name,
+            description=f"{mark} {definition.description}",
+            input_schema=definition.input_schema,
+        )
+
+    def _mark(self, tool: AnyTool) -> str:
+        granted = self._rules.capabilities
+        if self._sandbox() == "strict":
+            granted -= {"write_fs"}
+        missing = next((capability for capability in tool.capabilities if capability not in granted), None)
+        return f"[UNAVAILABLE: Requires {missing} capability]" if missing else ""
+
+
+def _summary(description: str) -> str:
+    """The first sentence, a mark of unavailability included."""
+    end = description.find(". ")
+    return description if end < 0 else description[: end + 1]

@@ -1,0 +1,89 @@
+"""Who may use which tools, and what the model is told of the rest."""
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.model import SandboxMode
+from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.tools.access import CAPABILITIES, Access, CallRules
+from desktop_agent.core.tools.builtin import first_tools
+from desktop_agent.core.tools.registry import ToolRegistry
+from tests.harness import Ground
+
+REGISTRY = ToolRegistry(first_tools())
+READ_ONLY_RULES = CallRules(capabilities=CAPABILITIES - {"write_fs"})
+
+
+def access(rules: CallRules | None = None, sandbox: SandboxMode = "restricted") -> Access:
+    return Access(REGISTRY, rules or CallRules(), lambda: sandbox)
+
+
+def test_with_full_rights_nothing_is_marked_and_the_listing_equals_the_registry() -> None:
+    """SC-06, SC-10"""
+    told = access()
+    assert [definition.name for definition in told.definitions()] == list(REGISTRY.names)
+    lines = told.listing().splitlines()
+    assert lines[0] == "## Available Tools"
+    assert [line.partition(":")[0].removeprefix("- ") for line in lines[1:]] == list(REGISTRY.names)
+    assert "UNAVAILABLE" not in told.listing()
+
+
+@pytest.mark.parametrize("restricted", [access(READ_ONLY_RULES), access(sandbox="strict")], ids=["rights", "sandbox"])
+def test_a_tool_without_its_capability_says_so_in_its_description_not_in_its_name(restricted: Access) -> None:
+    """SC-07, Z-26"""
+    told = {definition.name: definition.description for definition in restricted.definitions()}
+    assert told["edit_file"].startswith("[UNAVAILABLE: Requires write_fs capability] ")
+    assert "UNAVAILABLE" not in told["read_file"]
+    assert "- edit_file: [UNAVAILABLE: Requires write_fs capability]" in restricted.listing()
+
+
+def test_a_researcher_only_gets_what_changes_nothing() -> None:
+    """SC-00d"""
+    names = [definition.name for definition in access(CallRules(role="researcher")).definitions()]
+    assert "read_file" in names
+    assert {"edit_file", "create_file", "run_terminal_cmd"}.isdisjoint(names)
+    edit = REGISTRY.get("edit_file")
+    assert edit is not None
+    with pytest.raises(ToolError, match="not permitted") as refused:
+        access(CallRules(role="researcher")).require(edit)
+    assert refused.value.error_type == "permission"
+
+
+@pytest.mark.parametrize(
+    ("rules", "names"),
+    [
+        (CallRules(allowed_tools=("grep", "read_file")), ["read_file", "grep"]),
+        (CallRules(allowed_tools=("grep", "read_file"), blocked_tools=("grep",)), ["read_file"]),
+        (CallRules(allowed_tools=()), []),
+    ],
+)
+def test_tools_that_a_front_excludes_are_not_told_at_all(rules: CallRules, names: list[str]) -> None:
+    assert [definition.name for definition in access(rules).definitions()] == names
+
+
+def test_no_tools_at_all_is_said() -> None:
+    assert access(CallRules(allowed_tools=())).listing().endswith("There are no tools in this session.")
+
+
+async def test_a_call_of_an_unavailable_tool_is_rejected_before_anything_happens(ground: Ground) -> None:
+    """SC-07"""
+    create = Call("create_file", {"path": "new.txt", "content": "x"})
+    async with ground.session([[create], [Say("ok")]], approval="on_request", rules=READ_ONLY_RULES) as s:
+        await s.prompt()
+        [result] = s.results()
+        assert result.is_error
+        assert "Requires write_fs capability" in result.content
+        assert s.rx.all(ev.ApprovalRequested) == []
+    assert not (ground.workspace / "new.txt").exists()
+
+
+async def test_the_mode_decides_from_the_next_turn_on_what_the_model_is_told(ground: Ground) -> None:
+    async with ground.session([[Say("a")], [Say("b")]]) as s:
+        await s.prompt()
+        s.submit(ops.SetMode(sandbox="strict"))
+        await s.prompt()
+        systems = [request.system for request in s.provider.requests]
+        assert ["UNAVAILABLE" in system for system in systems] == [False, True]
+        assert all("## Available Tools" in system for system in systems)
