@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     _Commands = _SubParsersAction[argparse.ArgumentParser]
 
 APPROVALS = ("always", "on_write", "on_request", "never")
+SANDBOXES = ("restricted", "strict", "none")
 
 _WINDOW = """\
 without a command, the window opens:
@@ -74,7 +75,7 @@ def _add_run(commands: "_Commands") -> None:
     run.add_argument("--provider", metavar="P", help="the model's provider: anthropic, demo")
     run.add_argument("--model", metavar="M", help="the model")
     run.add_argument("--base-url", metavar="URL", help="another address of the provider")
-    run.add_argument("--approval", choices=APPROVALS, metavar="P", help=f"approval policy: {', '.join(APPROVALS)}")
+    _add_mode(run)
     run.add_argument("--max-turns", type=_at_least_one, metavar="N", help="at most N requests to the model (8)")
     run.add_argument("--exit-on-tool-error", action="store_true", help="stop after the first failed call")
     run.add_argument("--dry-run", action="store_true", help="answer every tool call without running it")
@@ -88,6 +89,11 @@ def _add_run(commands: "_Commands") -> None:
     run.add_argument("--config", type=Path, metavar="F", help="another settings file")
     run.add_argument("--stream", action="store_true", help="print every event as a JSON line while running")
     run.add_argument("--verbose", action="store_true", help="tell what happens on standard error")
+
+
+def _add_mode(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--approval", choices=APPROVALS, metavar="P", help=f"approval policy: {', '.join(APPROVALS)}")
+    parser.add_argument("--sandbox", choices=SANDBOXES, metavar="S", help=f"for commands: {', '.join(SANDBOXES)}")
 
 
 def _add_sessions(commands: "_Commands") -> None:
@@ -118,11 +124,17 @@ def _add_changes(commands: "_Commands") -> None:
 
 
 def _add_tools(commands: "_Commands") -> None:
-    tools = commands.add_parser("tools", help="List and describe the model's tools.")
+    tools = commands.add_parser("tools", help="List, describe and call the model's tools.")
     actions = tools.add_subparsers(dest="action", required=True, metavar="ACTION")
     _command(actions, "list", "List all tools.", "tools list")
     describe = _command(actions, "describe", "Describe one tool.", "tools describe edit_file")
     describe.add_argument("name", metavar="NAME")
+    call = _command(
+        actions, "call", "Run one tool call, as the model would.", """tools call grep '{"pattern": "TODO"}'"""
+    )
+    call.add_argument("name", metavar="NAME")
+    call.add_argument("arguments", metavar="ARGS_JSON", help="the arguments, one JSON object; - reads standard input")
+    _add_mode(call)
 
 
 def _add_auth(commands: "_Commands") -> None:

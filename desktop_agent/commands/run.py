@@ -2,13 +2,12 @@
 
 import argparse
 import asyncio
-import signal
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
 from desktop_agent.commands.console import Console
+from desktop_agent.commands.interruptible import run_to_end
 from desktop_agent.core import events as ev
 from desktop_agent.core.codec import encode_event
 from desktop_agent.core.errors import UsageError
@@ -37,21 +36,12 @@ def main(args: argparse.Namespace, console: Console) -> int:
     logs = RunLogs(
         audit=args.audit_log, changes=args.changes_log, debug=args.tool_debug_log if args.debug_tool_use else None
     )
-    result = asyncio.run(_run(HeadlessRun(bench, options, logs, _Listener(args, console))))  # noqa: TID251 - entry point
+    result = asyncio.run(run_to_end(HeadlessRun(bench, options, logs, _Listener(args, console))))  # noqa: TID251 - entry point
     if not args.stream:
         console.result(result.as_json(), _summary(result))
     for problem in result.problems:
         console.say(f"error: {problem}")
     return result.exit_code
-
-
-async def _run(run: HeadlessRun) -> RunResult:
-    loop = asyncio.get_running_loop()
-    with suppress(NotImplementedError):  # Windows: Ctrl+C raises KeyboardInterrupt there instead
-        loop.add_signal_handler(signal.SIGINT, run.interrupt)
-        loop.add_signal_handler(signal.SIGTERM, run.interrupt)
-        loop.add_signal_handler(signal.SIGHUP, run.interrupt)  # the terminal was closed
-    return await run.run()
 
 
 def _options(args: argparse.Namespace, bench: Workbench, settings: Settings) -> RunOptions:
@@ -62,6 +52,7 @@ def _options(args: argparse.Namespace, bench: Workbench, settings: Settings) -> 
         resume=_session(args, bench, workspace),
         model=_model(args, bench),
         approval=args.approval,
+        sandbox=args.sandbox,
         rules=CallRules(
             allowed_tools=args.allowed_tools, blocked_tools=args.blocked_tools or (), is_dry_run=args.dry_run
         ),

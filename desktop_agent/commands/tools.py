@@ -1,27 +1,41 @@
-"""`desktop-agent tools`: which tools the model has, and what each takes."""
+"""`desktop-agent tools`: which tools the model has, what each takes, and calling one without a model."""
 
 import argparse
+import asyncio
 import json
+import sys
+from typing import cast
 
 from desktop_agent.commands.console import Console, table
-from desktop_agent.core.errors import UsageError
+from desktop_agent.commands.interruptible import run_to_end
+from desktop_agent.core.errors import ToolError, UsageError
 from desktop_agent.core.model import JsonObject, ToolDefinition
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.settings import load_settings
+from desktop_agent.core.tools.access import UNAVAILABLE, Access, CallRules
 from desktop_agent.core.tools.builtin import first_tools
 from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.workspace import current_folder
+from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Carry out one of the subcommands."""
     registry = ToolRegistry(first_tools())
-    definitions = registry.definitions()
+    if args.action == "call":
+        return _call(registry, args, console)
+    settings = load_settings(AppPaths.from_environment().settings_file()).settings
+    definitions = Access(registry, CallRules(), lambda: settings.execution.sandbox).definitions()
     if args.action == "list":
         documents = [_document(registry, definition) for definition in definitions]
         rows = [[definition.name, definition.description.splitlines()[0]] for definition in definitions]
         console.result({"tools": documents}, table(rows))
         return 0
-    wanted = next((definition for definition in definitions if definition.name == args.name), None)
-    if wanted is None:
-        raise UsageError(f"There is no tool {args.name!r}.", hint="`desktop-agent tools list` shows them all.")
+    try:
+        name = registry.require(args.name).name
+    except ToolError as error:
+        raise UsageError(str(error)) from error
+    wanted = next(definition for definition in definitions if definition.name == name)
     schema = json.dumps(wanted.input_schema, indent=2)
     console.result(_document(registry, wanted), f"{wanted.name}\n\n{wanted.description}\n\n{schema}")
     return 0
@@ -37,5 +51,45 @@ def _document(registry: ToolRegistry, definition: ToolDefinition) -> JsonObject:
         "capabilities": list(tool.capabilities),
         "read_only": tool.is_read_only,
         "source": tool.source,
-        "available": True,
+        "available": not definition.description.startswith(UNAVAILABLE),
     }
+
+
+def _call(registry: ToolRegistry, args: argparse.Namespace, console: Console) -> int:
+    arguments = _arguments(args.arguments)
+    try:
+        registry.require(args.name).parse(arguments)
+    except ToolError as error:
+        return _tell(CallReport.of_invalid(args.name, error), console)
+    paths = AppPaths.from_environment()
+    loaded = load_settings(paths.settings_file())
+    for problem in loaded.problems:
+        console.say(f"warning: {problem}")
+    options = CallOptions(
+        tool=args.name,
+        arguments=arguments,
+        workspace=args.workspace or current_folder(),
+        approval=args.approval,
+        sandbox=args.sandbox,
+    )
+    call = SingleCall(paths, loaded.settings, options)
+    return _tell(asyncio.run(run_to_end(call)), console)  # noqa: TID251 - entry point
+
+
+def _tell(report: CallReport, console: Console) -> int:
+    is_error = report.result.is_error
+    console.result(report.as_json(), "" if is_error else report.result.content)
+    if is_error and not console.is_json:
+        console.say(f"error: {report.result.content}")
+    return report.exit_code
+
+
+def _arguments(text: str) -> JsonObject:
+    """Return the JSON object that `text`, or with `-` standard input, is."""
+    try:
+        parsed: object = json.loads(sys.stdin.buffer.read() if text == "-" else text)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise UsageError("The arguments are not valid JSON.", detail=str(error)) from error
+    if not isinstance(parsed, dict):
+        raise UsageError("The arguments must be one JSON object.", hint='For example \'{"path": "README.md"}\'.')
+    return cast("JsonObject", parsed)

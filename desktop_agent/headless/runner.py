@@ -14,7 +14,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import Aborted, ApprovalPolicy, ChangeSelection, FileOutcome, ModelRef, Usage
+from desktop_agent.core.model import Aborted, ApprovalPolicy, ChangeSelection, FileOutcome, ModelRef, SandboxMode, Usage
 from desktop_agent.core.session import Session
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.transcript import Transcript, replay
@@ -38,6 +38,7 @@ class RunOptions:
     """Go on with this session instead of starting one; its workspace is used."""
     model: ModelRef | None = None
     approval: ApprovalPolicy | None = None
+    sandbox: SandboxMode | None = None
     rules: CallRules = field(default_factory=CallRules)
     limits: TurnLimits = field(default_factory=TurnLimits)
     undo_last_turn: bool = False
@@ -106,6 +107,7 @@ class HeadlessRun:
                 sink=self._on_event,
                 model=options.model,
                 approval=options.approval,
+                sandbox=options.sandbox,
                 rules=options.rules,
                 limits=options.limits,
             )
@@ -114,8 +116,9 @@ class HeadlessRun:
         )
         self._transcript = replay(opened.events)
         self._turn_before = self._transcript.turn
-        if options.model is not None or options.approval is not None:
-            opened.session.submit(ops.SetMode(model=options.model, approval=options.approval))
+        if (options.model, options.approval, options.sandbox) != (None, None, None):
+            mode = ops.SetMode(model=options.model, approval=options.approval, sandbox=options.sandbox)
+            opened.session.submit(mode)
         return opened.session
 
     async def _undo(self, turn: int, serving: asyncio.Task[None]) -> tuple[FileOutcome, ...]:

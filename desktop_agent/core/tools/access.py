@@ -17,6 +17,9 @@ from desktop_agent.core.tools.spec import AnyTool
 Role = Literal["worker", "researcher"]
 """A researcher only gets tools that change nothing."""
 
+UNAVAILABLE = "[UNAVAILABLE:"
+"""What the description of a tool that cannot work here begins with."""
+
 CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
 
 
@@ -84,7 +87,7 @@ class Access:
         if self._sandbox() == "strict":
             granted -= {"write_fs"}
         missing = next((capability for capability in tool.capabilities if capability not in granted), None)
-        return f"[UNAVAILABLE: Requires {missing} capability]" if missing else ""
+        return f"{UNAVAILABLE} Requires {missing} capability]" if missing else ""
 
 
 def _summary(description: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import ToolDefinition
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.tools.suggest import closest_names
@@ -43,6 +44,12 @@ class ToolRegistry:
         """Return what the model is told of all tools, in order."""
         return tuple(tool.definition() for tool in self)
 
-    def closest(self, name: str) -> str | None:
-        """Return the name that resembles `name` most, for "did you mean", or None when none does."""
-        return next(iter(closest_names(name, self._tools)), None)
+    def require(self, name: str) -> AnyTool:
+        """Return the tool of that name. Raises `ToolError` (not_found), with what there is instead."""
+        tool = self._tools.get(name)
+        if tool is None:
+            close = next(iter(closest_names(name, self._tools)), None)
+            advice = f" Did you mean {close!r}?" if close else ""
+            text = f"There is no tool {name!r}.{advice} The tools are: {', '.join(self._tools)}."
+            raise ToolError(text, error_type="not_found")
+        return tool

@@ -139,14 +139,9 @@ class ToolRuntime:
         """Find the tool and validate the arguments; what is wrong becomes the call's problem, not an exception."""
         if block.rejected:
             return _Call(block, None, None, ToolError(block.rejected, error_type="validation"))
-        tool = self._box.registry.get(block.name)
-        if tool is None:
-            close = self._box.registry.closest(block.name)
-            advice = f" Did you mean {close!r}?" if close else ""
-            known = ", ".join(tool.name for tool in self._box.registry)
-            text = f"There is no tool {block.name!r}.{advice} The tools are: {known}."
-            return _Call(block, None, None, ToolError(text, error_type="not_found"))
+        tool: AnyTool | None = None
         try:
+            tool = self._box.registry.require(block.name)
             self._box.access.require(tool)
             return _Call(block, tool, tool.parse(block.arguments), None)
         except ToolError as error:

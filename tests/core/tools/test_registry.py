@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 
+from desktop_agent.core.errors import ToolError
 from desktop_agent.core.tools.builtin import first_tools
 from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.read_file import ReadFile
@@ -43,11 +44,16 @@ def test_a_name_that_no_provider_takes_is_refused() -> None:
     ("name", "best"), [("readfile", "read_file"), ("list_file", "list_files"), ("run_terminal", "run_terminal_cmd")]
 )
 def test_a_wrong_name_has_a_suggestion(name: str, best: str) -> None:
-    assert ToolRegistry(first_tools()).closest(name) == best
+    with pytest.raises(ToolError, match=f"Did you mean '{best}'"):
+        ToolRegistry(first_tools()).require(name)
 
 
-def test_a_name_like_no_other_has_no_suggestion() -> None:
-    assert ToolRegistry(first_tools()).closest("qqqq") is None
+def test_a_name_like_no_other_is_answered_with_all_names() -> None:
+    with pytest.raises(ToolError) as unknown:
+        ToolRegistry(first_tools()).require("qqqq")
+    assert unknown.value.error_type == "not_found"
+    assert "Did you mean" not in str(unknown.value)
+    assert ", ".join(NAMES) in str(unknown.value)
 
 
 @pytest.mark.parametrize("tool", first_tools(), ids=lambda tool: tool.name)

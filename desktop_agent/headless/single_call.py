@@ -1,0 +1,151 @@
+"""Runs one tool call without a model: what scripts use, and what shows that a tool does what it says.
+
+The call goes the way of every call. It is the one thing that a scripted model says in a session of its own, so the
+policy, the approval, the sandbox and the ledger hold, and what it changed can be seen and undone afterwards.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import ApprovalPolicy, FileChange, JsonObject, ModelRef, SandboxMode, ToolResult
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
+from desktop_agent.core.session import ProviderSource
+from desktop_agent.core.settings import Settings
+from desktop_agent.headless.result import EXIT_CODES
+from desktop_agent.headless.runner import HeadlessRun, RunOptions
+from desktop_agent.workbench import Workbench
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOptions:
+    """Which call, where, and under which policy; what is None is as the settings say."""
+
+    tool: str
+    arguments: JsonObject
+    workspace: Path
+    approval: ApprovalPolicy | None = None
+    sandbox: SandboxMode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallReport:
+    """What the call came to."""
+
+    tool: str
+    result: ToolResult
+    exit_code: int
+    """0 completed, 1 failed, 2 invalid arguments or unknown tool, 3 an approval was needed, 130 interrupted."""
+    changes: tuple[FileChange, ...] = ()
+    session_id: SessionId = ""
+    """Where it is on record; empty for a call that was refused before a session was opened."""
+
+    @classmethod
+    def of_invalid(cls, tool: str, error: ToolError) -> "CallReport":
+        """The report of a call that cannot be made at all."""
+        result = ToolResult(content=str(error), is_error=True, error_type=error.error_type)
+        return cls(tool=tool, result=result, exit_code=2)
+
+    def as_json(self) -> JsonObject:
+        """The keys of `tools call --json`."""
+        return {
+            "tool": self.tool,
+            "status": "failed" if self.result.is_error else "completed",
+            "content": self.result.content,
+            "is_error": self.result.is_error,
+            "error_type": self.result.error_type,
+            "metadata": self.result.metadata,
+            "changes": [
+                {
+                    "id": change.id,
+                    "path": change.path,
+                    "kind": change.kind,
+                    "author": change.author,
+                    "added": change.added,
+                    "removed": change.removed,
+                    "is_binary": change.is_binary,
+                }
+                for change in self.changes
+            ],
+            "session_id": self.session_id or None,
+        }
+
+
+@dataclass(slots=True)
+class _Heard:
+    """The part of a session's events that the report is made of."""
+
+    result: ToolResult = field(
+        default_factory=lambda: ToolResult(content="The call did not come to a result.", is_error=True)
+    )
+    changes: tuple[FileChange, ...] = ()
+    on_output: Callable[[str], None] | None = None
+
+    def __call__(self, event: ev.Event) -> None:
+        match event:
+            case ev.ToolCallFinished(result=result):
+                self.result = result
+            case ev.ChangesRecorded(changes=changes):
+                self.changes += changes
+            case ev.ToolOutputDelta(text=text) if self.on_output is not None:
+                self.on_output(text)
+            case _:
+                pass
+
+
+class SingleCall:
+    """One call. `run` once."""
+
+    def __init__(
+        self,
+        paths: AppPaths,
+        settings: Settings,
+        options: CallOptions,
+        on_output: Callable[[str], None] | None = None,
+    ) -> None:
+        """`on_output` hears what the call prints while it runs."""
+        self._options = options
+        self._heard = _Heard(on_output=on_output)
+        self._run = HeadlessRun(
+            Workbench(paths, settings, provider_source=_only_this(options)),
+            RunOptions(
+                prompt=f"tools call {options.tool}",
+                workspace=options.workspace,
+                approval=options.approval,
+                sandbox=options.sandbox,
+            ),
+            listener=self._heard,
+        )
+
+    def interrupt(self) -> None:
+        """Stop the call; its report will say so."""
+        self._run.interrupt()
+
+    async def run(self) -> CallReport:
+        """Run the call to its end. Raises `AgentError` when no session can be opened for it."""
+        ended = await self._run.run()
+        result = self._heard.result
+        exit_code = EXIT_CODES[ended.stopped_reason]
+        if exit_code == 0 and result.is_error:
+            exit_code = 2 if result.error_type == "validation" else 1
+        return CallReport(
+            tool=self._options.tool,
+            result=result,
+            changes=self._heard.changes,
+            session_id=ended.session_id,
+            exit_code=exit_code,
+        )
+
+
+def _only_this(options: CallOptions) -> ProviderSource:
+    """Return the source of a model whose whole conversation is this call."""
+
+    async def source(_model: ModelRef) -> Provider:
+        return ScriptedProvider(in_order([[Call(options.tool, options.arguments)], [Say("Done.")]]))
+
+    return source

@@ -1,0 +1,111 @@
+"""`desktop-agent tools`: what there is, and calling one tool the way of every call."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_agent.cli import main
+from desktop_agent.core.tools.builtin import first_tools
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "app"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(b"one\r\ntwo\r\n")
+    return folder
+
+
+class Agent:
+    """Runs commands in this process, and reads the JSON document they print."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], workspace: Path) -> None:
+        self._capsys = capsys
+        self._workspace = str(workspace)
+
+    def call(self, name: str, arguments: object, *more: str) -> tuple[int, dict[str, Any]]:
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        code = main(["tools", "call", name, text, "--workspace", self._workspace, "--json", *more])
+        return code, json.loads(self._capsys.readouterr().out)
+
+    def command(self, *arguments: str) -> tuple[int, dict[str, Any]]:
+        code = main([*arguments, "--json"])
+        return code, json.loads(self._capsys.readouterr().out)
+
+
+@pytest.fixture
+def agent(capsys: pytest.CaptureFixture[str], workspace: Path) -> Agent:
+    return Agent(capsys, workspace)
+
+
+def test_the_list_names_every_tool_once_in_the_order_of_the_registry(agent: Agent) -> None:
+    """SC-10"""
+    _, document = agent.command("tools", "list")
+    tools = document["tools"]
+    assert [tool["name"] for tool in tools] == [tool.name for tool in first_tools()]
+    keys = {"name", "description", "input_schema", "capabilities", "read_only", "source", "available"}
+    assert all(set(tool) == keys and tool["available"] for tool in tools)
+
+
+def test_a_reading_call_is_answered(agent: Agent) -> None:
+    code, document = agent.call("read_file", {"path": "a.txt", "offset": 2, "limit": 1})
+    assert (code, document["tool"], document["status"]) == (0, "read_file", "completed")
+    assert (document["content"], document["is_error"], document["error_type"]) == ("two", False, None)
+    assert document["changes"] == []
+
+
+def test_a_change_is_made_on_record_and_can_be_undone(agent: Agent, workspace: Path) -> None:
+    edit = {"path": "a.txt", "old_str": "two", "new_str": "2"}
+    code, document = agent.call("edit_file", edit, "--approval", "on_request")
+    assert (code, document["status"]) == (0, "completed")
+    assert (workspace / "a.txt").read_bytes() == b"one\r\n2\r\n"
+    [change] = document["changes"]
+    assert (change["path"], change["kind"], change["added"], change["removed"]) == ("a.txt", "modified", 1, 1)
+    code, _ = agent.command("changes", "undo", str(document["session_id"]))
+    assert (code, (workspace / "a.txt").read_bytes()) == (0, b"one\r\ntwo\r\n")
+
+
+def test_a_call_that_would_have_to_ask_is_not_run(agent: Agent, workspace: Path) -> None:
+    edit = {"path": "a.txt", "old_str": "two", "new_str": "2"}
+    code, document = agent.call("edit_file", edit, "--approval", "on_write")
+    assert (code, document["status"], document["error_type"]) == (3, "failed", "permission")
+    assert (workspace / "a.txt").read_bytes() == b"one\r\ntwo\r\n"
+
+
+def test_a_failure_is_told_with_its_kind(agent: Agent) -> None:
+    """SC-04"""
+    code, document = agent.call("read_file", {"path": "missing.txt"})
+    assert (code, document["status"], document["error_type"]) == (1, "failed", "not_found")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "error_type", "says"),
+    [
+        ("grep", {}, "validation", "pattern"),  # SC-02
+        ("read_file", {"path": "a.txt", "colour": 1}, "validation", "colour"),
+        ("destroy_all_data", {}, "not_found", "destroy_all_data"),  # SC-11
+        ("read_fil", {}, "not_found", "Did you mean 'read_file'"),
+    ],
+)
+def test_what_cannot_be_called_says_what_would_be_right(
+    agent: Agent, name: str, arguments: dict[str, object], error_type: str, says: str
+) -> None:
+    code, document = agent.call(name, arguments)
+    assert (code, document["status"], document["error_type"]) == (2, "failed", error_type)
+    assert says in str(document["content"])
+    assert document["session_id"] is None
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '"x"', "\x00"])
+def test_arguments_that_are_no_object_are_refused(agent: Agent, text: str) -> None:
+    code, document = agent.call("read_file", text)
+    assert code == 2
+    assert "arguments" in json.dumps(document["error"])
+
+
+def test_in_the_strict_sandbox_what_writes_is_not_available(agent: Agent, workspace: Path) -> None:
+    code, document = agent.call("create_file", {"path": "new.txt"}, "--sandbox", "strict", "--approval", "on_request")
+    assert (code, document["error_type"]) == (1, "permission")
+    assert not (workspace / "new.txt").exists()
