@@ -93,7 +93,7 @@ class Workbench:
         self.keys = key_store or SystemKeyStore()
         self._environ = environ
         self._clock = clock or SystemClock()
-        self._tools = tools or first_tools(longest_command_s=settings.execution.timeout_seconds)
+        self.tools = tools or first_tools(longest_command_s=settings.execution.timeout_seconds)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
 
     @classmethod
@@ -185,7 +185,7 @@ class Workbench:
         gate = ApprovalGate(approvals, recorder, lambda: state.transcript.approval, state.grants)
         processes = ProcessRunner(self._clock)
         jobs = Jobs(processes, self._clock, folder=self.paths.logs / "jobs")
-        registry = ToolRegistry(self._tools)
+        registry = ToolRegistry(self.tools)
         access = Access(registry, rules or CallRules(), lambda: state.transcript.sandbox)
         toolbox = Toolbox(
             registry=registry,
