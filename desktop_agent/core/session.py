@@ -22,8 +22,8 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
 from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs import Jobs
-from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef
-from desktop_agent.core.policy.engine import Grant, grants_of
+from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, Rule
+from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder
@@ -48,7 +48,7 @@ class SessionState:
     transcript: Transcript = field(default_factory=Transcript)
     history: History = field(default_factory=History)
     unfinished: Unfinished = field(default_factory=Unfinished)
-    grants: set[Grant] = field(default_factory=set[Grant])
+    grants: set[Rule] = field(default_factory=set[Rule])
     """What the person allowed for the rest of the session."""
 
     def apply(self, event: ev.Event) -> None:

@@ -1,14 +1,17 @@
 """The workspace boundary: which paths a tool may touch, with symlinks resolved.
 
 Every path a model names goes through `Boundary` before anything is opened. It fails closed: what cannot be resolved is
-outside.
+outside. Other folders that the person allowed may be read; edit tools write in the workspace only, because only there
+is every change recorded.
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from desktop_agent.core.errors import ToolError
+from desktop_agent.core.policy.paths import plain_name
 
 PROTECTED_FOLDERS = frozenset({".git"})
 """Folders whose content no edit tool writes: a broken `.git` is not a file change anybody can review."""
@@ -16,12 +19,15 @@ PROTECTED_FOLDERS = frozenset({".git"})
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
-    """A path inside the workspace."""
+    """A path inside the workspace, or inside a folder that may be read beside it."""
 
     absolute: Path
     """Where it is, as named: parents resolved, a symlink in the last place kept."""
     relative: str
-    """Relative to the workspace, with `/`; `.` for the workspace itself. What people and the journal see."""
+    """Relative to the workspace, with `/`; `.` for the workspace itself. What people and the journal see.
+
+    Outside the workspace it is absolute.
+    """
 
     @property
     def target(self) -> Path:
@@ -32,8 +38,10 @@ class ResolvedPath:
 class Boundary:
     """One workspace folder and the decision whether a path lies in it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, allowed: Sequence[Path] = ()) -> None:
+        """`allowed` folders may be read, too. Blocks."""
         self.root = root.resolve()
+        self.allowed = tuple(folder.expanduser().resolve() for folder in allowed)
 
     def for_reading(self, text: str) -> ResolvedPath:
         """Resolve a path the model wants to read. Raises `ToolError` (permission) when it leads outside."""
@@ -51,11 +59,12 @@ class Boundary:
     def for_writing(self, text: str) -> ResolvedPath:
         """Resolve a path the model wants to write: inside, and not in a protected folder."""
         resolved = self.for_reading(text)
+        self._require_workspace(resolved, text)
         if resolved.relative == ".":
             raise ToolError("The path is the workspace folder itself; name a file in it.", error_type="validation")
         for path in (resolved.absolute, resolved.target):
-            parts = path.relative_to(self.root).parts
-            if protected := next((part for part in parts if part.casefold() in PROTECTED_FOLDERS), None):
+            parts = self._below_root(path)
+            if protected := next((part for part in parts if plain_name(part) in PROTECTED_FOLDERS), None):
                 raise ToolError(
                     f"{text!r} lies in {protected!r}, which edit tools never write. Use git commands instead.",
                     error_type="permission",
@@ -70,7 +79,7 @@ class Boundary:
     def contains(self, path: Path) -> bool:
         """Whether `path`, with symlinks resolved, is the workspace or inside it."""
         try:
-            return path.resolve().is_relative_to(self.root)
+            return _lies_in(path.resolve(), self.root)
         except (OSError, RuntimeError):
             return False
 
@@ -88,15 +97,41 @@ class Boundary:
         return parent / joined.name
 
     def _require_inside(self, real: Path, text: str) -> None:
-        if not real.is_relative_to(self.root):
+        if not any(_lies_in(real, folder) for folder in (self.root, *self.allowed)):
             raise ToolError(
                 f"{text!r} is outside the workspace {str(self.root)!r}. Use paths inside it, relative to it.",
                 error_type="permission",
             )
 
+    def _require_workspace(self, resolved: ResolvedPath, text: str) -> None:
+        """Refuse to write what may only be read."""
+        if not (_lies_in(resolved.target, self.root) and not PurePosixPath(resolved.relative).is_absolute()):
+            raise ToolError(
+                f"{text!r} is outside the workspace {str(self.root)!r}: it may be read, but not written.",
+                error_type="permission",
+            )
+
+    def _below_root(self, path: Path) -> tuple[str, ...]:
+        """Return the parts below the workspace, also when it was reached in another case."""
+        return path.parts[len(self.root.parts) :]
+
     def _relative(self, absolute: Path) -> str:
-        try:
-            return PurePosixPath(absolute.relative_to(self.root)).as_posix()
-        except ValueError:
+        if not _lies_in(absolute, self.root):
             # Reached through a symlink whose own place is outside while its target is inside: name the target.
-            return PurePosixPath(absolute.resolve().relative_to(self.root)).as_posix()
+            absolute = absolute.resolve()
+        if _lies_in(absolute, self.root):
+            return PurePosixPath(*self._below_root(absolute)).as_posix()
+        return absolute.as_posix()
+
+
+def _lies_in(path: Path, folder: Path) -> bool:
+    """Whether a resolved path is `folder` or inside it; on a file system without case, in whatever case it is named."""
+    if path.is_relative_to(folder):
+        return True
+    head = Path(*path.parts[: len(folder.parts)])
+    if len(path.parts) < len(folder.parts) or str(head).casefold() != str(folder).casefold():
+        return False
+    try:
+        return head.samefile(folder)
+    except OSError:
+        return False

@@ -1,27 +1,61 @@
-"""The approval policy: a pure decision whether a call may run, must be asked about, or is out of the question."""
+"""The approval policy: a pure decision whether a call may run, must be asked about, or is out of the question.
 
-import json
-from collections.abc import Collection
-from dataclasses import dataclass
+```
+forbid rules, blocked commands, .git, nothing writable   → Forbid
+ask rules, request_approval, secrets                     → Ask
+what the person's allow rules name                       → Allow
+what the policy leaves free, commands by their sandbox   → Allow
+everything else                                          → Ask
+```
 
-from desktop_agent.core.model import Allowed, ApprovalPolicy, ApprovalRequest, Capability, ScopeOffer
+Under `never` there is nobody to ask, so what would ask is forbidden. Nothing here looks at the disk or at the clock.
+"""
 
-Grant = str
-"""Something the person allowed for the rest of the session: `edits`, or one exact command as it was shown."""
+from dataclasses import dataclass, field, replace
 
-EDITS: Grant = "edits"
+from desktop_agent.core.model import Rule, RuleKind
+from desktop_agent.core.policy.call import CallFacts, Confinement, PolicyContext
+from desktop_agent.core.policy.paths import inside, sensitivity
+from desktop_agent.core.policy.reading import only_reads
+from desktop_agent.core.policy.risks import Risk, needs_network, outside_paths, risks_of, writes_git
+from desktop_agent.core.policy.rules import matching_rule, names_any, patterns_for
+from desktop_agent.core.policy.shell import ParsedCommand, parse
+
+CONFINEMENT_WORDS: dict[Confinement, str] = {
+    "strict": "In the sandbox: may write nothing, no network",
+    "restricted": "In the sandbox: may write this folder, no network",
+    "none": "Not confined: may do whatever your account may",
+}
+"""How a command will run, as the person reads it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """The call may run."""
+    """The call may run: a command under `confinement`, and by `rule` if it was a rule of the person's that said so."""
+
+    confinement: Confinement | None = None
+    rule: Rule | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The person decides. `reason` says, in a sentence, why they are asked."""
+    """The person decides. `reason` says, in a sentence, why they are asked, and `cause` which part made it so."""
 
     reason: str
+    cause: str = ""
+    risks: tuple[str, ...] = ()
+    confinement: Confinement | None = None
+    """How a command will run once it is allowed."""
+    is_escalation: bool = False
+    """Whether it would run outside a sandbox that is there."""
+    rule_kind: RuleKind | None = None
+    rule_patterns: tuple[tuple[str, ...], ...] = ()
+    """As in `ApprovalRequest`. A command without patterns can only be allowed exactly as it is."""
+
+    @property
+    def confinement_words(self) -> str:
+        """How a command will run, for people; empty for other calls."""
+        return CONFINEMENT_WORDS[self.confinement] if self.confinement else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,69 +68,240 @@ class Forbid:
 Verdict = Allow | Ask | Forbid
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallFacts:
-    """What the decision is about."""
-
-    tool: str
-    capabilities: tuple[Capability, ...]
-    command: str | None = None
-    """The command line, for tools that run one."""
-    folder: str = ""
-    """Where the command would run."""
-    details: tuple[str, ...] = ()
-    """What else decides what would run; the same command with another environment is another command."""
-
-
-def decide(call: CallFacts, policy: ApprovalPolicy, grants: Collection[Grant]) -> Verdict:
-    """Return the verdict on `call` under `policy`, given what was already granted in this session.
-
-    Commands are not confined by anything yet, so no policy but the person's own grant lets one run unasked.
-    """
-    if policy == "always" and not _is_granted(call, grants):
-        return Ask("Your approval policy asks before every call.")
+def decide(call: CallFacts, context: PolicyContext) -> Verdict:
+    """Return the verdict on `call`."""
+    rule = matching_rule(call, context.rules, now=context.now, workspace=context.workspace, effect="forbid")
+    if rule is not None:
+        return Forbid(f"A rule of the person forbids this: `{rule.pattern}`.")
     if call.command is not None:
-        if _is_granted(call, grants):
-            return Allow()
-        return Ask("A command can change anything your account can, so it asks first.")
-    if "network" in call.capabilities:
-        return Ask("This uses the network.")
-    if "write_fs" in call.capabilities and policy == "on_write" and not _is_granted(call, grants):
-        return Ask("This changes files, and your approval policy asks before writing.")
-    return Allow()
+        verdict = _decide_command(_Command.of(call, context, call.command))
+    elif call.asks:
+        verdict = Ask(call.asks)
+    elif call.source == "external":
+        verdict = _decide_external(call, context)
+    elif "network" in call.capabilities:
+        verdict = _by_tool_rule(call, context, "This uses the network.")
+    elif "write_fs" in call.capabilities:
+        verdict = _decide_edit(call, context)
+    else:
+        verdict = _decide_reading(call, context)
+    if isinstance(verdict, Ask) and context.policy == "never":
+        return Forbid(
+            f"{verdict.reason} Your approval policy never asks, so this was refused. Adapt, or do without it."
+        )
+    return verdict
 
 
-def grants_of(request: ApprovalRequest, answer: Allowed) -> set[Grant]:
-    """What the person granted beyond this one call by this answer; an edited command is granted as edited."""
-    if answer.scope == "once":
-        return set()
-    if request.command is not None:
-        return {_command_grant(answer.edited_command or request.command, request.cwd, request.details)}
-    return {EDITS} if request.changes else set()
+# --- files and other tools ----------------------------------------------------------------------------------------
 
 
-def scope_offers(call: CallFacts) -> tuple[ScopeOffer, ...]:
-    """The ways to say yes to this call, each with its consequence in words."""
-    once = ScopeOffer(scope="once", label="Allow once")
-    match _grant(call):
-        case None:
-            return (once,)
-        case grant if grant == EDITS:
-            return (once, ScopeOffer(scope="session", label="Allow edits in this session"))
-        case _:
-            return (once, ScopeOffer(scope="session", label=f"Allow `{call.command}` in this session"))
+def _decide_reading(call: CallFacts, context: PolicyContext) -> Verdict:
+    secrets = [path for path in call.paths if sensitivity(path) == "secret"]
+    if secrets:
+        reason = f"`{secrets[0]}` often holds secrets, and what is read goes to the model."
+        return _unless_allowed(call, context, _about_paths(reason, secrets, secrets[0]))
+    return _by_tool_rule(call, context, _ALWAYS) if context.policy == "always" else _free(call, context)
 
 
-def _is_granted(call: CallFacts, grants: Collection[Grant]) -> bool:
-    grant = _grant(call)
-    return grant is not None and grant in grants
+def _free(call: CallFacts, context: PolicyContext) -> Verdict:
+    """Allow what needs no question, unless a rule of the person asks all the same."""
+    asked = _asking_rule(call, context)
+    return Ask(_asked_by(asked)) if asked else Allow()
 
 
-def _grant(call: CallFacts) -> Grant | None:
-    if call.command is not None:
-        return _command_grant(call.command, call.folder, call.details)
-    return EDITS if "write_fs" in call.capabilities else None
+def _decide_edit(call: CallFacts, context: PolicyContext) -> Verdict:
+    kinds = {path: sensitivity(path) for path in call.paths}
+    if git := next((path for path, kind in kinds.items() if kind == "git"), None):
+        return Forbid(f"`{git}` belongs to git, and edit tools never write git's own files. Use git commands instead.")
+    if context.sandbox == "strict":
+        return Forbid("The sandbox is strict: nothing may be written. Say what you would change instead.")
+    special = [path for path, kind in kinds.items() if kind is not None]
+    if special:
+        what = "often holds secrets" if kinds[special[0]] == "secret" else "decides how this assistant works here"
+        return _unless_allowed(call, context, _about_paths(f"`{special[0]}` {what}.", special, special[0]))
+    reason = (
+        _ALWAYS if context.policy == "always" else "This changes files, and your approval policy asks before writing."
+    )
+    if context.policy in ("always", "on_write"):
+        return _unless_allowed(call, context, _about_paths(reason, call.paths, ""))
+    return _free(call, context)
 
 
-def _command_grant(command: str, folder: str, details: tuple[str, ...]) -> Grant:
-    return "command:" + json.dumps([command, folder, *details])
+def _decide_external(call: CallFacts, context: PolicyContext) -> Verdict:
+    if call.capabilities == ("read_fs",) and context.policy != "always":
+        return _free(call, context)
+    return _by_tool_rule(call, context, _ALWAYS if context.policy == "always" else "This tool is not one of ours.")
+
+
+def _by_tool_rule(call: CallFacts, context: PolicyContext, reason: str) -> Verdict:
+    return _unless_allowed(call, context, Ask(reason, rule_kind="tool", rule_patterns=((call.tool,),)))
+
+
+def _unless_allowed(call: CallFacts, context: PolicyContext, question: Ask) -> Verdict:
+    rule = matching_rule(call, context.rules, now=context.now, workspace=context.workspace)
+    if rule is None:
+        return question
+    return Allow(rule=rule) if rule.effect == "allow" else replace(question, reason=_asked_by(rule))
+
+
+def _about_paths(reason: str, paths: tuple[str, ...] | list[str], cause: str) -> Ask:
+    patterns = tuple((path,) for path in paths) if cause else (("**",),)
+    return Ask(reason, cause=cause, rule_kind="edit", rule_patterns=patterns)
+
+
+def _asking_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
+    return matching_rule(call, context.rules, now=context.now, workspace=context.workspace, effect="ask")
+
+
+def _asked_by(rule: Rule) -> str:
+    return f"A rule of yours asks before this: `{rule.pattern}`."
+
+
+_ALWAYS = "Your approval policy asks before every call."
+
+
+# --- commands -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A command with everything its decision needs, found once."""
+
+    call: CallFacts
+    context: PolicyContext
+    parsed: ParsedCommand
+    only_reads: bool
+    need: Risk | None = field(default=None)
+    """What obviously does not work in the sandbox; None when nothing does."""
+
+    @classmethod
+    def of(cls, call: CallFacts, context: PolicyContext, command: str) -> "_Command":
+        parsed = parse(command)
+        reads = only_reads(parsed) and not call.details
+        return cls(call, context, parsed, reads, None if reads else _need(parsed, call, context))
+
+    def ask(self, reason: str, *, cause: str = "", confinement: Confinement, is_escalation: bool = False) -> Ask:
+        """Return the question about it, with what people should know."""
+        risks = risks_of(self.parsed, self.call.folder, self.context.workspace)
+        return Ask(
+            reason,
+            cause=cause or next((risk.cause for risk in risks if risk.cause), ""),
+            risks=tuple(risk.note for risk in risks),
+            confinement=confinement,
+            is_escalation=is_escalation,
+            rule_kind="command",
+            rule_patterns=() if self.call.details else patterns_for(self.parsed.text),
+        )
+
+
+def _decide_command(command: _Command) -> Verdict:
+    call, context = command.call, command.context
+    if not command.parsed.text.strip():
+        return Forbid("Command must not be empty")
+    is_unclear = False
+    for blocked in context.blocked_commands:
+        match names_any(blocked, command.parsed):
+            case "yes":
+                return Forbid(f"Command contains blocked pattern: {blocked}")
+            case "maybe":
+                is_unclear = True
+            case _:
+                pass
+    question = _question(command)
+    if is_unclear:
+        reason = "This command was not fully understood, so it may contain one that you blocked."
+        return command.ask(reason, confinement=_confinement(command))
+    rule = matching_rule(call, context.rules, now=context.now, workspace=context.workspace)
+    if rule is not None and rule.effect == "ask":
+        return replace(command.ask("", confinement=_confinement(command)), reason=_asked_by(rule))
+    if question is None:
+        return Allow("none" if _frees(rule, command) else _free_confinement(command), rule)
+    if rule is not None and (context.is_confined or rule.is_unconfined):
+        if _frees(rule, command):
+            return Allow("none", rule)
+        if not question.is_escalation:
+            return Allow(question.confinement, rule)
+    return question
+
+
+def _question(command: _Command) -> Ask | None:
+    """Return what to ask the person when no rule of theirs answers it; None when the policy leaves it free."""
+    call, context = command.call, command.context
+    if not context.is_confined:
+        return command.ask(_why_unconfined(context), confinement="none")
+    if call.wants_unconfined:
+        why = f" It says: {call.justification}" if call.justification else ""
+        reason = f"The model asks to run this outside the sandbox.{why}"
+        return command.ask(reason, confinement="none", is_escalation=True)
+    if context.sandbox == "strict" or command.only_reads:
+        return command.ask(_ALWAYS, confinement="strict") if context.policy == "always" else None
+    if command.need is not None and context.policy != "never":
+        reason = f"{command.need.note} The sandbox does not let it, so it would run outside."
+        return command.ask(reason, cause=command.need.cause, confinement="none", is_escalation=True)
+    match context.policy:
+        case "always":
+            return command.ask(_ALWAYS, confinement="restricted")
+        case "on_write":
+            reason = "A command may change files, and your approval policy asks before writing."
+            return command.ask(reason, confinement="restricted")
+        case "on_request" | "never":
+            return None
+
+
+def _frees(rule: Rule | None, command: _Command) -> bool:
+    """Whether a rule lets the command out of the sandbox: its own word for that, and a command that needs it."""
+    if rule is None or not rule.is_unconfined:
+        return False
+    context = command.context
+    return (
+        not context.is_confined
+        or command.call.wants_unconfined
+        or (context.sandbox != "strict" and not command.only_reads)
+    )
+
+
+def _free_confinement(command: _Command) -> Confinement:
+    return "strict" if command.only_reads or command.context.sandbox == "strict" else "restricted"
+
+
+def _confinement(command: _Command) -> Confinement:
+    question = _question(command)
+    return question.confinement if question and question.confinement else _free_confinement(command)
+
+
+def _why_unconfined(context: PolicyContext) -> str:
+    if context.sandbox == "none":
+        return "A command can change anything your account can: the sandbox is switched off."
+    return (
+        "A command can change anything your account can, because no sandbox is available here. "
+        "`desktop-agent doctor` says why."
+    )
+
+
+def _need(parsed: ParsedCommand, call: CallFacts, context: PolicyContext) -> Risk | None:
+    """Return what in the line obviously needs more than the sandbox gives."""
+    for segment in parsed.segments:
+        source = parsed.source(segment)
+        if "sudo" in segment.wrappers or "doas" in segment.wrappers:
+            return Risk("This needs administrator rights.", source)
+        if needs_network(segment):
+            return Risk("This needs the network.", source)
+        if writes_git(segment):
+            return Risk("This writes git's own files.", source)
+        writes = [r.target.text for r in segment.redirections if r.is_write]
+        outside = outside_paths(segment, call.folder, context.workspace)
+        beyond = [path for path in outside if not _is_writable(path, context)]
+        if beyond and (segment.program in _WRITERS or set(writes) & set(beyond)):
+            return Risk(f"This reaches outside the workspace ({beyond[0]}).", source)
+    return None
+
+
+def _is_writable(path: str, context: PolicyContext) -> bool:
+    """Whether the sandbox lets commands write there; it has a temporary folder of its own."""
+    return any(inside(path, "/", folder) is not None for folder in (*context.writable_folders, _TEMPORARY))
+
+
+_TEMPORARY = "/tmp"  # noqa: S108  # nothing is made there: only what commands name is compared with it
+_WRITERS = frozenset(
+    {"rm", "rmdir", "mv", "cp", "mkdir", "touch", "tee", "ln", "install", "chmod", "chown", "truncate", "dd"}
+)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from datetime import UTC, datetime
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.approvals import Approvals
@@ -18,9 +19,15 @@ from desktop_agent.core.model import (
     Decision,
     Denied,
     FileChange,
+    Rule,
     ToolCall,
 )
-from desktop_agent.core.policy.engine import Allow, CallFacts, Forbid, Grant, decide, scope_offers
+from desktop_agent.core.policy.call import CallFacts, PolicyContext
+from desktop_agent.core.policy.engine import Allow, Forbid, decide
+from desktop_agent.core.policy.offers import scope_offers
+
+_NO_EXPIRY = datetime.max.replace(tzinfo=UTC)
+"""Rules of a session do not expire; one that could would count as expired."""
 
 
 class NotApprovedError(ToolError):
@@ -35,7 +42,7 @@ class ApprovalGate:
     """Decides by the policy and by what was granted for the session; asks the person when it must."""
 
     def __init__(
-        self, approvals: Approvals, log: EventLog, policy: Callable[[], ApprovalPolicy], grants: AbstractSet[Grant]
+        self, approvals: Approvals, log: EventLog, policy: Callable[[], ApprovalPolicy], grants: AbstractSet[Rule]
     ) -> None:
         """`grants` follows the log: it has what an answer granted as soon as the answer is on record."""
         self._approvals = approvals
@@ -53,7 +60,8 @@ class ApprovalGate:
         changes: tuple[FileChange, ...] = (),
     ) -> Allowed:
         """Return when `call` may act. Raises `ToolError` when it may not, with what the model should know."""
-        verdict = decide(facts, self._policy(), self._grants)
+        context = PolicyContext(policy=self._policy(), now=_NO_EXPIRY, rules=tuple(self._grants))
+        verdict = decide(facts, context)
         if isinstance(verdict, Allow):
             return Allowed()
         if isinstance(verdict, Forbid):
@@ -68,6 +76,8 @@ class ApprovalGate:
             cwd=facts.folder,
             details=facts.details,
             changes=changes,
+            risks=verdict.risks,
+            cause=verdict.cause,
             scopes=scope_offers(facts),
         )
         allowed = _require_allowed(await self._ask(turn, request))

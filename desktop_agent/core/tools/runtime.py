@@ -19,7 +19,7 @@ from desktop_agent.core.ids import CallId
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.model import Allowed, FileChange, ToolCall, ToolResult, ToolUseBlock, Uncaptured
 from desktop_agent.core.policy.boundary import Boundary
-from desktop_agent.core.policy.engine import CallFacts
+from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.process import ProcessRunner
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import Access

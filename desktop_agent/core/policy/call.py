@@ -1,0 +1,55 @@
+"""What a decision is about: the facts of one call, and what surrounds it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from desktop_agent.core.model import ApprovalPolicy, Capability, Rule, SandboxMode, ToolSource
+
+Confinement = Literal["strict", "restricted", "none"]
+"""How a command runs: it may write nothing; only the workspace; or whatever the person's account may."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFacts:
+    """What the decision is about."""
+
+    tool: str
+    capabilities: tuple[Capability, ...]
+    command: str | None = None
+    """The command line, for tools that run one."""
+    folder: str = ""
+    """Where the command would run, absolute."""
+    details: tuple[str, ...] = ()
+    """What else decides what would run; the same command with another environment is another command."""
+    paths: tuple[str, ...] = ()
+    """The files that a reading or editing tool touches, relative to the workspace, symlinks followed."""
+    source: ToolSource = "workspace"
+    asks: str = ""
+    """The question of a tool that wants the person's word itself; empty for all others."""
+    wants_unconfined: bool = False
+    """Whether the model asks to run the command outside the sandbox."""
+    justification: str = ""
+    """Why, in the model's words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyContext:
+    """What the person chose, and what the system can do."""
+
+    policy: ApprovalPolicy
+    now: datetime
+    sandbox: SandboxMode = "restricted"
+    is_sandbox_available: bool = False
+    """Whether the kernel really confines commands here. Never assumed."""
+    rules: tuple[Rule, ...] = ()
+    blocked_commands: tuple[str, ...] = ()
+    workspace: str = ""
+    """The folder, absolute; empty when it is not known, and then no path is inside."""
+    writable_folders: tuple[str, ...] = ()
+    """Folders beside the workspace that the sandbox lets commands write, absolute."""
+
+    @property
+    def is_confined(self) -> bool:
+        """Whether commands run in a sandbox that is really there."""
+        return self.is_sandbox_available and self.sandbox != "none"

@@ -1,0 +1,285 @@
+"""Which commands only read: a table of programs with what makes them do more.
+
+Fail closed: a program, option or variable that is not listed here does not count as reading. A command that counts runs
+in the sandbox that lets nothing be written, so the table saves questions; it is not the wall.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from desktop_agent.core.policy.shell import ParsedCommand, Segment
+
+HARMLESS_VARIABLES = frozenset(
+    {
+        "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "TZ", "TERM",
+        "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "RUST_BACKTRACE",
+        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONWARNINGS",
+        "QT_QPA_PLATFORM",
+        "DEBUG", "VERBOSE",
+    }
+)  # fmt: skip
+"""Variables that change what is printed, not what is run."""
+
+_LOCAL_NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
+_TIED_NAMES = frozenset({"path", "fpath", "cdpath", "manpath", "mailpath", "prompt", "argv", "status", "histchars"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What makes a reading program do more than read."""
+
+    letters: str = ""
+    """Short options that do."""
+    longs: tuple[str, ...] = ()
+    """Long options that do, without `--`; programs accept them shortened, so shortened ones count, too."""
+    most_files: int | None = None
+    """How many words that are no options it may have; beyond, it writes to one."""
+
+    @property
+    def is_always_harmless(self) -> bool:
+        """Whether no word at all could make it write, so that words nobody knows do not matter."""
+        return not self.letters and not self.longs and self.most_files is None
+
+
+_HARMLESS = Reader()
+
+READERS: dict[str, Reader] = {
+    **dict.fromkeys(
+        (
+            "ls", "cat", "head", "tail", "wc", "nl", "grep", "egrep", "fgrep", "stat", "du", "df", "pwd", "echo", "id",
+            "whoami", "groups", "uname", "which", "basename", "dirname", "realpath", "readlink", "cut", "tr", "tac",
+            "rev", "fold", "expand", "unexpand", "paste", "comm", "join", "od", "hexdump", "strings", "cksum", "md5sum",
+            "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "md5", "shasum", "cmp", "jq",
+            "nproc", "printenv", "tty", "arch", "column", "seq", "true", "false", ":", "cd", "type", "sleep", "exit",
+            "return", "break", "continue", "uptime", "free", "tsort", "look", "sum", "getconf",
+        ),
+        _HARMLESS,
+    ),
+    "sort": Reader("oTS", ("output", "compress-program", "temporary-directory", "buffer-size")),
+    "uniq": Reader(most_files=1),
+    "tree": Reader("oR", ("output",)),
+    "file": Reader("CzZ", ("compile", "uncompress", "uncompress-noreport")),
+    "rg": Reader("z", ("pre", "hostname-bin", "search-zip")),
+    "diff": Reader("l", ("paginate",)),
+    "printf": Reader("v"),
+    "hostname": Reader("bFy", ("boot", "file", "nis", "yp", "domain"), most_files=0),
+    "env": Reader("uiSCv", ("unset", "chdir", "split-string", "ignore-environment"), most_files=0),
+    "fd": Reader("xXcl", ("exec", "exec-batch", "list-details")),
+    "locale": Reader(),
+}  # fmt: skip
+
+VERSION_OF = frozenset(
+    {
+        "python", "python3", "pip", "pip3", "node", "npm", "git", "cargo", "rustc", "ruby", "gcc", "g++",
+        "clang", "make",
+        "cmake", "docker", "uv", "ruff", "bash", "zsh", "perl", "php", "rg", "jq", "sqlite3", "go", "java",
+        "curl", "gh",
+    }
+)  # fmt: skip
+"""Programs whose `--version` says so and does nothing else."""
+
+GIT_READERS = frozenset(
+    {
+        "status", "log", "diff", "show", "rev-parse", "ls-files", "blame", "annotate", "describe",
+        "shortlog", "rev-list",
+        "ls-tree", "cat-file", "merge-base", "name-rev", "diff-tree", "diff-index", "diff-files", "for-each-ref",
+        "show-ref", "show-branch", "count-objects", "grep", "check-ignore", "check-attr", "whatchanged", "version",
+        "cherry", "range-diff",
+    }
+)  # fmt: skip
+_GIT_GLOBALS = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"})
+_GIT_BAD_LONGS = (
+    "output", "output-directory", "ext-diff", "textconv", "filters", "open-files-in-pager", "exec", "show-signature",
+    "upload-pack", "ext-grep", "paginate", "batch-command",
+)  # fmt: skip
+_GIT_LISTS: dict[str, re.Pattern[str]] = {
+    "branch": re.compile(
+        r"(-a|-r|-v|-vv|-av|-avv|-l|--list|--all|--remotes|--verbose|--show-current|--(no-)?merged|--no-color|--column|"
+        r"--sort=\S+|--format=[^%]*)"
+    ),
+    "tag": re.compile(r"(-l|--list|-n\d*|--column|--sort=\S+)"),
+    "remote": re.compile(r"(-v|--verbose)"),
+    "stash": re.compile(r"(list|show|-p|--stat|stash@\{\d+\}|\d+)"),
+    "reflog": re.compile(r"(show|-\d+|HEAD|--oneline)"),
+    "worktree": re.compile(r"(list|--porcelain)"),
+    "submodule": re.compile(r"(status|--recursive)"),
+    "config": re.compile(r"(--list|-l|--get|get|list|--local|--show-origin|[\w.-]+)"),
+}
+"""Commands of git that list something as long as every word is one of these."""
+
+_FIND_TESTS = frozenset(
+    {
+        "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-regextype", "-type",
+        "-xtype", "-size",
+        "-newer", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-maxdepth", "-mindepth", "-depth", "-prune",
+        "-print", "-print0", "-printf", "-ls", "-empty", "-not", "-and", "-or", "-a", "-o", "-perm", "-user", "-group",
+        "-links", "-inum", "-readable", "-writable", "-executable", "-quit", "-follow", "-xdev", "-mount", "-true",
+        "-false", "-L", "-H", "-P", "-E", "-s", "-daystart", "-noleaf", "-lname", "-ilname", "-samefile", "-nouser",
+    }
+)  # fmt: skip
+
+_SED_COMMAND = re.compile(r"((\d+|\$|/[^/\\\n]*/)(,(\+?\d+|\$|/[^/\\\n]*/))?!?)?\s*([pdq=lhHgGxDNP]|s(?P<rest>.+))?")
+_SED_FLAGS = re.compile(r"[gpiI0-9]*")
+
+
+def only_reads(parsed: ParsedCommand) -> bool:
+    """Whether nothing in the line does more than read and print. A line that was not understood never counts."""
+    return not parsed.problems and bool(parsed.segments) and all(map(is_reading, parsed.segments))
+
+
+def is_reading(segment: Segment) -> bool:
+    """Whether one command only reads, redirections and variables included."""
+    if any(wrapper in _NOT_HARMLESS_WRAPPERS for wrapper in segment.wrappers):
+        return False
+    if not all(is_harmless_variable(name) for name, _ in segment.assignments):
+        return False
+    for redirection in segment.redirections:
+        target = redirection.target
+        if redirection.is_write or (not target.is_known and redirection.operator != "<<<"):
+            return False
+        if re.match(r"/+dev/+(tcp|udp)/", target.text):
+            return False
+    if not segment.parts:
+        return True
+    if not segment.parts[0].is_known or any(part.kind == "complex" for part in segment.parts):
+        return False
+    return _reads(segment)
+
+
+def is_harmless_variable(name: str) -> bool:
+    """Whether setting it cannot make a program run something else."""
+    return name in HARMLESS_VARIABLES or (_LOCAL_NAME.fullmatch(name) is not None and name not in _TIED_NAMES)
+
+
+_NOT_HARMLESS_WRAPPERS = frozenset({"sudo", "doas", "ssh", "busybox", "toybox", "trap", "coproc"})
+
+
+def _reads(segment: Segment) -> bool:
+    program, arguments = segment.words[0], segment.words[1:]
+    if check := _SPECIAL.get(program):
+        return segment.is_static and check(arguments)
+    if program in VERSION_OF and arguments in (("--version",), ("-V",)):
+        return True
+    if program in ("[", "test", "[["):
+        return _is_test(segment)
+    if program == "command":
+        return len(arguments) > 1 and arguments[0] in ("-v", "-V")
+    reader = READERS.get(program)
+    if reader is None:
+        return False
+    return reader.is_always_harmless or (segment.is_static and _is_within(reader, arguments))
+
+
+def _is_within(reader: Reader, arguments: Sequence[str]) -> bool:
+    files = 0
+    for argument in arguments:
+        if argument.startswith("--"):
+            if _is_shortened(argument, reader.longs):
+                return False
+        elif argument.startswith("-") and argument != "-":
+            if any(letter in reader.letters for letter in argument[1:]):
+                return False
+        else:
+            files += 1
+    return reader.most_files is None or files <= reader.most_files
+
+
+def _is_shortened(argument: str, longs: Sequence[str]) -> bool:
+    """Whether a `--option` is one of `longs`, or one of them shortened, with or without a value."""
+    name = argument[2:].partition("=")[0]
+    return bool(name) and any(long.startswith(name) for long in longs)
+
+
+def _find(arguments: Sequence[str]) -> bool:
+    return all(
+        not word.startswith("-") or word in _FIND_TESTS or re.fullmatch(r"-\d+|-O\d", word) for word in arguments
+    )
+
+
+def _git(arguments: Sequence[str]) -> bool:
+    index = 0
+    while index < len(arguments) and arguments[index] in _GIT_GLOBALS:
+        index += 1
+    if index == len(arguments):
+        return False
+    name, rest = arguments[index], arguments[index + 1 :]
+    if name == "--version":
+        return not rest
+    if name in _GIT_LISTS:
+        return _git_lists(name, rest)
+    if name not in GIT_READERS:
+        return False
+    for word in rest:
+        if word.startswith("--"):
+            if _is_shortened(word, _GIT_BAD_LONGS):
+                return False
+        elif name == "grep" and re.match(r"-\w*O", word):
+            return False
+    return True
+
+
+def _git_lists(name: str, rest: Sequence[str]) -> bool:
+    if not all(_GIT_LISTS[name].fullmatch(word) for word in rest):
+        return False
+    match name:
+        case "stash" | "worktree" | "submodule":
+            return bool(rest) and rest[0] in ("list", "show", "status")
+        case "config":
+            words = [word for word in rest if not word.startswith("-")]
+            return (bool({"--list", "-l"} & set(rest)) and not words) or (
+                rest[:1] in (("--get",), ("get",)) and len(rest) == 2
+            )
+        case _:
+            return True
+
+
+def _date(arguments: Sequence[str]) -> bool:
+    return all(
+        word.startswith(("+", "--date=", "--iso-8601", "--rfc-3339=", "--utc")) or re.fullmatch(r"-u|-R|-I\w*", word)
+        for word in arguments
+    )
+
+
+def _sed(arguments: Sequence[str]) -> bool:
+    """Only `sed [-nEru] SCRIPT FILE…` with a script of commands that print."""
+    index = 0
+    while index < len(arguments) and re.fullmatch(r"-[nEru]+", arguments[index]):
+        index += 1
+    if index >= len(arguments) or any(word.startswith("-") and word != "-" for word in arguments[index:]):
+        return False
+    return all(_is_plain_sed(command.strip()) for command in re.split(r"[;\n]", arguments[index]))
+
+
+def _is_plain_sed(command: str) -> bool:
+    match = _SED_COMMAND.fullmatch(command)
+    if match is None:
+        return False
+    rest = match["rest"]
+    if rest is None:
+        return True
+    parts = re.split(rf"(?<!\\){re.escape(rest[0])}", rest[1:])
+    return (
+        rest[0] in "/|#,:@!" and "\\\\" not in rest and len(parts) == 3 and _SED_FLAGS.fullmatch(parts[2]) is not None
+    )
+
+
+def _is_test(segment: Segment) -> bool:
+    words = segment.words[1:]
+    if any(word in ("-v", "-R", "<", ">") or "$(" in word or "`" in word for word in words):
+        return False
+    counts = any(word in ("-eq", "-ne", "-lt", "-le", "-gt", "-ge") for word in words)
+    return not (counts and segment.program == "[[" and any("[" in word or "$" in word for word in words))
+
+
+def _set(arguments: Sequence[str]) -> bool:
+    return bool(arguments)  # any other form than `set -euo pipefail` is a problem of the whole line
+
+
+_SPECIAL: dict[str, Callable[[Sequence[str]], bool]] = {
+    "find": _find,
+    "git": _git,
+    "date": _date,
+    "sed": _sed,
+    "set": _set,
+}

@@ -1,0 +1,202 @@
+"""What makes a command dangerous, in plain words for the person who decides. Found locally, from the parsed line."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from desktop_agent.core.policy.paths import inside, sensitivity
+from desktop_agent.core.policy.reading import is_reading
+from desktop_agent.core.policy.shell import ParsedCommand, Segment
+from desktop_agent.core.policy.wrappers import SHELLS
+
+NETWORK = frozenset(
+    {
+        "curl", "wget", "ssh", "scp", "sftp", "rsync", "ftp", "telnet", "nc", "ncat", "netcat", "socat", "ping", "dig",
+        "nslookup", "host", "http", "https", "aria2c", "gh", "glab", "aws", "gcloud", "az", "kubectl", "helm", "twine",
+        "npx", "bunx", "uvx", "apt", "apt-get", "dnf", "yum", "brew", "pacman", "apk", "snap", "flatpak", "yt-dlp",
+    }
+)  # fmt: skip
+"""Programs that are of no use without a network."""
+
+NETWORK_COMMANDS: dict[str, frozenset[str]] = {
+    "git": frozenset({"push", "fetch", "pull", "clone", "ls-remote", "submodule", "send-email", "lfs"}),
+    "pip": frozenset({"install", "download", "index", "wheel"}),
+    "pip3": frozenset({"install", "download", "index", "wheel"}),
+    "pipx": frozenset({"install", "run", "upgrade"}),
+    "uv": frozenset({"add", "sync", "lock", "publish", "tool"}),
+    "poetry": frozenset({"add", "install", "update", "publish", "lock"}),
+    "npm": frozenset({"install", "i", "ci", "add", "update", "publish", "audit", "view", "exec"}),
+    "pnpm": frozenset({"install", "i", "add", "update", "publish", "dlx"}),
+    "yarn": frozenset({"install", "add", "upgrade", "publish", "dlx"}),
+    "cargo": frozenset({"install", "add", "update", "publish", "fetch", "search"}),
+    "go": frozenset({"get", "install"}),
+    "gem": frozenset({"install", "update", "push", "fetch"}),
+    "bundle": frozenset({"install", "update"}),
+    "composer": frozenset({"install", "update", "require"}),
+    "docker": frozenset({"pull", "push", "build", "run", "login", "compose"}),
+    "conda": frozenset({"install", "create", "update"}),
+}
+
+GIT_WRITES = frozenset(
+    {
+        "commit", "add", "rm", "mv", "checkout", "switch", "restore", "reset", "merge", "rebase",
+        "cherry-pick", "revert",
+        "stash", "tag", "branch", "init", "gc", "prune", "apply", "am", "clean", "config", "remote",
+        "worktree", "notes",
+        "filter-branch", "filter-repo", "update-ref", "update-index", "symbolic-ref", "reflog", "bisect",
+        "pull", "fetch",
+        "push", "clone", "submodule", "replace", "repack", "maintenance", "sparse-checkout",
+    }
+)  # fmt: skip
+"""Commands of git that write into `.git`."""
+
+_SCRIPTS = {"npm": ("run", "test", "start"), "yarn": ("run", "test"), "pnpm": ("run", "test"), "bun": ("run", "test")}
+_DELETES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "srm", "trash"})
+_DISK = frozenset(
+    {"dd", "mkfs", "fdisk", "parted", "wipefs", "mount", "umount", "mkswap", "diskutil", "sfdisk", "losetup"}
+)
+_POWER = frozenset({"shutdown", "reboot", "halt", "poweroff"})
+_GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """A sentence for the person, and the part of the command that it is about."""
+
+    note: str
+    cause: str
+
+
+def risks_of(parsed: ParsedCommand, folder: str, workspace: str) -> tuple[Risk, ...]:
+    """Return what to know about a line that would run in `folder`, the worst first, each note once."""
+    found: dict[str, Risk] = {}
+    for problem in parsed.problems:
+        risk = Risk(f"This command could not be fully understood: {problem}.", "")
+        found.setdefault(risk.note, risk)
+    for segment in parsed.segments:
+        for note in _notes(segment, folder, workspace):
+            found.setdefault(note, Risk(note, parsed.source(segment)))
+    return tuple(found.values())
+
+
+def needs_network(segment: Segment) -> bool:
+    """Whether the command is obviously of no use without a network."""
+    program = segment.program.rpartition("/")[2]
+    if program in NETWORK or "ssh" in segment.wrappers:
+        return True
+    if program == "docker" or program not in NETWORK_COMMANDS:
+        return program == "docker"
+    name = git_command(segment.words) if program == "git" else next((w for w in segment.words[1:] if w[:1] != "-"), "")
+    return name in NETWORK_COMMANDS[program]
+
+
+def writes_git(segment: Segment) -> bool:
+    """Whether the command obviously writes git's own files."""
+    return segment.program == "git" and git_command(segment.words) in GIT_WRITES and not is_reading(segment)
+
+
+def git_command(words: tuple[str, ...]) -> str:
+    """Return git's command behind its general options; empty when there is none."""
+    index = 1
+    while index < len(words) and words[index].startswith("-"):
+        index += 2 if words[index] in _GIT_VALUES else 1
+    return words[index] if index < len(words) else ""
+
+
+def outside_paths(segment: Segment, folder: str, workspace: str) -> tuple[str, ...]:
+    """Return the paths in a command's words and redirections that lead out of the workspace, by their text."""
+    words = [part.text for part in segment.parts[1:] if part.is_known]
+    if any(not part.is_known for part in segment.parts[1:]):
+        words += [part.text.strip('"') for part in segment.parts[1:] if not part.is_known]
+    words += [redirection.target.text for redirection in segment.redirections if redirection.operator != "<<<"]
+    return tuple(
+        path
+        for word in words
+        for path in _paths_in(word)
+        if not path.startswith("/dev/") and inside(path, folder, workspace) is None
+    )
+
+
+def _paths_in(word: str) -> Iterator[str]:
+    """Yield what may be a path in a word: the word, or the value of an option."""
+    if "://" in word:
+        return
+    value = word.partition("=")[2] if word.startswith("-") else word
+    if value.startswith(("$HOME", "${HOME")):
+        yield "~"
+    elif value.startswith(("/", "~", "..")) or "/.." in value:
+        yield value
+
+
+def _notes(segment: Segment, folder: str, workspace: str) -> Iterator[str]:
+    words, program = segment.words, segment.program.rpartition("/")[2]
+    if "sudo" in segment.wrappers or "doas" in segment.wrappers:
+        yield "Runs with administrator rights (sudo)."
+    if segment.is_piped and program in SHELLS:
+        yield "Runs what another command prints as a script."
+    yield from _deletes(program, words)
+    if program == "git":
+        yield from _history(words)
+    if program in _DISK or program.startswith("mkfs."):
+        yield "Writes to disks or devices directly."
+    if program in _POWER:
+        yield "Shuts the computer down."
+    if program in ("kill", "killall", "pkill"):
+        yield "Ends other programs."
+    if program in ("chmod", "chown", "chgrp"):
+        yield "Changes who may use files."
+    if needs_network(segment):
+        yield "Uses the network."
+    if (program in _SCRIPTS and words[1:2] and words[1] in _SCRIPTS[program]) or program in ("make", "just", "task"):
+        yield "Runs scripts of this project."
+    if paths := outside_paths(segment, folder, workspace):
+        yield f"Reaches outside the workspace: {', '.join(paths[:3])}."
+    yield from _sensitive(segment)
+
+
+def _deletes(program: str, words: tuple[str, ...]) -> Iterator[str]:
+    if program == "rm" and any(re.match(r"-\w*[rR]|--recursive", word) for word in words[1:]):
+        yield "Deletes folders with everything in them."
+    elif program in _DELETES or (program == "find" and "-delete" in words):
+        yield "Deletes files."
+    elif program == "git" and git_command(words) == "clean":
+        yield "Deletes files that git does not know."
+    elif program == "rsync" and any(word.startswith("--del") for word in words):
+        yield "Deletes files."
+
+
+def _history(words: tuple[str, ...]) -> Iterator[str]:
+    name, rest = git_command(words), set(words)
+    is_forced = any(re.match(r"--force|-\w*f|--mirror|\+", word) for word in words[2:])
+    if name in ("rebase", "filter-branch", "filter-repo", "replace") or (name == "commit" and "--amend" in rest):
+        yield "Rewrites git's history."
+    elif name == "reset" and "--hard" in rest:
+        yield "Throws away changes that are not committed, and may drop commits."
+    elif name == "push" and (is_forced or "--delete" in rest):
+        yield "Overwrites history on the server."
+    elif (name in ("checkout", "restore") and ("--" in rest or "." in rest or name == "restore")) or (
+        name in ("checkout", "switch") and (is_forced or "--discard-changes" in rest)
+    ):
+        yield "Throws away changes that are not committed."
+    elif name == "stash" and rest & {"drop", "clear"}:
+        yield "Throws away stashed changes."
+    elif (name == "branch" and (rest & {"-D", "-d", "--delete"})) or (name == "tag" and rest & {"-d", "--delete"}):
+        yield "Deletes a branch or tag."
+    elif name in ("gc", "prune", "reflog") and (rest & {"expire", "delete"} or any("prune" in word for word in words)):
+        yield "Removes what git would need to bring commits back."
+
+
+def _sensitive(segment: Segment) -> Iterator[str]:
+    targets = [redirection.target.text for redirection in segment.redirections if redirection.operator != "<<<"]
+    texts = [*segment.words[1:], *targets]
+    kinds = {kind: text for text in texts for piece in _pieces(text) if (kind := sensitivity(piece))}
+    if "secret" in kinds:
+        yield f"Touches a file that often holds secrets: {kinds['secret']}."
+    if "git" in kinds and not is_reading(segment):
+        yield f"Changes git's own files: {kinds['git']}."
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the parts of a word that may name a file: `@.env`, `--file=.env`, `host:.ssh/id_rsa`."""
+    if len(text) < 300 and not re.search(r"\s", text):
+        yield from (piece for piece in re.split(r"[=:@,]", text) if piece)

@@ -1,0 +1,428 @@
+"""Rules of the person, and which calls they mean. Pure: rules and calls in, the deciding rule out.
+
+An allow rule is read narrowly and a forbidding one widely. A line is allowed only when *every* command in it that does
+more than read is fully known and named by an allow rule; it is forbidden as soon as *one* command in it is named.
+Forbid beats ask, ask beats allow.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Literal
+
+from desktop_agent.core.model import Rule, RuleEffect, RuleKind
+from desktop_agent.core.policy.call import CallFacts
+from desktop_agent.core.policy.paths import inside, normalized, plain_name, sensitivity
+from desktop_agent.core.policy.reading import is_harmless_variable, is_reading
+from desktop_agent.core.policy.risks import git_command
+from desktop_agent.core.policy.shell import ParsedCommand, Segment, parse
+from desktop_agent.core.policy.words import Word
+from desktop_agent.core.policy.wrappers import INTERPRETERS, OPAQUE, OTHER_SHELLS, RUNS_UNDER, SHELLS, WRAPPERS
+
+Match = Literal["yes", "no", "maybe"]
+
+LAUNCHERS = frozenset(
+    {
+        "uv", "uvx", "poetry", "pipenv", "pdm", "rye", "hatch", "npx", "npm", "pnpm", "yarn", "bunx", "bun", "bundle",
+        "conda", "mise", "asdf", "nix", "nix-shell", "docker", "podman", "kubectl", "make", "git", "tar", "rsync",
+    }
+)  # fmt: skip
+"""Programs with words in them that may name another program to run."""
+
+_SUBCOMMANDS = frozenset(
+    {
+        "git", "npm", "pnpm", "yarn", "bun", "cargo", "go", "uv", "pip", "pip3", "pipx", "poetry", "docker", "podman",
+        "kubectl", "helm", "gh", "glab", "make", "just", "task", "dotnet", "gradle", "mvn", "terraform", "brew", "apt",
+        "apt-get", "systemctl", "conda", "bundle", "rake", "rails", "mix", "composer", "nox", "tox", "hatch",
+        "pdm", "nix",
+    }
+)  # fmt: skip
+"""Programs whose second word says what they do."""
+
+_NEVER_WIDE = frozenset(
+    {
+        "rm", "rmdir", "shred", "truncate", "dd", "mv", "cp", "chmod", "chown", "chgrp", "ln", "kill",
+        "killall", "pkill",
+        "find", "sed", "awk", "gawk", "mawk", "tee", "curl", "wget", "ssh", "scp", "rsync", "docker",
+        "podman", "kubectl",
+        "npx", "bunx", "uvx", "pipx", "install", "tar", "export", "declare", "typeset", "exec", "deno", "aws", "gcloud",
+    }
+)  # fmt: skip
+"""Programs that no rule may name alone: what they do is all in their words."""
+
+_LONG_FLAGS = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a", "--interactive": "i"}
+
+
+# --- which rules count --------------------------------------------------------------------------------------------
+
+
+def in_force(rule: Rule, now: datetime, workspace: str) -> bool:
+    """Whether a rule counts here and now: not expired, and a project's rule only in its own folder."""
+    if rule.expires_at is not None and rule.expires_at <= now:
+        return False
+    return rule.scope != "project" or (bool(workspace) and normalized(rule.workspace) == normalized(workspace))
+
+
+def matching_rule(
+    call: CallFacts, rules: Sequence[Rule], *, now: datetime, workspace: str, effect: RuleEffect | None = None
+) -> Rule | None:
+    """Return the rule that decides `call`, or None. With `effect`, only rules of that effect are looked at.
+
+    For a line of several commands under allow rules it is the first of those needed, and a confined one if there is
+    any: the line as a whole gets no more than the least of them.
+    """
+    valid = [rule for rule in rules if in_force(rule, now, workspace)]
+    if effect in (None, "forbid") and (found := _naming(call, [r for r in valid if r.effect == "forbid"])):
+        return found
+    if effect in (None, "ask") and (found := _naming(call, [r for r in valid if r.effect == "ask"])):
+        return found
+    return _allowing(call, [r for r in valid if r.effect == "allow"], workspace) if effect in (None, "allow") else None
+
+
+def _naming(call: CallFacts, rules: Sequence[Rule]) -> Rule | None:
+    """Return the first rule that names any part of the call. Forbidding and asking rules are read widely."""
+    for rule in rules:
+        match rule.kind:
+            case "command" if call.command is not None:
+                if rule.is_exact:
+                    if rule.pattern.strip() == call.command.strip():
+                        return rule
+                elif names_any(rule.pattern, parse(call.command)) == "yes":
+                    return rule
+            case "edit" if "write_fs" in call.capabilities and call.command is None:
+                if any(_matches_path(rule.pattern, path, is_wide=True) for path in call.paths):
+                    return rule
+            case "tool":
+                if fnmatchcase(call.tool.casefold(), rule.pattern.casefold()):
+                    return rule
+            case _:
+                pass
+    return None
+
+
+def _allowing(call: CallFacts, rules: Sequence[Rule], workspace: str) -> Rule | None:
+    if call.command is not None:
+        return _allowing_command(call, rules, workspace)
+    is_ours = call.source != "external" and "network" not in call.capabilities
+    if is_ours and ("write_fs" in call.capabilities or any(sensitivity(path) == "secret" for path in call.paths)):
+        return _allowing_paths(call, rules)
+    names = (rule for rule in rules if rule.kind == "tool")
+    return next((rule for rule in names if fnmatchcase(call.tool, rule.pattern)), None)
+
+
+def _allowing_paths(call: CallFacts, rules: Sequence[Rule]) -> Rule | None:
+    """Return a rule when every path has one. What is special is only meant by a rule that names something special."""
+    edits = [rule for rule in rules if rule.kind == "edit"]
+    if not call.paths:
+        return next((rule for rule in edits if rule.pattern == "**" and "write_fs" in call.capabilities), None)
+    chosen: list[Rule] = []
+    for path in call.paths:
+        kind = sensitivity(path)
+        fitting = (rule for rule in edits if kind is None or sensitivity(rule.pattern) == kind)
+        rule = next((rule for rule in fitting if _matches_path(rule.pattern, path, is_wide=False)), None)
+        if rule is None:
+            return None
+        chosen.append(rule)
+    return chosen[0]
+
+
+def _allowing_command(call: CallFacts, rules: Sequence[Rule], workspace: str) -> Rule | None:
+    assert call.command is not None
+    commands = [rule for rule in rules if rule.kind == "command"]
+    for rule in commands:
+        is_same = rule.pattern == call.command and rule.details == call.details
+        if rule.is_exact and is_same and rule.folder in ("", call.folder):
+            return rule
+    if call.details:
+        return None
+    parsed = parse(call.command)
+    plain = [rule for rule in commands if not rule.is_exact]
+    if parsed.problems or not plain or not stays_inside(parsed, call.folder, workspace):
+        return None
+    if not all(is_harmless_variable(name) for segment in parsed.segments for name, _ in segment.assignments):
+        return None
+    chosen: list[Rule] = []
+    for segment in parsed.segments:
+        if is_reading(segment) or "ssh" in segment.wrappers:
+            continue  # a remote command belongs to the `ssh` that a rule must name
+        fitting = [rule for rule in plain if names_all_of(rule.pattern, segment)]
+        if not fitting:
+            return None
+        chosen.append(min(fitting, key=lambda rule: not rule.is_unconfined))
+    if not chosen:
+        return None
+    return min(chosen, key=lambda rule: rule.is_unconfined)
+
+
+# --- commands -----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def split_pattern(pattern: str) -> tuple[str, ...]:
+    """Return a pattern's words; what is not well quoted is split at blanks."""
+    try:
+        return tuple(shlex.split(pattern))
+    except ValueError:
+        return tuple(pattern.split())
+
+
+def names_all_of(pattern: str, segment: Segment) -> bool:
+    """Whether a command begins with exactly the pattern's words, and nothing about it is unknown."""
+    wanted = split_pattern(pattern)
+    if not wanted or not segment.is_static or any(wrapper in RUNS_UNDER for wrapper in segment.wrappers):
+        return False
+    return segment.words[: len(wanted)] == wanted
+
+
+def names_any(pattern: str, parsed: ParsedCommand) -> Match:
+    """Whether any command in a line is one that `pattern` names, however it is wrapped or written."""
+    answers = {_names(pattern, words) for segment in parsed.segments for words in _word_lists(segment)}
+    if "yes" in answers:
+        return "yes"
+    return "maybe" if parsed.problems or "maybe" in answers else "no"
+
+
+def _word_lists(segment: Segment) -> Iterator[tuple[Word, ...]]:
+    """Yield the command, what wraps it, and what may be a command inside its words."""
+    if segment.parts:
+        yield segment.parts
+        if segment.program.rpartition("/")[2] in LAUNCHERS:
+            for index in range(1, len(segment.parts)):
+                yield segment.parts[index:]
+    yield from segment.outer
+
+
+def _names(pattern: str, parts: tuple[Word, ...]) -> Match:
+    wanted = split_pattern(pattern)
+    if not wanted or not parts:
+        return "no"
+    if not parts[0].is_known:
+        return "maybe"
+    if _base(parts[0].text) != _base(wanted[0]):
+        return "no"
+    words = [part.text for part in parts[1:] if part.is_known]
+    texts = _without_global_options(_base(parts[0].text), words)
+    if _begins(wanted[1:], words) or _begins(wanted[1:], texts):
+        return "yes"
+    return "maybe" if any(not part.is_known for part in parts[1:]) else "no"
+
+
+def _base(word: str) -> str:
+    """Return a program's name without folder and ending, as a file system without case would see it."""
+    return word.replace("\\", "/").rpartition("/")[2].casefold().removesuffix(".exe")
+
+
+def _begins(wanted: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a command has the flags of a pattern in any form, and its other words in their places."""
+    letters, longs = _flags(words)
+    wanted_letters, wanted_longs = _flags(wanted)
+    if not wanted_letters <= letters or not wanted_longs <= longs:
+        return False
+    plain = [word for word in words if not word.startswith("-") or word == "-"]
+    place = 0
+    for word in wanted:
+        if word.startswith("-") and word != "-":
+            continue
+        if word.startswith(("/", "~", ".")):
+            if not any(normalized(re.sub("/+", "/", other)) == normalized(word) for other in plain):
+                return False
+        elif place < len(plain) and (plain[place] == word or (word.endswith("=") and plain[place].startswith(word))):
+            place += 1
+        else:
+            return False
+    return True
+
+
+def _flags(words: Sequence[str]) -> tuple[set[str], set[str]]:
+    letters: set[str] = set()
+    longs: set[str] = set()
+    for word in words:
+        if word == "--":
+            break
+        if word.startswith("--"):
+            name = word.partition("=")[0]
+            full = next((long for long in _LONG_FLAGS if len(name) > 3 and long.startswith(name)), name)
+            letters |= {_LONG_FLAGS[full]} if full in _LONG_FLAGS else set()
+            longs |= set() if full in _LONG_FLAGS else {name}
+        elif word.startswith("-") and len(word) > 1:
+            letters |= set(word[1:].replace("R", "r"))
+    return letters, longs
+
+
+def _without_global_options(program: str, words: list[str]) -> list[str]:
+    if program != "git":
+        return words
+    name = git_command(("git", *words))
+    return words[words.index(name) :] if name in words else words
+
+
+def stays_inside(parsed: ParsedCommand, folder: str, workspace: str) -> bool:
+    """Whether nothing in a line changes to a folder, or writes by a redirection, outside or to a special file.
+
+    By its text alone, and for every folder that a `cd` in the line may have led to.
+    """
+    folders = [folder]
+    for segment in parsed.segments:
+        if segment.program in ("cd", "pushd", "popd", "chdir"):
+            target = next((word for word in segment.words[1:] if not word.startswith("-")), None)
+            if target is None or not segment.is_static:
+                return False
+            folders += [f"{place}/{target}" if not target.startswith("/") else target for place in list(folders)[:8]]
+            if any(inside(place, folder, workspace) is None for place in folders):
+                return False
+        for redirection in segment.redirections:
+            if redirection.is_write and not (redirection.target.is_known and redirection.target.kind == "known"):
+                return False
+            if redirection.is_write:
+                for place in folders:
+                    relative = inside(redirection.target.text, place, workspace)
+                    if relative is None or sensitivity(relative) is not None:
+                        return False
+    return True
+
+
+# --- paths --------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _path_pattern(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(signs.get(part, re.escape(part)) for part in parts), re.DOTALL)
+
+
+def _matches_path(pattern: str, path: str, *, is_wide: bool) -> bool:
+    """Whether a path fits a glob; read widely, case and the like do not make another file."""
+    text = normalized(path)
+    if text.startswith(("../", "/")) or text == "..":
+        return False
+    if is_wide:
+        text = "/".join(plain_name(part) for part in text.split("/"))
+        pattern = pattern.casefold()
+    return _path_pattern(pattern.removeprefix("./")).fullmatch(text) is not None
+
+
+# --- for the rule editor ------------------------------------------------------------------------------------------
+
+
+def would_match(rule: Rule, command: str, *, folder: str = "", workspace: str = "") -> bool:
+    """Whether `rule` alone would decide a command line: for the editor's live preview. Expiry does not count."""
+    if rule.kind != "command":
+        return False
+    root = workspace or folder or "/"
+    call = CallFacts(tool="", capabilities=("exec_shell",), command=command, folder=folder or root)
+    if rule.effect == "allow":
+        return _allowing_command(call, [rule], root) is not None
+    return _naming(call, [rule]) is not None
+
+
+def patterns_for(command: str) -> tuple[tuple[str, ...], ...]:
+    """Return, for every part that needs a rule, patterns from the narrowest to the widest that is sensible.
+
+    Empty when no pattern could ever allow the line (it was not understood, a word is unknown, `sudo`): then only an
+    exact rule can.
+    """
+    parsed = parse(command)
+    if parsed.problems or not all(is_harmless_variable(name) for s in parsed.segments for name, _ in s.assignments):
+        return ()
+    found: dict[tuple[str, ...], None] = {}
+    for segment in parsed.segments:
+        if is_reading(segment) or "ssh" in segment.wrappers:
+            continue
+        if not segment.parts or not segment.is_static or any(wrapper in RUNS_UNDER for wrapper in segment.wrappers):
+            return ()
+        found[_patterns(segment.words)] = None
+    return tuple(found)
+
+
+def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:
+    program = words[0]
+    lengths = [len(words)]
+    family = re.sub(r"[\d.]+$", "", program)
+    if family in INTERPRETERS or program in SHELLS:
+        if words[1:2] == ("-m",) and len(words) > 2:
+            lengths.append(3)
+        elif len(words) > 1 and not words[1].startswith("-"):
+            lengths.append(2)
+    elif program in _SUBCOMMANDS and len(words) > 1 and not words[1].startswith("-"):
+        if words[1] in ("run", "exec") and len(words) > 2:
+            lengths.append(3)
+        else:
+            lengths.append(2)
+    if why_too_wide((program,)) is None:
+        lengths.append(1)
+    return tuple(dict.fromkeys(shlex.join(words[:length]) for length in lengths))
+
+
+def why_too_wide(words: tuple[str, ...]) -> str | None:
+    """Say why a pattern names too much; None when it does not."""
+    program = words[0]
+    family = re.sub(r"[\d.]+$", "", program) or program
+    if program in SHELLS or program in OTHER_SHELLS or family in INTERPRETERS or program in OPAQUE:
+        named = [word for word in words[1:] if not word.startswith("-")]
+        return None if named else f"`{program}` runs any program; name the script as well."
+    if program in _NEVER_WIDE and len(words) == 1:
+        return f"`{program}` alone says nothing about what it works on; add more words."
+    if program in _NEVER_WIDE and not [word for word in words[1:] if not word.startswith("-")]:
+        return f"`{shlex.join(words)}` says nothing about what it works on; add more words."
+    return None
+
+
+def validate_pattern(
+    kind: RuleKind, pattern: str, *, expires_at: datetime | None = None, now: datetime | None = None
+) -> str | None:
+    """Say why a rule would never match, or would match too much; None when it is fine."""
+    if expires_at is not None and now is not None and expires_at <= now:
+        return "This rule never matches because it has already expired."
+    if not pattern.strip():
+        return "This rule never matches because it is empty."
+    match kind:
+        case "edit":
+            return _validate_glob(pattern)
+        case "tool":
+            return None if re.fullmatch(r"[\w*?.:-]+", pattern) else _never("a tool's name has no such signs")
+        case "command":
+            return _validate_command(pattern)
+
+
+def _validate_glob(pattern: str) -> str | None:
+    if pattern.startswith(("/", "~")) or ".." in pattern.split("/") or re.match(r"[A-Za-z]:", pattern):
+        return _never("it leads outside the workspace; paths are relative to it")
+    if "\\" in pattern:
+        return _never("paths are written with `/`")
+    if sensitivity(pattern) == "git":
+        return _never("edit tools never write git's own files")
+    return None
+
+
+def _validate_command(pattern: str) -> str | None:
+    try:
+        words = tuple(shlex.split(pattern))
+    except ValueError:
+        return _never("its quotes do not fit")
+    parsed = parse(pattern)
+    if len(parsed.segments) > 1:
+        return _never("it has several commands; every command of a line is matched by itself")
+    if re.match(r"[A-Za-z_]\w*=", words[0], re.ASCII):
+        return _never("variables before a command are looked through")
+    if words[0] in WRAPPERS or words[0] in ("eval", "trap"):
+        return _never(f"`{words[0]}` is looked through; name the command behind it")
+    if (words[0] in SHELLS and "-c" in words) or (parsed.segments and parsed.segments[0].wrappers):
+        return _never(f"`{words[0]}` is looked through; name the command inside")
+    if wide := why_too_wide(words):
+        return f"This rule is too wide: {wide}"
+    if parsed.problems:
+        return _never(f"such a command is not fully understood ({parsed.problems[0]})")
+    segment = parsed.segments[0] if parsed.segments else None
+    if segment is None or segment.redirections:
+        return _never("redirections are not part of a command's words")
+    if not segment.is_static:
+        return _never("its words are taken as they are: no variables, no wildcards")
+    return "This rule is not needed: the command only reads." if is_reading(segment) else None
+
+
+def _never(why: str) -> str:
+    return f"This rule never matches because {why}."

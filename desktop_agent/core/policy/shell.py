@@ -1,0 +1,596 @@
+"""Command lines as what they run: every simple command in them, wherever it stands, with its words and redirections.
+
+The grammar is tree-sitter's, which forgives what a shell would not and the other way round. So it is not believed
+blindly: a node of an unknown kind, text that no node accounts for, words that are not words to our own reader, a here
+document that ends elsewhere, all become *problems*, and a line with a problem is one that was not understood.
+
+`parse` is pure. Its work is bounded by the limits below, so that no line can keep it busy.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from desktop_agent.core.policy.words import Hole, NotAWordError, Word, decode_word, split_words
+from desktop_agent.core.policy.wrappers import program_name, unwrap
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+LONGEST_BYTES = 32 * 1024
+MOST_SIGNS = 300
+"""Of brackets, expansions, pipes and redirections: they make the parser try several readings, and many cost seconds."""
+MOST_BLANKS = 4_000
+DEEPEST = 80
+MOST_SEGMENTS = 400
+DEEPEST_SCRIPTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Redirection:
+    """`> target`: the operator, where it leads, and whether that is written."""
+
+    operator: str
+    target: Word
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it writes a file; `2>&1`, `>&-` and `/dev/null` do not."""
+        if ">" not in self.operator or (self.target.is_known and self.target.text == "/dev/null"):
+            return False
+        return not (self.operator.endswith("&") and re.fullmatch(r"\d+-?|-", self.target.text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One simple command as it would run: what wraps it stripped, what belongs to it kept."""
+
+    parts: tuple[Word, ...]
+    redirections: tuple[Redirection, ...] = ()
+    assignments: tuple[tuple[str, str], ...] = ()
+    """Variables that are set for it, or by it."""
+    wrappers: tuple[str, ...] = ()
+    """What it runs under, outermost first: `sudo`, `env`, `bash`."""
+    outer: tuple[tuple[Word, ...], ...] = ()
+    """The words of those, each with everything behind it."""
+    start: int = 0
+    end: int = 0
+    """Where the whole of it, with its wrappers, stands in the line."""
+    is_piped: bool = False
+    """Whether it reads what another command prints."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words, quotes removed; the program comes by its plain name when it is the system's."""
+        texts = tuple(part.text for part in self.parts)
+        return (program_name(texts[0]), *texts[1:]) if texts and self.parts[0].is_known else texts
+
+    @property
+    def program(self) -> str:
+        """The first word; empty for a bare redirection or assignment."""
+        return self.words[0] if self.parts else ""
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every word is known."""
+        return all(part.is_known for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCommand:
+    """A command line taken apart. With `problems` it was not understood, and `segments` is only what was found."""
+
+    text: str
+    segments: tuple[Segment, ...]
+    problems: tuple[str, ...] = ()
+
+    def source(self, segment: Segment) -> str:
+        """The part of the line that `segment` comes from."""
+        return self.text[segment.start : segment.end]
+
+
+@lru_cache(maxsize=128)
+def parse(command: str) -> ParsedCommand:
+    """Take a command line for `sh` or `bash` apart. Never raises."""
+    return _parse(command, 0)
+
+
+def _parse(command: str, depth: int) -> ParsedCommand:
+    try:
+        data = command.encode()
+    except UnicodeEncodeError:
+        return ParsedCommand(command, (), ("half a character",))
+    if len(data) > LONGEST_BYTES:
+        return ParsedCommand(command, (), (f"it is longer than {LONGEST_BYTES:,} bytes",))
+    if sum(data.count(sign) for sign in (b"(", b"<", b">", b"{", b"$", b"`", b"[", b"|", b"&")) > MOST_SIGNS:
+        return ParsedCommand(command, (), ("it has too many brackets and expansions",))
+    if sum(data.count(sign) for sign in (b" ", b"\t", b"\n", b";")) > MOST_BLANKS:
+        return ParsedCommand(command, (), ("it has too many words",))
+    if re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", data):
+        return ParsedCommand(command, (), ("control characters",))
+    if depth > DEEPEST_SCRIPTS:
+        return ParsedCommand(command, (), ("scripts within scripts",))
+    walker = _Walker(data, depth)
+    try:
+        walker.walk()
+    except _TooMuchError:
+        walker.problems.append("it runs too many commands")
+    problems = tuple(dict.fromkeys(walker.problems))
+    return ParsedCommand(command, tuple(walker.segments), problems)
+
+
+@lru_cache(maxsize=1)
+def _parser() -> "Parser":
+    # Imported on the first command: nothing else needs the grammar.
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+_WORDS = frozenset(
+    {
+        "word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "number",
+        "simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion",
+        "brace_expression", "extglob_pattern", "regex",
+    }
+)  # fmt: skip
+_HOLES = frozenset(
+    {
+        "simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion",
+        "ansi_c_string", "translated_string", "brace_expression", "extglob_pattern",
+    }
+)  # fmt: skip
+_GROUPS = frozenset(
+    {
+        "program", "list", "subshell", "compound_statement", "negated_command", "if_statement", "elif_clause",
+        "else_clause", "while_statement", "for_statement", "c_style_for_statement", "case_statement", "case_item",
+        "do_group", "variable_assignments", "command_substitution", "process_substitution",
+    }
+)  # fmt: skip
+_PASS_DOWN = frozenset(
+    {
+        "command", "declaration_command", "unset_command", "test_command", "list", "pipeline", "negated_command",
+        "variable_assignment", "redirected_statement",
+    }
+)  # fmt: skip
+"""What a redirection around it belongs to the last command of, and to no more."""
+_REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_ARITHMETIC = frozenset(
+    {
+        "binary_expression", "unary_expression", "postfix_expression", "ternary_expression", "parenthesized_expression",
+    }
+)  # fmt: skip
+_ATOMS = _WORDS | {"comment", "heredoc_body", "heredoc_end", "heredoc_start", "variable_assignment", "test_command"}
+_RESERVED = frozenset(
+    {
+        "then", "else", "elif", "fi", "do", "done", "case", "esac", "in", "function", "select", "until", "while", "if",
+        "for", "{", "}", "end", "always", "]]",
+    }
+)  # fmt: skip
+_EVALUATE = frozenset(
+    {
+        "[[", "[", "test", "let", "declare", "typeset", "local", "export", "readonly", "printf", "unset", "read",
+        "mapfile", "readarray", "wait", "getopts",
+    }
+)  # fmt: skip
+"""Builtins that may evaluate an index such as `a[$(rm x)]` in a quoted word."""
+
+
+class _TooMuchError(Exception):
+    """The line has more commands than anybody writes."""
+
+
+@dataclass(slots=True)
+class _Command:
+    """A simple command while it is put together."""
+
+    words: list[tuple[int, Word]] = field(default_factory=list[tuple[int, Word]])
+    redirections: list[Redirection] = field(default_factory=list[Redirection])
+    assignments: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+
+class _Walker:
+    """Goes through the tree of one line. Offsets are bytes; text is seen as latin-1 so that both count alike."""
+
+    def __init__(self, data: bytes, depth: int) -> None:
+        self._data = data
+        self._source = data.decode("latin-1")
+        self._depth = depth
+        self._functions: set[str] = set()
+        self._has_arithmetic = False
+        self._heredocs = 0
+        self.segments: list[Segment] = []
+        self.problems: list[str] = []
+
+    def walk(self) -> None:
+        root = _parser().parse(self._data).root_node
+        if root.has_error:
+            self.problems.append("it is not valid shell")
+        if _is_too_deep(root):
+            self.problems.append("it is nested too deeply")
+            return
+        self._account(root, 0, len(self._data))
+        self._statement(root, (), is_piped=False)
+        self._look_back()
+
+    # --- statements ---------------------------------------------------------------------------------------------
+
+    def _statement(self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool) -> None:
+        match node.type:
+            case "redirected_statement":
+                own = [child for child in node.children if child.type in _REDIRECTS]
+                bodies = [child for child in node.named_children if child.type not in _REDIRECTS]
+                takes_them = len(bodies) == 1 and bodies[0].type in _PASS_DOWN
+                for body in bodies:
+                    self._statement(body, [*own, *redirects] if takes_them else (), is_piped=is_piped)
+                if not takes_them:
+                    self._command(node, [*own, *redirects], is_piped=is_piped)
+            case "command" | "declaration_command" | "unset_command" | "test_command" | "variable_assignment":
+                self._command(node, redirects, is_piped=is_piped)
+            case "pipeline":
+                for index, child in enumerate(node.named_children):
+                    is_last = index == node.named_child_count - 1
+                    self._statement(child, redirects if is_last else (), is_piped=is_piped or index > 0)
+            case "function_definition":
+                name = node.child_by_field_name("name")
+                self._functions.add(_text(name) if name else "")
+                for child in node.named_children:
+                    if child != name:
+                        self._statement(child, (), is_piped=is_piped)
+            case "comment" | "variable_name":
+                pass
+            case "command_substitution" | "process_substitution":
+                self._substitution(node)
+            case kind if kind in _GROUPS:
+                self._group(node, redirects, is_piped=is_piped)
+            case kind if kind in _WORDS:
+                self._expansions(node)
+            case kind if kind in _REDIRECTS:
+                self._command(node, [node, *redirects], is_piped=is_piped)
+            case kind if kind in _ARITHMETIC:
+                self._has_arithmetic = True
+                self._expansions(node)
+            case kind:
+                self.problems.append(f"it has a part of an unknown kind ({kind.lower()})")
+                self._expansions(node)
+
+    def _group(self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool) -> None:
+        if node.children and node.children[0].type == "((":
+            self._has_arithmetic = True
+        children = [child for child in node.named_children if child.type != "comment"]
+        for child in children:
+            if node.type == "case_item" and child.type == "word":
+                continue
+            self._statement(child, redirects if child == children[-1] else (), is_piped=is_piped)
+
+    def _command(self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool) -> None:
+        """Put a simple command together from its node and the redirections around it, and take it apart further."""
+        found = _Command()
+        if node.type == "test_command":
+            self._test(node, found)
+        elif node.type == "variable_assignment":
+            self._assignment(node, found)
+        elif node.type in ("command", "declaration_command", "unset_command"):
+            self._children(node, found)
+        for redirect in redirects:
+            self._redirect(redirect, found)
+        words = tuple(word for _, word in sorted(found.words, key=lambda pair: pair[0]))
+        if node.type == "declaration_command" and any(
+            re.fullmatch(r"[-+]\w*[^-+xrgaA\W]\w*", w.text) for w in words[1:]
+        ):
+            self.problems.append(f"`{words[0].text}` with options that change how values are read")
+        spans = [node, *redirects] if node.type not in _REDIRECTS else [*redirects]
+        begin = min(span.start_byte for span in spans)
+        end = max(span.end_byte for span in spans)
+        bare = Segment(
+            parts=words,
+            redirections=tuple(found.redirections),
+            assignments=tuple(found.assignments),
+            start=len(self._data[:begin].decode(errors="replace")),
+            end=len(self._data[:end].decode(errors="replace")),
+            is_piped=is_piped,
+        )
+        self._emit(bare)
+        if node.type not in _REDIRECTS and node.type != "redirected_statement":
+            self._expansions(node)
+        for redirect in redirects:
+            self._expansions(redirect)
+
+    def _children(self, node: "Node", found: _Command) -> None:
+        for child in node.children:
+            match child.type:
+                case "command_name":
+                    self._word(child.children[0] if child.child_count == 1 else child, found)
+                case "variable_assignment" if node.type == "command":
+                    self._assignment(child, found)
+                case "variable_assignment":
+                    self._assignment(child, found)
+                    name = _text(child).partition("=")[0]
+                    found.words.append((child.start_byte, Word(f"{name}=…", "simple")))
+                case "variable_name":
+                    found.words.append((child.start_byte, Word(_text(child))))
+                case kind if kind in _REDIRECTS:
+                    self._redirect(child, found)
+                case kind if kind in _WORDS:
+                    self._word(child, found)
+                case "comment":
+                    pass
+                case kind if not child.is_named and re.fullmatch(r"[a-z]+", kind):
+                    found.words.append((child.start_byte, Word(kind)))  # export, declare, unset
+                case kind:
+                    self.problems.append(f"it has a part of an unknown kind ({kind.lower()})")
+
+    def _test(self, node: "Node", found: _Command) -> None:
+        opener = node.children[0].type
+        if opener == "((":
+            self._has_arithmetic = True
+        found.words.append((node.start_byte, Word(opener)))
+        start, end = node.children[0].end_byte, node.children[-1].start_byte
+        try:
+            words = split_words(self._source, start, end, _holes(node))
+            found.words += [(start + index, _as_text(word)) for index, word in enumerate(words)]
+        except NotAWordError as error:
+            if opener == "[":
+                self.problems.append(str(error))
+            found.words.append((start, Word(_text_of(self._data, start, end), "complex")))
+
+    def _word(self, node: "Node", found: _Command) -> None:
+        found.words.append((node.start_byte, self._decoded(node.start_byte, node.end_byte, _holes(node))))
+
+    def _decoded(self, start: int, end: int, holes: dict[int, Hole]) -> Word:
+        try:
+            word = decode_word(self._source, start, end, holes)
+        except NotAWordError as error:
+            self.problems.append(str(error))
+            return Word(_text_of(self._data, start, end), "complex")
+        return _as_text(word)
+
+    def _assignment(self, node: "Node", found: _Command) -> None:
+        raw = _text(node)
+        match = re.match(r"([A-Za-z_]\w*)(\[\w+\])?\+?=", raw, re.ASCII)
+        if match is None:
+            self.problems.append("an assignment that was not recognised")
+            return
+        start = node.start_byte + len(match[0])
+        if self._source.startswith("(", start):
+            found.assignments.append((match[1], "…"))
+        elif start == node.end_byte:
+            found.assignments.append((match[1], ""))
+        else:
+            word = self._decoded(start, node.end_byte, _holes(node))
+            found.assignments.append((match[1], word.text if word.is_known else "…"))
+            if word.is_known and _could_run(word.text):
+                self.problems.append(f"the value of {match[1]} may be run later")
+
+    def _redirect(self, node: "Node", found: _Command) -> None:
+        if node.type == "heredoc_redirect":
+            self._heredoc(node, found)
+            return
+        operator = "".join(child.type for child in node.children if not child.is_named)
+        targets = [child for child in node.named_children if child.type in _WORDS]
+        if targets:
+            word = self._decoded(targets[0].start_byte, targets[0].end_byte, _holes(targets[0]))
+            found.redirections.append(Redirection(operator, word))
+        elif not operator.endswith("-"):
+            self.problems.append("a redirection without a target")
+        for extra in targets[1:]:  # the grammar takes the words behind the target for targets, too
+            self._word(extra, found)
+        for child in node.named_children:
+            if child.type not in _WORDS and child.type != "file_descriptor":
+                self.problems.append(f"it has a part of an unknown kind ({child.type.lower()})")
+
+    def _heredoc(self, node: "Node", found: _Command) -> None:
+        """Check that the document ends where a shell ends it; its text is data, its expansions are visited later."""
+        self._heredocs += 1
+        parts = {child.type: child for child in node.children}
+        start, finish, body = parts.get("heredoc_start"), parts.get("heredoc_end"), parts.get("heredoc_body")
+        quoted = re.fullmatch(r"'(\w+)'|\"(\w+)\"|(\w+)", _text(start) if start else "", re.ASCII)
+        if self._heredocs > 1 or quoted is None or finish is None or start is None:
+            self.problems.append("a here document that was not understood")
+            return
+        is_indented = "<<-" in parts
+        delimiter = quoted[1] or quoted[2] or quoted[3]
+        line, line_start = "", self._source.find("\n", start.end_byte) + 1
+        body_start = line_start
+        while line_start:
+            line_end = self._source.find("\n", line_start)
+            line = self._source[line_start : line_end if line_end >= 0 else None]
+            if (line.lstrip("\t") if is_indented else line) == delimiter:
+                break
+            line_start = line_end + 1
+        if not line_start or finish.end_byte != line_start + len(line):
+            self.problems.append("a here document that does not end where it seems to")
+            return
+        if quoted[3] is not None and not _is_plain_body(self._source[body_start:line_start], body_start, body):
+            self.problems.append("expansions in a here document")
+        for child in node.named_children:
+            if child.type in _REDIRECTS:
+                self._redirect(child, found)
+            elif child.type in _WORDS:
+                self._word(child, found)
+            elif not child.type.startswith("heredoc_") and child.type != "file_descriptor":
+                self._statement(child, (), is_piped=True)
+
+    # --- what stands inside words -------------------------------------------------------------------------------
+
+    def _expansions(self, node: "Node") -> None:
+        """Visit the commands inside the words of `node`; what is a statement is visited as one."""
+        if node.type in ("command_substitution", "process_substitution"):
+            self._substitution(node)
+            return
+        if node.type in ("arithmetic_expansion", "subscript"):
+            self._has_arithmetic = True
+        elif node.type == "expansion" and re.search(r"@[A-Za-z]\}$|^\$\{!", _text(node)):
+            self.problems.append("an expansion that may run its value")
+        elif node.type == "ansi_c_string" and "\\'" in _text(node):
+            self.problems.append("a quoted text that shells read differently")
+        for child in node.children:
+            if child.type not in _STATEMENTS:
+                self._expansions(child)
+
+    def _substitution(self, node: "Node") -> None:
+        if self._source.startswith("`", node.start_byte) and b"\\" in self._data[node.start_byte : node.end_byte]:
+            self.problems.append("backslashes inside backticks")
+        self._account(node, node.start_byte, node.end_byte)
+        self._group(node, (), is_piped=False)
+
+    # --- taking further apart -----------------------------------------------------------------------------------
+
+    def _emit(self, segment: Segment) -> None:
+        """Record `segment`, or what it wraps."""
+        if len(self.segments) >= MOST_SEGMENTS or len(segment.wrappers) > DEEPEST:
+            raise _TooMuchError
+        if segment.parts and not segment.wrappers and segment.words[0] in _RESERVED:
+            self.problems.append(f"`{segment.words[0]}` where a command was expected")
+        layers = unwrap(segment.parts)
+        if not layers or any(layer.is_beside for layer in layers):
+            self.segments.append(segment)
+            segment = replace(segment, redirections=())
+        name = segment.program.rpartition("/")[2]
+        for layer in layers:
+            if layer.problem:
+                self.problems.append(layer.problem)
+            inner = replace(
+                segment,
+                parts=layer.words,
+                assignments=(*segment.assignments, *layer.assignments),
+                wrappers=(*segment.wrappers, name),
+                outer=(*segment.outer, segment.parts),
+            )
+            if layer.script is not None:
+                self._script(layer.script, inner)
+            elif layer.words:
+                self._emit(inner)
+            elif not layer.is_beside:
+                self.segments.append(segment)
+
+    def _script(self, script: str, around: Segment) -> None:
+        """Take a script in a word apart; its segments stand where the whole command stands."""
+        parsed = _parse(script, self._depth + 1)
+        self.problems += parsed.problems
+        if around.redirections or not parsed.segments:
+            self.segments.append(replace(around, parts=()))
+        for segment in parsed.segments[:MOST_SEGMENTS]:
+            self.segments.append(
+                replace(
+                    segment,
+                    assignments=(*around.assignments, *segment.assignments),
+                    wrappers=(*around.wrappers, *segment.wrappers),
+                    outer=(*around.outer, *segment.outer),
+                    start=around.start,
+                    end=around.end,
+                    is_piped=around.is_piped or segment.is_piped,
+                )
+            )
+
+    def _look_back(self) -> None:
+        """Find what only the whole line shows: names defined anew, and quoted text that is evaluated after all."""
+        names = {segment.program for segment in self.segments}
+        names |= {wrapper for segment in self.segments for wrapper in segment.wrappers}
+        for name in sorted(self._functions & names):
+            self.problems.append(f"`{name}` is defined anew in this line")
+        if self._has_arithmetic or names & _EVALUATE:
+            texts = [part.text for segment in self.segments for part in segment.parts if part.is_known]
+            if any(_could_run(text) for text in texts):
+                self.problems.append("quoted text that may be run")
+
+    # --- accounting for every byte ------------------------------------------------------------------------------
+
+    def _account(self, node: "Node", start: int, end: int) -> None:
+        """Check that the tree has everything a shell would see between `start` and `end`."""
+        atoms = sorted((a for a in _atoms(node) if a.end_byte > a.start_byte), key=lambda a: a.start_byte)
+        position, was_word = start, False
+        for atom in atoms:
+            gap = self._source[position : atom.start_byte] if atom.start_byte >= position else "?"
+            blank = gap.replace("\\\n", "")
+            is_word = atom.type in _ATOMS or re.fullmatch(r"[\w{}!]+|\[+", atom.type) is not None
+            runs_together = was_word and is_word and not blank
+            if blank.strip(" \t\n") or (gap and not blank) or (runs_together and not _may_touch(atom, self._source)):
+                self.problems.append("text that was not understood")
+                return
+            if atom.type == "comment" and (
+                "\n" in _text(atom) or self._source[max(0, atom.start_byte - 1)] not in " \t\n;&|()#"
+            ):
+                self.problems.append("a comment that was not understood")
+            position, was_word = max(position, atom.end_byte), is_word
+        if self._source[position:end].replace("\\\n", " ").strip(" \t\n"):
+            self.problems.append("text that was not understood")
+
+
+_STATEMENTS = _GROUPS - {"command_substitution", "process_substitution"} | {
+    "command", "declaration_command", "unset_command", "test_command", "redirected_statement", "pipeline",
+    "function_definition",
+}  # fmt: skip
+
+
+def _atoms(node: "Node") -> Iterator["Node"]:
+    """Yield the parts of a statement that count as a whole: words, comments, operators."""
+    for child in node.children:
+        if child.type in _ATOMS or (child.child_count == 0):
+            yield child
+        else:
+            yield from _atoms(child)
+
+
+def _may_touch(atom: "Node", source: str) -> bool:
+    """Whether a shell, too, ends the word before `atom` though no blank stands between them."""
+    before = source[atom.start_byte - 1]
+    return before in "\n;" or (atom.type in ("heredoc_body", "heredoc_end", "{", "!") and before == "\n")
+
+
+def _holes(node: "Node") -> dict[int, Hole]:
+    """Return the outermost expansions of a word by where they start."""
+    found: dict[int, Hole] = {}
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.type in _HOLES:
+            kind = current.type
+            if kind == "expansion" and re.fullmatch(r"\$\{\w+\}", _text(current), re.ASCII):
+                kind = "plain_expansion"
+            found[current.start_byte] = Hole(current.end_byte, kind)
+        else:
+            pending += current.children
+    return found
+
+
+def _is_plain_body(text: str, start: int, body: "Node | None") -> bool:
+    """Whether every substitution in an unquoted here document is one that the tree knows."""
+    holes = _holes(body) if body is not None else {}
+    covered = [range(place, hole.end) for place, hole in holes.items()]
+    return (
+        all(
+            any(start + match.start() in span for span in covered)
+            for match in re.finditer(r"(?<!\\)(\$\(|`|\$\{)", text)
+        )
+        and "\\\\" not in text
+    )
+
+
+def _is_too_deep(root: "Node") -> bool:
+    level = [root]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in node.children]
+        if not level:
+            return False
+    return True
+
+
+def _could_run(text: str) -> bool:
+    return "$(" in text or "`" in text
+
+
+def _text(node: "Node") -> str:
+    return (node.text or b"").decode("latin-1")
+
+
+def _text_of(data: bytes, start: int, end: int) -> str:
+    return data[start:end].decode(errors="replace")
+
+
+def _as_text(word: Word) -> Word:
+    """Turn the latin-1 view of a word back into its text."""
+    return Word(word.text.encode("latin-1").decode(errors="replace"), word.kind)

@@ -1,0 +1,255 @@
+"""The person's lasting rules in `rules.toml`: read with every fault named, changed with everything else kept.
+
+```toml
+[[rule]]
+id = "r-k3f9qx"
+effect = "allow"            # allow, ask or forbid
+kind = "command"            # command, edit or tool
+pattern = "git push"
+scope = "always"            # or project, with its folder in workspace
+created_at = 2026-11-21T21:37:00Z
+```
+
+It fails closed. A broken entry is named and skipped, so what it would allow is not allowed; because a broken *forbid*
+would let through what the person wanted stopped, `LoadedRules.is_forbidding_broken` says so, and fronts say it loudly.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import tomlkit
+from filelock import FileLock, Timeout
+from tomlkit import TOMLDocument
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, Table
+
+from desktop_agent.core.errors import StorageError, UsageError
+from desktop_agent.core.files import write_atomically
+from desktop_agent.core.model import Rule, RuleEffect, RuleKind, RuleScope
+
+_LOCK_TIMEOUT_S = 5.0
+_TABLE = "rule"
+_KEYS = frozenset(
+    {
+        "id", "effect", "kind", "pattern", "scope", "created_at", "is_exact", "folder", "details", "workspace",
+        "expires_at", "is_unconfined",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RuleProblem:
+    """One thing in the file that was not used, and why."""
+
+    path: Path
+    message: str
+    number: int | None = None
+    """Which rule of the file it is, counted from 1; None for the file as a whole."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: rule {self.number}: {self.message}" if self.number else f"{self.path}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRules:
+    """The rules in force and what was wrong with the file."""
+
+    rules: tuple[Rule, ...] = ()
+    problems: tuple[RuleProblem, ...] = ()
+    is_forbidding_broken: bool = False
+    """Whether a rule that forbids or asks may be among what could not be read."""
+
+
+class RulesFile:
+    """The rules of scope `project` and `always`. Several processes may change it: each change reads it anew."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def load(self) -> LoadedRules:
+        """Return every rule that is sound, and name every one that is not. Blocks; never raises."""
+        try:
+            document = self._document()
+        except FileNotFoundError:
+            return LoadedRules()
+        except (OSError, UnicodeDecodeError) as error:
+            problem = RuleProblem(self.path, f"cannot be read, so none of its rules count: {error}")
+        except TOMLKitError as error:
+            problem = RuleProblem(self.path, f"is not valid TOML, so none of its rules count: {error}")
+        else:
+            return self._rules(document)
+        return LoadedRules(problems=(problem,), is_forbidding_broken=True)
+
+    def add(self, *rules: Rule) -> None:
+        """Write rules behind those that are there; one with a known id replaces it. Blocks.
+
+        Raises `StorageError` when that is not possible and `UsageError` when the file is broken; it is then as before.
+        """
+        lasting = [rule for rule in rules if rule.scope != "session"]
+
+        def put(document: TOMLDocument) -> None:
+            entries = _entries(document, self.path)
+            for rule in lasting:
+                _drop(entries, rule.id)
+                cast("Any", entries).append(_table(rule))  # the library leaves the type of a table open
+
+        if lasting:
+            self._change(put)
+
+    def remove(self, rule_id: str) -> bool:
+        """Take a rule out and return whether it was there. Blocks. Raises like `add`."""
+        found = False
+
+        def take(document: TOMLDocument) -> None:
+            nonlocal found
+            found = _drop(_entries(document, self.path), rule_id)
+
+        if self.path.exists():
+            self._change(take)
+        return found
+
+    def _change(self, change: Callable[[TOMLDocument], None]) -> None:
+        """Read, change and write the file as one step that no other process comes between."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=_LOCK_TIMEOUT_S):
+                try:
+                    document = self._document()
+                except FileNotFoundError:
+                    document = tomlkit.document()
+                change(document)
+                write_atomically(self.path, tomlkit.dumps(document).encode())
+        except Timeout as error:
+            raise StorageError("The rules are being changed by another process.", hint="Try again.") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise StorageError("The rules could not be saved.", detail=f"{self.path}: {error}") from error
+        except TOMLKitError as error:
+            hint = f"Mend {self.path} first."
+            raise UsageError("The rules file is not valid TOML, so nothing was saved.", hint=hint) from error
+
+    def _document(self) -> TOMLDocument:
+        # As bytes: whatever ends the lines must end them afterwards.
+        return tomlkit.parse(self.path.read_bytes().decode("utf-8-sig"))
+
+    def _rules(self, document: TOMLDocument) -> LoadedRules:
+        plain = cast("dict[str, object]", document.unwrap())
+        entries = plain.get(_TABLE, [])
+        problems = [RuleProblem(self.path, f"unknown key {key!r}") for key in plain if key != _TABLE]
+        if not isinstance(entries, list):
+            problems.append(RuleProblem(self.path, "rules are written as [[rule]]"))
+            return LoadedRules(problems=tuple(problems), is_forbidding_broken=True)
+        rules: dict[str, Rule] = {}
+        is_forbidding_broken = bool(problems)
+        for number, entry in enumerate(cast("list[object]", entries), start=1):
+            try:
+                rule = _rule(entry, known=rules.keys())
+                rules[rule.id] = rule
+            except ValueError as error:
+                problems.append(RuleProblem(self.path, f"{error}; it does not count", number))
+                effect = cast("dict[str, object]", entry).get("effect") if isinstance(entry, dict) else None
+                is_forbidding_broken = is_forbidding_broken or effect != "allow"
+        return LoadedRules(tuple(rules.values()), tuple(problems), is_forbidding_broken)
+
+
+def _entries(document: TOMLDocument, path: Path) -> AoT:
+    if _TABLE not in document:
+        document.append(_TABLE, tomlkit.aot())
+    entries = document[_TABLE]
+    if not isinstance(entries, AoT):
+        raise UsageError("The rules in the file are not written as [[rule]].", hint=f"Mend {path} first.")
+    return entries
+
+
+def _drop(entries: AoT, rule_id: str) -> bool:
+    plain = cast("list[dict[str, object]]", entries.unwrap())
+    places = [index for index, entry in enumerate(plain) if entry.get("id") == rule_id]
+    for index in reversed(places):
+        del entries[index]
+    return bool(places)
+
+
+def _table(rule: Rule) -> Table:
+    table = tomlkit.table()
+    values: dict[str, object] = {
+        "id": rule.id,
+        "effect": rule.effect,
+        "kind": rule.kind,
+        "pattern": rule.pattern,
+        "scope": rule.scope,
+        "created_at": rule.created_at,
+        "is_exact": rule.is_exact,
+        "folder": rule.folder,
+        "details": list(rule.details),
+        "workspace": rule.workspace,
+        "expires_at": rule.expires_at,
+        "is_unconfined": rule.is_unconfined,
+    }
+    for key, value in values.items():
+        if value:  # what is left out is what a rule has anyway
+            table.append(key, value)
+    return table
+
+
+def _rule(entry: object, *, known: Collection[str]) -> Rule:
+    """Return the rule of one entry. Raises `ValueError` that says what is wrong with it."""
+    if not isinstance(entry, dict):
+        raise ValueError("it is not a table")  # noqa: TRY004  # one kind of error for everything wrong with an entry
+    values = cast("dict[str, object]", entry)
+    if unknown := sorted(values.keys() - _KEYS):
+        raise ValueError(f"{unknown[0]!r} is not known")  # it may have been meant to narrow the rule down
+    details = values.get("details", [])
+    if not isinstance(details, list) or not all(isinstance(item, str) for item in cast("list[object]", details)):
+        raise ValueError("details must be a list of texts")
+    created = _time(values, "created_at")
+    rule = Rule(
+        id=_text(values, "id", is_needed=True),
+        effect=cast("RuleEffect", _one_of(values, "effect", get_args(RuleEffect))),
+        kind=cast("RuleKind", _one_of(values, "kind", get_args(RuleKind))),
+        pattern=_text(values, "pattern", is_needed=True),
+        scope=cast("RuleScope", _one_of(values, "scope", ("project", "always"))),
+        created_at=created or datetime.min.replace(tzinfo=UTC),
+        is_exact=_flag(values, "is_exact"),
+        folder=_text(values, "folder"),
+        details=tuple(cast("list[str]", details)),
+        workspace=_text(values, "workspace"),
+        expires_at=_time(values, "expires_at"),
+        is_unconfined=_flag(values, "is_unconfined"),
+    )
+    if rule.scope == "project" and not Path(rule.workspace).is_absolute():
+        raise ValueError("workspace must be the project's folder, absolute")
+    if rule.id in known:
+        raise ValueError(f"another rule has the id {rule.id!r}, too")
+    return rule
+
+
+def _text(values: Mapping[str, object], key: str, *, is_needed: bool = False) -> str:
+    value = values.get(key, "")
+    if not isinstance(value, str) or (is_needed and not value.strip()):
+        raise ValueError(f"{key} must be a text" + (" that is not empty" if is_needed else ""))
+    return value
+
+
+def _one_of(values: Mapping[str, object], key: str, known: tuple[str, ...]) -> str:
+    value = values.get(key)
+    if value not in known:
+        raise ValueError(f"{key} must be one of {', '.join(known)}")
+    return cast("str", value)
+
+
+def _flag(values: Mapping[str, object], key: str) -> bool:
+    value = values.get(key, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{key} must be true or false")  # noqa: TRY004  # as above
+    return value
+
+
+def _time(values: Mapping[str, object], key: str) -> datetime | None:
+    value = values.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise ValueError(f"{key} must be a date with a time")  # noqa: TRY004  # as above
+    return value if value.tzinfo is not None else value.astimezone()
