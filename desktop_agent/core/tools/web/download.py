@@ -122,6 +122,8 @@ def checked_url(text: str, base: "URL | None" = None) -> "URL":
         host = url.raw_host.decode("ascii")
     except (httpx2.InvalidURL, ValueError, TypeError) as error:
         raise ToolError(f"{text[:200]!r} is not a valid URL: {error}.", error_type="validation") from error
+    if url.port is not None and not 0 < url.port < 65_536:
+        raise ToolError(f"{text[:200]!r} is not a valid URL: there is no such port.", error_type="validation")
     where = "" if base is None else f" (a redirect of {base})"
     if url.scheme not in ("http", "https") or not host:
         raise ToolError(
