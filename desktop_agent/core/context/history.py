@@ -89,7 +89,9 @@ class History:
         result = self._results.get(call_id)
         if result is None:
             return ToolResultBlock(call_id=call_id, content=UNANSWERED, is_error=True)
-        return ToolResultBlock(call_id=call_id, content=result.content, is_error=result.is_error)
+        # Pictures stand only in a result that is no error: the API takes nothing but text in an error.
+        images = () if result.is_error else result.images
+        return ToolResultBlock(call_id=call_id, content=result.content, is_error=result.is_error, images=images)
 
     def _note(self, verb: str, outcomes: Sequence[FileOutcome]) -> None:
         """Tell the model that the person took changes back, so that it does not build on what is gone."""

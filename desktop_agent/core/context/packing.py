@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from desktop_agent.core.context.history import History
+from desktop_agent.core.context.pictures import with_newest_pictures
 from desktop_agent.core.model import ModelRequest, ToolDefinition
 from desktop_agent.core.paths import resource_path
 
@@ -28,8 +29,11 @@ def pack(
     max_tokens: int,
     stable_messages: int,
 ) -> ModelRequest:
-    """Return the next request. `stable_messages` is the length of the conversation in the previous one."""
-    messages = history.messages()
+    """Return the next request. `stable_messages` is the length of the conversation in the previous one.
+
+    It names its pictures (`image_digests`) and does not have their bytes: the caller adds `images`, off the event loop.
+    """
+    messages = with_newest_pictures(history.messages())
     return ModelRequest(
         model=model,
         system=system,

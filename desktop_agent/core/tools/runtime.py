@@ -82,7 +82,7 @@ class _Call:
 
     @property
     def is_parallel(self) -> bool:
-        return self.tool is None or self.tool.is_read_only
+        return self.tool is None or self.tool.is_parallel
 
     def as_model(self) -> ToolCall:
         return ToolCall(id=self.block.id, name=self.block.name, arguments=self.block.arguments)
@@ -283,6 +283,8 @@ class ToolRuntime:
             environ=self._box.environ,
             spool_folder=self._box.spool_folder,
             emit_output=emit_output,
+            clock=self._clock,
+            keep=self._box.blobs.put_ref,
         )
 
     async def _record_start(self, turn: int, call: _Call) -> None:

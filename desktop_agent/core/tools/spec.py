@@ -17,11 +17,20 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileTransition
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.jobs import Jobs
-from desktop_agent.core.model import Capability, JsonObject, ToolDefinition, ToolResult, ToolSource
+from desktop_agent.core.model import (
+    BlobRef,
+    Capability,
+    JsonObject,
+    TodoItem,
+    ToolDefinition,
+    ToolResult,
+    ToolSource,
+)
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.process import ProcessRunner
 from desktop_agent.core.tools.reads import ReadLog
@@ -49,6 +58,10 @@ class ToolArguments(BaseModel):
 A = TypeVar("A", bound=ToolArguments)
 
 
+def _keeps_nothing(_content: bytes, _media_type: str) -> BlobRef:
+    raise ToolError("Pictures cannot be shown in this session.", error_type="permission")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """What a call may use. One per call."""
@@ -67,6 +80,11 @@ class ToolContext:
     """Where output too large for memory goes while a call runs."""
     emit_output: Callable[[str], None]
     """Shows output to the person as it comes. Call it on the event loop's thread."""
+    clock: Clock = field(default_factory=SystemClock)
+    todos: Callable[[], tuple[TodoItem, ...]] = tuple
+    """The session's to-do list as it is now."""
+    keep: Callable[[bytes, str], BlobRef] = _keeps_nothing
+    """Stores a payload of that media type for good, beside the journal. Blocks: call it from a thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +109,25 @@ class Tool(ABC, Generic[A]):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether a call can change anything: only then may it run beside other calls."""
-        return self.capabilities == ("read_fs",)
+        """Whether a call leaves everything as it is, here and elsewhere."""
+        return not {"write_fs", "exec_shell", "network"}.intersection(self.capabilities)
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether calls may run side by side with their neighbours. A tool whose calls depend on each other says no."""
+        return self.is_read_only
 
     @abstractmethod
     def title(self, arguments: A) -> str:
         """One line for people that says what this call is about: a path, a command, a pattern."""
+
+    def question(self, arguments: A) -> str:
+        """What the agent itself wants the person to be asked before this call runs, in a line; empty: nothing."""
+        return ""
+
+    def circumstances(self, arguments: A) -> tuple[str, ...]:
+        """What else the person should know who is asked about this call, one line each."""
+        return ()
 
     def parse(self, arguments: JsonObject) -> A:
         """Return the validated arguments, or raise `ToolError` (validation) that says what would be right."""

@@ -14,9 +14,10 @@ import pytest
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.files import write_state
 from desktop_agent.core.jobs import Jobs
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.model import TodoItem, ToolResult
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.process import ProcessRunner
+from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.spec import CommandTool, EditPlan, EditTool, ReadTool, ToolContext
 
@@ -29,6 +30,9 @@ class Workspace:
     context: ToolContext
     shown: list[str] = field(default_factory=list[str])
     """What was streamed to the person."""
+    blobs: Blobs = field(kw_only=True)
+    todos: list[TodoItem] = field(default_factory=list[TodoItem], kw_only=True)
+    """The session's to-do list, which a test keeps as the journal would."""
 
     def write(self, path: str, content: str | bytes = "") -> Path:
         file = self.root / path
@@ -68,7 +72,9 @@ async def workspace(folder: Path) -> AsyncGenerator[Workspace]:
     clock = SystemClock()
     processes = ProcessRunner(clock, grace_s=0.3)
     jobs = Jobs(processes, clock, folder=folder / "jobs")
+    blobs = Blobs(folder / "blobs")
     shown: list[str] = []
+    todos: list[TodoItem] = []
     context = ToolContext(
         call_id="call-1",
         boundary=await asyncio.to_thread(Boundary, root),
@@ -78,8 +84,10 @@ async def workspace(folder: Path) -> AsyncGenerator[Workspace]:
         environ={name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
         spool_folder=folder / "spool",
         emit_output=shown.append,
+        todos=lambda: tuple(todos),
+        keep=blobs.put_ref,
     )
-    yield Workspace(root, context, shown)
+    yield Workspace(root, context, shown, blobs=blobs, todos=todos)
     await jobs.aclose()
     await processes.aclose()
 

@@ -16,7 +16,7 @@ from desktop_agent.core.providers.anthropic.faults import (
     not_the_api,
 )
 from desktop_agent.core.providers.anthropic.models import read_models
-from desktop_agent.core.providers.anthropic.request import encode_request
+from desktop_agent.core.providers.anthropic.request import EncodedPictures, encode_request
 from desktop_agent.core.providers.anthropic.stream import MessageBuilder, decode_event
 from desktop_agent.core.providers.base import ModelInfo, StreamPiece
 from desktop_agent.core.providers.http_faults import address_of, bad_address, bad_proxy
@@ -52,6 +52,7 @@ class AnthropicProvider:
         self._silence_s = silence_s
         self._clock = clock or SystemClock()
         self._client: AsyncAnthropic | None = None
+        self._pictures = EncodedPictures()
         self._building = asyncio.Lock()
         self._is_closed = False
 
@@ -63,7 +64,7 @@ class AnthropicProvider:
         """
         call = self._call(request.model)
         client = await self._ready()
-        body = await asyncio.to_thread(encode_request, request)
+        body = await asyncio.to_thread(encode_request, request, self._pictures)
         message = MessageBuilder()
         has_started = False
         try:

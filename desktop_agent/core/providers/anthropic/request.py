@@ -8,13 +8,17 @@ last message.
 
 import json
 import re
+from base64 import b64encode
+from collections.abc import Mapping
 from hashlib import blake2b
+from secrets import token_hex
 from typing import Literal, NamedTuple, assert_never, cast
 
 from desktop_agent.core.errors import ProviderError
-from desktop_agent.core.ids import CallId
+from desktop_agent.core.ids import CallId, Digest
 from desktop_agent.core.model import (
     AssistantBlock,
+    BlobRef,
     JsonObject,
     Message,
     ModelRequest,
@@ -34,6 +38,23 @@ _CACHED: JsonObject = {"type": "ephemeral"}
 _CACHEABLE = frozenset({"text", "tool_use", "tool_result"})
 """Blocks of ours that may carry a cache breakpoint. Thinking may not, and opaque blocks go back as they came."""
 
+PICTURE_GONE = "[The picture is no longer available.]"
+_PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+class EncodedPictures:
+    """The base64 of the pictures in the last request, because the next one has them again."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Digest, bytes] = {}
+
+    def encode(self, images: Mapping[Digest, bytes]) -> Mapping[Digest, bytes]:
+        """Return `images` in base64, and forget those of earlier requests that are not among them."""
+        kept = self._kept
+        encoded = {digest: kept[digest] if digest in kept else b64encode(images[digest]) for digest in images}
+        self._kept = encoded
+        return encoded
+
 
 class _Entry(NamedTuple):
     """The blocks that one message came to, before neighbours of one role are joined."""
@@ -42,17 +63,28 @@ class _Entry(NamedTuple):
     blocks: list[JsonObject]
 
 
-def encode_request(request: ModelRequest) -> bytes:
+def encode_request(request: ModelRequest, pictures: EncodedPictures | None = None) -> bytes:
     """Return the body as JSON. Raises `ProviderError` for a tool that cannot be offered.
 
-    Takes milliseconds for a long conversation: call it from a thread.
+    `pictures` remembers what was encoded for the request before. Takes milliseconds for a long conversation: call it
+    from a thread.
     """
-    return json.dumps(request_body(request), ensure_ascii=False, separators=(",", ":")).encode()
+    encoded = (pictures or EncodedPictures()).encode(request.images)
+    # Megabytes of pictures are put in at the end: the JSON encoder would hold every other thread up meanwhile.
+    token = token_hex(16)
+    body = request_body(request, {digest: f"{token}:{digest}" for digest in encoded})
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    parts = re.split(rb"%s:([0-9a-f]+)" % token.encode(), text)
+    parts[1::2] = [encoded[part.decode()] for part in parts[1::2]]
+    return b"".join(parts)
 
 
-def request_body(request: ModelRequest) -> JsonObject:
-    """Return the body as a JSON object. It shares parts with `request` and with itself: for reading only."""
-    entries = [_Entry(message.role, _blocks(message)) for message in request.messages]
+def request_body(request: ModelRequest, pictures: Mapping[Digest, str]) -> JsonObject:
+    """Return the body as a JSON object, with what `pictures` has as their data.
+
+    It shares parts with `request` and with itself: for reading only.
+    """
+    entries = [_Entry(message.role, _blocks(message, pictures)) for message in request.messages]
     _mark(entries[: request.stable_messages])
     _mark(entries)
     body: JsonObject = {
@@ -96,11 +128,11 @@ def _is_no_result(block: JsonObject) -> bool:
     return block.get("type") != "tool_result"
 
 
-def _blocks(message: Message) -> list[JsonObject]:
-    return [block for part in message.content if (block := _block(part)) is not None]
+def _blocks(message: Message, pictures: Mapping[Digest, str]) -> list[JsonObject]:
+    return [block for part in message.content if (block := _block(part, pictures)) is not None]
 
 
-def _block(part: AssistantBlock | ToolResultBlock) -> JsonObject | None:
+def _block(part: AssistantBlock | ToolResultBlock, pictures: Mapping[Digest, str]) -> JsonObject | None:
     """Return the block as the API takes it, or `None` for one that it would refuse."""
     match part:
         case TextBlock():
@@ -115,19 +147,29 @@ def _block(part: AssistantBlock | ToolResultBlock) -> JsonObject | None:
             arguments = repaired_json(part.arguments)
             return {"type": "tool_use", "id": _call_id(part.id), "name": _past_name(part.name), "input": arguments}
         case ToolResultBlock():
-            return _tool_result(part)
+            return _tool_result(part, pictures)
         case OpaqueBlock():
             return dict(part.payload)
         case _:
             assert_never(part)
 
 
-def _tool_result(result: ToolResultBlock) -> JsonObject:
+def _tool_result(result: ToolResultBlock, pictures: Mapping[Digest, str]) -> JsonObject:
     block: JsonObject = {"type": "tool_result", "tool_use_id": _call_id(result.call_id)}
     content = repaired(result.content) if result.content.strip() else ""
     if result.is_error:  # an error must say something
         return block | {"content": content or "The call failed without saying why.", "is_error": True}
+    if result.images:
+        text: list[JsonObject] = [{"type": "text", "text": content}] if content else []
+        return block | {"content": text + [_picture(image, pictures) for image in result.images]}
     return block | {"content": content} if content else block
+
+
+def _picture(image: BlobRef, pictures: Mapping[Digest, str]) -> JsonObject:
+    data = pictures.get(image.blob)
+    if data is None or image.media_type not in _PICTURE_TYPES:
+        return {"type": "text", "text": PICTURE_GONE}
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
 
 
 def _tool(tool: ToolDefinition) -> JsonObject:

@@ -1,0 +1,61 @@
+"""`request_approval`: the agent asks the person for a word before something that it judges risky.
+
+The asking is the approval gate's, as for every call; the tool itself only says that the person said yes. A no never
+gets here: the gate answers it, and so it does when there is nobody to ask.
+"""
+
+import json
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from desktop_agent.core.model import ToolResult
+from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+
+
+def _one_line(text: str) -> str:
+    """Return `text` as one line: what is asked must not be able to look like more than a question."""
+    line = " ".join(text.split())
+    if not line:
+        raise ValueError("must not be blank")
+    return line
+
+
+class RequestApprovalArguments(ToolArguments):
+    """What the agent wants to do, and why it asks."""
+
+    action: Annotated[str, Field(max_length=200), AfterValidator(_one_line)] = Field(
+        description="What you want to do, in one short sentence: Delete the old migration files."
+    )
+    reason: Annotated[str, Field(max_length=1_000), AfterValidator(_one_line)] = Field(
+        description="Why it is needed, and what could go wrong."
+    )
+    details: str = Field(
+        default="", max_length=4_000, description="What exactly would happen, one line each: commands, files, hosts."
+    )
+
+
+class RequestApproval(ReadTool[RequestApprovalArguments]):
+    """Asks the person, and reports a yes."""
+
+    name = "request_approval"
+    description = (
+        "Ask the person before you do something risky or hard to take back that would not be asked about by itself. "
+        "Call it alone and wait for the answer: an approval covers exactly the action described, once. When it is "
+        "denied, do not do it, not in another way either; find one without it, or explain what you need."
+    )
+    capabilities = ()
+    arguments_type = RequestApprovalArguments
+
+    def title(self, arguments: RequestApprovalArguments) -> str:
+        return arguments.action
+
+    def question(self, arguments: RequestApprovalArguments) -> str:
+        return arguments.action
+
+    def circumstances(self, arguments: RequestApprovalArguments) -> tuple[str, ...]:
+        lines = (line.strip() for line in arguments.details.splitlines())
+        return (f"Why: {arguments.reason}", *(line for line in lines if line))
+
+    async def run(self, arguments: RequestApprovalArguments, context: ToolContext) -> ToolResult:
+        return ToolResult(content=json.dumps({"approved": True, "action": arguments.action}, ensure_ascii=False))

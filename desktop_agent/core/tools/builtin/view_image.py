@@ -1,0 +1,99 @@
+"""`view_image`: shows the model a picture file of the workspace.
+
+What it is, is decided by its bytes and not by its name. The limits are those of the strictest provider, checked here:
+a picture that the provider refuses would stand in the conversation and make every later request fail, too.
+"""
+
+import asyncio
+import stat
+from pathlib import Path
+
+from pydantic import Field
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.images import PictureError, PictureInfo, inspect_picture
+from desktop_agent.core.model import ToolResult
+from desktop_agent.core.tools.builtin.arguments import PathText
+from desktop_agent.core.tools.builtin.target import failed, not_found
+from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+
+LARGEST_BYTES = 5 * 1024 * 1024 * 3 // 4
+"""The API takes 5 MiB of base64 for a picture, which is a third more than its bytes."""
+LONGEST_SIDE = 8_000
+_SHRINK = (
+    "Make a smaller copy with run_terminal_cmd and view that, for example: convert {path} -resize 1500x1500 small.png"
+)
+_CONVERT = (
+    "Possible are PNG, JPEG, GIF and WebP. If it is a picture, convert it with run_terminal_cmd, for example: "
+    "convert {path} picture.png"
+)
+
+
+class ViewImageArguments(ToolArguments):
+    """Which picture."""
+
+    path: PathText = Field(description="The picture file, relative to the workspace.")
+
+
+class ViewImage(ReadTool[ViewImageArguments]):
+    """Shows a picture."""
+
+    name = "view_image"
+    description = (
+        "Look at a picture of the workspace: a screenshot, a diagram, a rendered page. PNG, JPEG, GIF and WebP, "
+        f"up to {LARGEST_BYTES / 1e6:.1f} MB and {LONGEST_SIDE:,} pixels a side. Older pictures leave the "
+        "conversation after a while; view one again when you need it again."
+    )
+    capabilities = ("read_fs",)
+    arguments_type = ViewImageArguments
+
+    def title(self, arguments: ViewImageArguments) -> str:
+        return arguments.path
+
+    async def run(self, arguments: ViewImageArguments, context: ToolContext) -> ToolResult:
+        return await asyncio.to_thread(_view, arguments.path, context)
+
+
+def _view(path: str, context: ToolContext) -> ToolResult:
+    place = context.boundary.follow(context.boundary.for_reading(path))
+    content = _read(place.absolute, path, context)
+    info = _inspected(content, path)
+    if max(info.width, info.height) > LONGEST_SIDE:
+        text = f"{path} is {info.width}×{info.height} pixels large; {LONGEST_SIDE:,} a side is the most."
+        raise ToolError(f"{text} {_SHRINK.format(path=path)}")
+    text = f"[{path}: {info.format}, {info.width}×{info.height} pixels, {len(content):,} bytes.]"
+    return ToolResult(
+        content=text,
+        metadata={"path": place.relative, "format": info.format, "width": info.width, "height": info.height},
+        images=(context.keep(content, info.media_type),),
+    )
+
+
+def _inspected(content: bytes, path: str) -> PictureInfo:
+    try:
+        return inspect_picture(content)
+    except PictureError as error:
+        raise ToolError(f"{path} cannot be shown: {error}. {_CONVERT.format(path=path)}") from error
+
+
+def _read(file: Path, path: str, context: ToolContext) -> bytes:
+    """Return the whole file. One that grows meanwhile is not read further than the limit."""
+    try:
+        status = file.stat()
+        # Decided before it is opened: opening a named pipe would wait for ever.
+        if stat.S_ISDIR(status.st_mode):
+            raise ToolError(f"{path} is a directory. Use list_files to see what is in it.")
+        if not stat.S_ISREG(status.st_mode):
+            raise ToolError(f"{path} is a device, pipe or socket, not a picture.")
+        with file.open("rb") as opened:
+            content = opened.read(LARGEST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise not_found(path, file, context.boundary) from error
+    except OSError as error:
+        raise failed("read", path, error) from error
+    if not content:
+        raise ToolError(f"{path} is empty.")
+    if len(content) > LARGEST_BYTES:
+        size = f"{path} has {max(status.st_size, len(content)):,} bytes; {LARGEST_BYTES:,} is the most for a picture."
+        raise ToolError(f"{size} {_SHRINK.format(path=path)}")
+    return content

@@ -1,0 +1,174 @@
+"""One bounded GET: redirects are followed here, each hop checked like the first, and no body grows beyond its bound.
+
+Every hop goes to an address that was judged (`addresses.py`), with the host's name in the TLS handshake and the `Host`
+header. Proxies of the environment are not used: behind one, nobody could tell where a request ends up. `httpx2` is
+imported, and the client built, in a thread at first use; leaving by any way, cancellation too, closes the connection.
+"""
+
+import asyncio
+import importlib
+import ipaddress
+import zlib
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.tools.web.addresses import AddressBook
+
+if TYPE_CHECKING:
+    from httpx2 import URL, AsyncClient, Response
+
+ClientFactory = Callable[[], "AsyncClient"]
+
+MOST_REDIRECTS = 5
+LONGEST_URL = 8_000
+USER_AGENT = "desktop-agent (+a coding assistant that fetches for one person)"
+_PORTS = {"http": 80, "https": 443}
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_HEADERS = {
+    "User-Agent": USER_AGENT,
+    "Accept": "text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=0.9,*/*;q=0.5",
+    # The one coding that is unpacked here piece by piece, so that a small body cannot become a huge one in memory.
+    "Accept-Encoding": "gzip",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """What came. `body` is unpacked, and only its beginning when `is_cut`."""
+
+    url: str
+    """Where it came from in the end."""
+    status: int
+    reason: str
+    content_type: str
+    """As the server said it, parameters and all."""
+    declared_bytes: int | None
+    """The length that the server announced, when it did."""
+    body: bytes
+    is_cut: bool
+
+
+def direct_client() -> "AsyncClient":
+    """Return a client without proxies, cookies of earlier calls, or redirects of its own. Call it from a thread."""
+    import httpx2
+
+    return httpx2.AsyncClient(trust_env=False, follow_redirects=False, timeout=httpx2.Timeout(10.0), headers=_HEADERS)
+
+
+async def new_client(factory: ClientFactory) -> "AsyncClient":
+    """Import the library and build a client, both in a thread: together they take 0.1 to 0.3 s."""
+
+    def build() -> "AsyncClient":
+        importlib.import_module("anyio._backends._asyncio")  # what the first request would import on the event loop
+        return factory()
+
+    return await asyncio.to_thread(build)
+
+
+async def send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Response":
+    """Send a GET for `url` to an address that was judged, and return the response with its body unread.
+
+    Raises `ToolError` for a place that may not be reached, and what httpx2 raises for one that cannot be.
+    """
+    import httpx2
+
+    host = url.raw_host.decode("ascii")
+    addresses = await book.addresses(host, url.port or _PORTS[url.scheme])
+    for number, address in enumerate(addresses, 1):
+        request = client.build_request(
+            "GET",
+            url.copy_with(host=address),
+            headers={"Host": url.netloc.decode("ascii")},
+            extensions=None if _is_address(host) else {"sni_hostname": host},
+        )
+        try:
+            return await client.send(request, stream=True)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            if number == len(addresses):
+                raise
+    raise AssertionError("a host without an address was let through")
+
+
+async def download(url: str, *, book: AddressBook, factory: ClientFactory, max_bytes: int) -> Download:
+    """Get `url`, following redirects. Raises `ToolError` for whatever goes wrong."""
+    async with await new_client(factory) as client:
+        import httpx2
+
+        place = checked_url(url)
+        try:
+            for _ in range(MOST_REDIRECTS + 1):
+                async with aclosing(await send(client, place, book)) as response:
+                    target = response.headers.get("location")
+                    if response.status_code not in _REDIRECTS or not target:
+                        return await _read(response, str(place), max_bytes)
+                place = checked_url(target, base=place)
+        except httpx2.TimeoutException as error:
+            raise ToolError(f"{place.host} did not answer in time. Try again later, or another source.") from error
+        except (httpx2.HTTPError, httpx2.StreamError, zlib.error) as error:
+            text = f"{place.host} could not be read: {str(error) or type(error).__name__}."
+            raise ToolError(text + " This tool connects directly, without a proxy.") from error
+    raise ToolError(f"{url} redirects more than {MOST_REDIRECTS} times; the last stop was {place}.")
+
+
+def checked_url(text: str, base: "URL | None" = None) -> "URL":
+    """Return the address as a URL, without its fragment. Raises `ToolError` (validation) for what is not on the web."""
+    import httpx2
+
+    try:
+        url = httpx2.URL(text) if base is None else base.join(text)
+        host = url.raw_host.decode("ascii")
+    except (httpx2.InvalidURL, ValueError, TypeError) as error:
+        raise ToolError(f"{text[:200]!r} is not a valid URL: {error}.", error_type="validation") from error
+    if url.port is not None and not 0 < url.port < 65_536:
+        raise ToolError(f"{text[:200]!r} is not a valid URL: there is no such port.", error_type="validation")
+    where = "" if base is None else f" (a redirect of {base})"
+    if url.scheme not in ("http", "https") or not host:
+        raise ToolError(
+            f"Only http:// and https:// URLs can be fetched, not {text[:200]!r}{where}.", error_type="validation"
+        )
+    if url.userinfo:
+        # Not repeated in the text: it may be a password.
+        raise ToolError(f"A URL with a user name or password in it is not fetched{where}.", error_type="validation")
+    if len(str(url)) > LONGEST_URL:
+        raise ToolError(f"The URL is longer than {LONGEST_URL:,} characters{where}.", error_type="validation")
+    return url.copy_with(fragment=None)
+
+
+async def _read(response: "Response", url: str, max_bytes: int) -> Download:
+    body, is_cut = await read_body(response, max_bytes)
+    length = response.headers.get("content-length", "")
+    return Download(
+        url=url,
+        status=response.status_code,
+        reason=response.reason_phrase,
+        content_type=response.headers.get("content-type", ""),
+        declared_bytes=int(length) if length.isascii() and length.isdigit() else None,
+        body=body,
+        is_cut=is_cut,
+    )
+
+
+async def read_body(response: "Response", max_bytes: int) -> tuple[bytes, bool]:
+    """Return the unpacked body, `max_bytes` of it at most, and whether there was more."""
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in ("identity", "", "gzip", "x-gzip"):
+        raise ToolError(f"The answer came packed as {coding!r}, which was not asked for and is not unpacked.")
+    unpacker = zlib.decompressobj(wbits=31) if coding.endswith("gzip") else None
+    body = bytearray()
+    async for piece in response.aiter_raw(65_536):
+        room = max_bytes + 1 - len(body)
+        body += unpacker.decompress(piece, room) if unpacker is not None else piece[:room]
+        if len(body) > max_bytes:
+            break
+    return bytes(body[:max_bytes]), len(body) > max_bytes
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,252 @@
+"""Search engines as address and reader: how a query is put, and what of an answer is a result.
+
+Nobody promises these pages a form, so a reader takes what it recognises and ignores the rest; an answer without any
+recognised result is an engine that found nothing. Only http and https links come out, and redirects through an
+engine are unwrapped to where they lead.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import cast
+from urllib.parse import parse_qs, quote, urljoin, urlsplit
+
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.tools.web.page import without_machinery
+
+LONGEST_TITLE = 200
+LONGEST_SNIPPET = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """One hit. Title and snippet are plain text."""
+
+    title: str
+    link: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """One engine: where it answers, what it is asked, and how its answer is read."""
+
+    name: str
+    address: str
+    query: Callable[[str, int], Mapping[str, str]]
+    """From the words and the number of results wanted to the parameters of the address."""
+    read: Callable[[str, str], Iterator[SearchResult]]
+    """From an answer and the address it came from to results. Raises `ValueError` for one that makes no sense."""
+
+
+def standard_engines() -> tuple[Engine, ...]:
+    """Return the engines in the order they are asked."""
+    return (
+        Engine(
+            name="duckduckgo",
+            address="https://html.duckduckgo.com/html/",
+            query=lambda words, _count: {"q": words},
+            read=read_duckduckgo,
+        ),
+        Engine(
+            name="duckduckgo_api",
+            address="https://api.duckduckgo.com/",
+            query=lambda words, _count: {"q": words, "format": "json", "no_html": "1", "skip_disambig": "1"},
+            read=read_duckduckgo_api,
+        ),
+        Engine(
+            name="bing",
+            address="https://www.bing.com/search",
+            query=lambda words, count: {"q": words, "count": str(count)},
+            read=read_bing,
+        ),
+        Engine(
+            name="wikipedia",
+            address="https://en.wikipedia.org/w/api.php",
+            query=lambda words, count: {
+                "action": "query",
+                "list": "search",
+                "format": "json",
+                "srsearch": words,
+                "srlimit": str(count),
+            },
+            read=read_wikipedia,
+        ),
+    )
+
+
+# --- pages --------------------------------------------------------------------------------------------------------
+
+
+def read_duckduckgo(page: str, address: str) -> Iterator[SearchResult]:
+    """Read DuckDuckGo's page for browsers without scripts; advertisements are left out."""
+    return _from_page(page, address, _Form(title=("a", "result__a"), snippet=(None, "result__snippet")))
+
+
+def read_bing(page: str, address: str) -> Iterator[SearchResult]:
+    """Read Bing's page of results."""
+    return _from_page(page, address, _Form(title=("h2", ""), snippet=("p", ""), within=("li", "b_algo")))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """By tag and class, where a page has its results: empty or None matches any."""
+
+    title: tuple[str, str]
+    snippet: tuple[str | None, str]
+    within: tuple[str, str] | None = None
+
+
+def _from_page(page: str, address: str, form: _Form) -> Iterator[SearchResult]:
+    reader = _ResultReader(form)
+    reader.feed(without_machinery(page))
+    reader.close()
+    for title, link, snippet in reader.found:
+        if (target := unwrapped(link, address)) and title.strip():
+            yield _result(title, target, snippet)
+
+
+class _ResultReader(HTMLParser):
+    """Collects titles with their links and the snippets behind them."""
+
+    def __init__(self, form: _Form) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[list[str]] = []
+        """Title, link and snippet of every result."""
+        self._form = form
+        self._is_within = form.within is None
+        self._reading: int | None = None
+        """Which field the text belongs to: 0 for a title, 2 for a snippet."""
+        self._until = ""
+        """The tag whose end is the end of that field."""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        classes = values.get("class", "").split()
+        form = self._form
+        if form.within is not None and tag == form.within[0]:
+            self._is_within = form.within[1] in classes
+            self._reading = None
+        if not self._is_within:
+            return
+        if _matches(form.title, tag, classes):
+            self.found.append(["", values.get("href", ""), ""])
+            self._reading, self._until = 0, tag
+        elif self._reading == 0 and tag == "a" and not self.found[-1][1]:
+            self.found[-1][1] = values.get("href", "")
+        elif self.found and not self.found[-1][2] and _matches(form.snippet, tag, classes):
+            self._reading, self._until = 2, tag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._until:
+            self._reading = None
+
+    def handle_data(self, data: str) -> None:
+        if self._reading is not None:
+            self.found[-1][self._reading] += data
+
+
+def _matches(form: tuple[str | None, str], tag: str, classes: list[str]) -> bool:
+    name, class_name = form
+    return name in (None, tag) and (not class_name or class_name in classes)
+
+
+# --- interfaces ---------------------------------------------------------------------------------------------------
+
+
+def read_duckduckgo_api(answer: str, address: str) -> Iterator[SearchResult]:
+    """Read DuckDuckGo's instant answer: what a thing is, and what is related to it."""
+    fields = _object(json.loads(answer))
+    if link := unwrapped(str(fields.get("AbstractURL", "")), address):
+        yield _result(str(fields.get("Heading", "")) or link, link, str(fields.get("AbstractText", "")))
+    for topic in [*_objects(fields.get("Results")), *_objects(fields.get("RelatedTopics"))]:
+        for one in [topic, *_objects(topic.get("Topics"))]:
+            text = str(one.get("Text", ""))
+            if text and (link := unwrapped(str(one.get("FirstURL", "")), address)):
+                yield _result(text.partition(" - ")[0], link, text)
+
+
+def read_wikipedia(answer: str, address: str) -> Iterator[SearchResult]:
+    """Read the answer of MediaWiki's search; the links lead to the same wiki."""
+    fields = _object(json.loads(answer))
+    if "error" in fields:
+        raise ValueError(str(_object(fields["error"]).get("info", "error")))
+    for hit in _objects(_object(fields.get("query")).get("search")):
+        if title := str(hit.get("title", "")):
+            link = urljoin(address, "/wiki/" + quote(title.replace(" ", "_")))
+            yield _result(title, link, _plain(str(hit.get("snippet", ""))))
+
+
+class _TextOnly(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.text = ""
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def _plain(html: str) -> str:
+    reader = _TextOnly()
+    reader.feed(without_machinery(html))
+    reader.close()
+    return reader.text
+
+
+def _object(value: object) -> JsonObject:
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+def _objects(value: object) -> list[JsonObject]:
+    return [_object(item) for item in cast("list[object]", value)] if isinstance(value, list) else []
+
+
+# --- links --------------------------------------------------------------------------------------------------------
+
+
+def unwrapped(link: str, address: str) -> str:
+    """Return where `link`, found on a page at `address`, really leads; empty for an ad and for what is no web page."""
+    try:
+        target = urljoin(address, link.strip())
+        parts = urlsplit(target)
+        query = parse_qs(parts.query)
+    except ValueError:
+        return ""
+    if not link.strip() or parts.scheme not in ("http", "https") or not parts.hostname:
+        return ""
+    own = urlsplit(address).hostname or ""
+    if parts.hostname.endswith("duckduckgo.com") or parts.hostname == own:
+        if parts.path == "/l/":
+            return _web(query.get("uddg", [""])[0])
+        if parts.path == "/y.js":
+            return ""
+    if parts.path == "/ck/a" and (parts.hostname.endswith("bing.com") or parts.hostname == own):
+        return _web(_bing_target(query.get("u", [""])[0]))
+    return target
+
+
+def _bing_target(packed: str) -> str:
+    """Bing writes a target as `a1` and URL-safe base64 without padding."""
+    if not packed.startswith("a1"):
+        return ""
+    text = packed[2:]
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _web(link: str) -> str:
+    return link if link.lower().startswith(("http://", "https://")) and "duckduckgo.com/y.js" not in link else ""
+
+
+def _result(title: str, link: str, snippet: str) -> SearchResult:
+    return SearchResult(title=_short(title, LONGEST_TITLE), link=link, snippet=_short(snippet, LONGEST_SNIPPET))
+
+
+def _short(text: str, limit: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -1,0 +1,259 @@
+"""An HTML page as text to read: headings, paragraphs, links, lists, code and tables, much as in markdown.
+
+What is not for reading is dropped: scripts, styles, navigation. Works on pages of any quality and in time that grows
+with their length only.
+"""
+
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from urllib.parse import urljoin
+
+_RAW = frozenset({"template", "noscript", "svg", "iframe", "object", "select", "canvas"})
+_NAVIGATION = frozenset({"nav"})
+_HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
+_BLOCKS = frozenset(
+    {"address", "article", "aside", "blockquote", "body", "details", "dd", "div", "dl", "dt", "fieldset", "figcaption"}
+    | {"figure", "footer", "form", "header", "html", "legend", "main", "ol", "p", "pre", "section", "summary", "table"}
+    | {"ul"}
+)
+_SPACES = re.compile(r"[ \t\r\n\f\v]+")
+_MACHINERY = re.compile(r"<(!--|[!?]|script\b|style\b)", re.IGNORECASE)
+_END_OF = {
+    "!--": re.compile("-->"),
+    "!": re.compile(">"),
+    "?": re.compile(">"),
+    "script": re.compile(r"</script[^>]*>", re.IGNORECASE),
+    "style": re.compile(r"</style[^>]*>", re.IGNORECASE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a page says."""
+
+    title: str
+    text: str
+
+
+def read_page(html: str, url: str) -> Page:
+    """Return title and text of a page that came from `url`, against which its links are resolved."""
+    html = without_machinery(html)
+    reader = _Reader(url, _RAW | _NAVIGATION)
+    reader.feed(html)
+    reader.close()
+    if reader.is_skipping or not reader.text():  # what is never closed would swallow the page
+        reader = _Reader(url, _RAW)
+        reader.feed(html)
+        reader.close()
+    return Page(" ".join(reader.title.split()), reader.text())
+
+
+def without_machinery(html: str) -> str:
+    """Return `html` without scripts, styles, comments and declarations.
+
+    Not left to Python's parser: a comment that is never closed costs it quadratic time.
+    """
+    kept: list[str] = []
+    position = 0
+    while (found := _MACHINERY.search(html, position)) is not None:
+        kept.append(html[position : found.start()])
+        end = _END_OF[found[1].lower()].search(html, found.start() + 2)
+        if end is None:
+            return " ".join(kept)
+        position = end.end()
+    return " ".join([*kept, html[position:]])
+
+
+class _Reader(HTMLParser):
+    """Writes text while it reads tags. Breaks and spaces are owed until the next word comes."""
+
+    def __init__(self, url: str, skipped: frozenset[str]) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title = ""
+        self._url = url
+        self._skipped = skipped
+        self._skipping: list[str] = []
+        self._parts: list[str] = []
+        self._breaks = 0
+        self._has_space = False
+        self._lists: list[int | None] = []
+        """For every open list the number of its last item; None when it has no numbers."""
+        self._quotes = 0
+        self._pre = 0
+        self._cells = 0
+        self._in_title = False
+        self._link: tuple[str, int] | None = None
+        """Where the open link leads, and where in `_parts` its text begins."""
+
+    @property
+    def is_skipping(self) -> bool:
+        """Whether something that is not for reading is still open."""
+        return bool(self._skipping)
+
+    def text(self) -> str:
+        """What was written so far."""
+        return "".join(self._parts).strip("\n")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._skipping or tag in self._skipped:
+            if tag in self._skipped:
+                self._skipping.append(tag)
+            return
+        values = {name: value or "" for name, value in attrs}
+        match tag:
+            case "title":
+                self._in_title = True
+            case "br":
+                self._owe(1)
+            case "hr":
+                self._line("---")
+            case "img" if values.get("alt", "").strip():
+                self._word(f"[image: {' '.join(values['alt'].split())}]")
+            case "a":
+                self._end_link()
+                self._link = (values.get("href", ""), len(self._parts))
+            case "code" if not self._pre:
+                self._word("`", glue=True)
+            case "li":
+                self._begin_item()
+            case "tr":
+                self._owe(1)
+                self._cells = 0
+            case "td" | "th":
+                self._begin_cell()
+            case _:
+                self._begin_block(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._skipping:
+            if tag in self._skipping:
+                while self._skipping.pop() != tag:
+                    pass
+            return
+        match tag:
+            case "title":
+                self._in_title = False
+            case "a":
+                self._end_link()
+            case "code" if not self._pre:
+                self._parts.append("`")
+            case "tr" if self._cells:
+                self._parts.append(" |")
+                self._cells = 0
+                self._owe(1)
+            case _ if tag in _BLOCKS or tag in _HEADINGS:
+                self._end_block(tag)
+            case _:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        if self._skipping:
+            return
+        if self._in_title:
+            self.title += data
+        elif self._pre:
+            self._pay()
+            self._parts.append(data)
+        else:
+            text = _SPACES.sub(" ", data)
+            self._has_space = self._has_space or text.startswith(" ")
+            if text.strip(" "):
+                self._word(text.strip(" "), glue=True)
+                self._has_space = text.endswith(" ")
+
+    def _begin_block(self, tag: str) -> None:
+        if tag in _HEADINGS:
+            self._line(_HEADINGS[tag] + " ")
+        elif tag in ("ul", "ol"):
+            self._owe(1 if self._lists else 2)
+            self._lists.append(0 if tag == "ol" else None)
+        elif tag == "blockquote":
+            self._owe(2)
+            self._quotes += 1
+        elif tag == "pre":
+            self._line("```\n")
+            self._pre += 1
+        elif tag in _BLOCKS:
+            self._owe(2)
+
+    def _end_block(self, tag: str) -> None:
+        if tag in ("ul", "ol") and self._lists:
+            self._lists.pop()
+        elif tag == "blockquote":
+            self._quotes = max(0, self._quotes - 1)
+        elif tag == "pre" and self._pre:
+            self._pre -= 1
+            self._parts.append("\n```")
+        elif tag == "table":
+            self._cells = 0
+        self._owe(1 if self._lists else 2)
+
+    def _begin_item(self) -> None:
+        self._owe(1)
+        number = self._lists[-1] if self._lists else None
+        if number is not None:
+            self._lists[-1] = number + 1
+        mark = "- " if number is None else f"{number + 1}. "
+        self._word("  " * max(0, min(len(self._lists), 10) - 1) + mark, glue=True)
+
+    def _begin_cell(self) -> None:
+        self._cells += 1
+        self._word("| " if self._cells == 1 else " | ", glue=True)
+        self._has_space = False
+
+    def _end_link(self) -> None:
+        if self._link is None:
+            return
+        href, start = self._link
+        self._link = None
+        text = "".join(self._parts[start:])
+        target = _absolute(self._url, href)
+        if not target or not text.strip():
+            return
+        if "\n" in text.strip():  # a whole block that is a link
+            self._parts.append(f" ({target})")
+            return
+        lead = text[: len(text) - len(text.lstrip())]
+        self._parts[start:] = [f"{lead}[{text.strip()}]({target})"]
+
+    def _owe(self, breaks: int) -> None:
+        """Remember that a new line (1) or paragraph (2) begins; inside a table's cell it is only a space."""
+        if self._cells:
+            self._has_space = True
+        else:
+            self._breaks = max(self._breaks, breaks)
+
+    def _line(self, text: str) -> None:
+        self._owe(2)
+        self._word(text, glue=True)
+        if text == "---":
+            self._owe(2)
+
+    def _word(self, text: str, *, glue: bool = False) -> None:
+        """Write `text` behind what is owed; without `glue` with a space around it."""
+        self._has_space = self._has_space or not glue
+        self._pay()
+        self._parts.append(text)
+        self._has_space = not glue
+
+    def _pay(self) -> None:
+        if self._breaks:
+            if self._parts:
+                self._parts.append("\n" * self._breaks)
+            self._parts.append("> " * min(self._quotes, 5))
+        elif self._has_space and self._parts and not self._parts[-1].endswith((" ", "\n")):
+            self._parts.append(" ")
+        self._breaks = 0
+        self._has_space = False
+
+
+def _absolute(base: str, href: str) -> str:
+    """Return where a link leads, when that is a web page; an empty text otherwise."""
+    if not href.strip() or href.lstrip().startswith("#"):
+        return ""
+    try:
+        target = urljoin(base, href.strip())
+    except ValueError:
+        return ""
+    return target if target.lower().startswith(("http://", "https://")) and " " not in target else ""

@@ -1,0 +1,254 @@
+"""`web_search`: the first engine that has results, on real sockets with pages of the engines' form."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, quote, urlsplit
+
+import httpx2
+import pytest
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.tools.builtin.web_search import LARGEST_ANSWER_BYTES, MOST_RESULTS, WebSearch
+from desktop_agent.core.tools.web.engines import LONGEST_SNIPPET, LONGEST_TITLE, standard_engines
+from tests.servers.web_server import Canned, WebServer, redirect
+
+if TYPE_CHECKING:
+    from tests.core.tools.conftest import Workspace
+
+JSON = "application/json"
+
+
+def duckduckgo_hit(title: str, link: str, snippet: str, *, extra: str = "") -> str:
+    wrapped = f"//duckduckgo.com/l/?uddg={quote(link, safe='')}&amp;rut=0123abcd"
+    return f"""<div class="result results_links results_links_deep web-result {extra}"><div class="links_main">
+      <h2 class="result__title"><a rel="nofollow" class="result__a" href="{wrapped}">{title}</a></h2>
+      <div class="result__extras"><a class="result__url" href="{wrapped}">docs.example</a></div>
+      <a class="result__snippet" href="{wrapped}">{snippet}</a></div></div>"""
+
+
+DUCKDUCKGO = (
+    "<!DOCTYPE html><html><head><title>x at DuckDuckGo</title></head><body><form class=\"header__form\"></form>"
+    + duckduckgo_hit("An ad", "https://duckduckgo.com/y.js?ad_domain=shop.example", "Buy.", extra="result--ad")
+    + duckduckgo_hit("Release <b>notes</b> &amp; more", "https://docs.example/notes?a=1&b=2", "What is <b>new</b>.")
+    + duckduckgo_hit("A script", "javascript:alert(1)", "No.")
+    + duckduckgo_hit("Second", "http://second.example/", "Two.")
+    + duckduckgo_hit("Second again", "http://second.example/", "Twice.")
+    + "</body></html>"
+)
+DUCKDUCKGO_NOTHING = '<html><body><div class="no-results">No results.</div></body></html>'
+API = json.dumps(
+    {
+        "Heading": "Python",
+        "AbstractText": "A language.",
+        "AbstractURL": "https://en.wikipedia.org/wiki/Python",
+        "Results": [{"FirstURL": "https://python.example/", "Text": "Official site - python.example"}],
+        "RelatedTopics": [
+            {"FirstURL": "https://duckduckgo.com/Monty", "Text": "Monty - A group."},
+            {"Name": "See also", "Topics": [{"FirstURL": "https://duckduckgo.com/Snake", "Text": "Snake"}]},
+        ],
+    }
+)
+PACKED = base64.urlsafe_b64encode("https://docs.example/ü?x".encode()).decode().rstrip("=")
+BING = f"""<html><body><h2>Not a result</h2><ol id="b_results">
+<li class="b_ad"><h2><a href="https://ads.example/">Ad</a></h2><p>Buy.</p></li>
+<li class="b_algo"><h2><a href="https://www.bing.com/ck/a?!&amp;&amp;p=1&amp;u=a1{PACKED}&amp;ntb=1">First <strong>hit
+</strong></a></h2><div class="b_caption"><p class="b_lineclamp2">About it.</p></div></li>
+<li class="b_algo"><h2><a href="https://plain.example/">Plain</a></h2><p>Plain snippet.</p><p>Not this.</p></li>
+</ol></body></html>"""
+WIKIPEDIA = json.dumps(
+    {"query": {"search": [{"title": "Café au lait", "snippet": 'A <span class="searchmatch">coffee</span> &amp; milk'}]}}
+)
+PATHS = {"duckduckgo": "/html/", "duckduckgo_api": "/", "bing": "/search", "wikipedia": "/w/api.php"}
+
+
+@pytest.fixture
+async def web(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[WebServer]:
+    async with WebServer() as server:
+        yield server
+
+
+def tool(web: WebServer, *, timeout_s: float = 20, engine_timeout_s: float = 20) -> WebSearch:
+    """The search as it is, with the engines' paths on loopback."""
+    engines = [replace(engine, address=web.url + urlsplit(engine.address).path) for engine in standard_engines()]
+    return WebSearch(engines=engines, timeout_s=timeout_s, engine_timeout_s=engine_timeout_s)
+
+
+def test_the_engines_are_asked_in_this_order_and_over_tls() -> None:
+    """T-102."""
+    assert [engine.name for engine in standard_engines()] == list(PATHS)
+    assert [urlsplit(engine.address).path for engine in standard_engines()] == list(PATHS.values())
+    assert all(engine.address.startswith("https://") for engine in standard_engines())
+
+
+async def test_the_first_engine_with_results_wins(web: WebServer, work: "Workspace") -> None:
+    """T-102, T-103, Z-24, P-18: title, link and snippet; links unwrapped; advertisements and doubles left out."""
+    web.pages["/html/"] = Canned(DUCKDUCKGO)
+    result = await work.call(tool(web), search_term="release notes")
+    results = [
+        {"title": "Release notes & more", "link": "https://docs.example/notes?a=1&b=2", "snippet": "What is new."},
+        {"title": "Second", "link": "http://second.example/", "snippet": "Two."},
+    ]
+    assert json.loads(result.content) == {"engine": "duckduckgo", "results": results}
+    assert result.metadata["results"] == results
+    assert web.paths == ["/html/"]
+    assert parse_qs(urlsplit(web.requests[0].path).query) == {"q": ["release notes"]}
+
+
+async def test_result_pages_are_not_loaded(web: WebServer, work: "Workspace") -> None:
+    """T-102."""
+    web.pages["/html/"] = Canned(duckduckgo_hit("Here", f"{web.url}/page", "x"))
+    assert (await work.answer(tool(web), search_term="x"))["results"][0]["link"] == f"{web.url}/page"
+    assert web.paths == ["/html/"]
+
+
+async def test_instant_answers_are_second(web: WebServer, work: "Workspace") -> None:
+    """T-102: DuckDuckGo answers a machine with 202 and a question for a human."""
+    web.pages["/html/"] = Canned(DUCKDUCKGO, status=202)
+    web.pages["/"] = Canned(API, "application/x-javascript")
+    answer = await work.answer(tool(web), search_term="python")
+    assert answer["engine"] == "duckduckgo_api"
+    assert [hit["title"] for hit in answer["results"]] == ["Python", "Official site", "Monty", "Snake"]
+    assert answer["results"][0]["snippet"] == "A language."
+
+
+async def test_bing_is_third(web: WebServer, work: "Workspace") -> None:
+    web.pages |= {"/html/": Canned(DUCKDUCKGO_NOTHING), "/": Canned("{}", JSON), "/search": Canned(BING)}
+    assert await work.answer(tool(web), search_term="x") == {
+        "engine": "bing",
+        "results": [
+            {"title": "First hit", "link": "https://docs.example/ü?x", "snippet": "About it."},
+            {"title": "Plain", "link": "https://plain.example/", "snippet": "Plain snippet."},
+        ],
+    }
+
+
+async def test_wikipedia_is_last(web: WebServer, work: "Workspace") -> None:
+    web.pages["/w/api.php"] = Canned(WIKIPEDIA, JSON)
+    assert await work.answer(tool(web), search_term="coffee", max_results=3) == {
+        "engine": "wikipedia",
+        "results": [
+            {"title": "Café au lait", "link": f"{web.url}/wiki/Caf%C3%A9_au_lait", "snippet": "A coffee & milk"}
+        ],
+    }
+    assert web.paths == list(PATHS.values())
+    assert parse_qs(urlsplit(web.requests[-1].path).query)["srlimit"] == ["3"]
+
+
+async def test_no_more_results_than_asked_for(web: WebServer, work: "Workspace") -> None:
+    """T-102."""
+    web.pages["/html/"] = Canned(
+        "".join(duckduckgo_hit(f"Hit {n}", f"https://{n}.example/", "x" * 2_000) for n in range(30))
+    )
+    results = (await work.answer(tool(web), search_term="x", max_results=2))["results"]
+    assert [hit["title"] for hit in results] == ["Hit 0", "Hit 1"]
+    assert len((await work.answer(tool(web), search_term="x"))["results"]) == 5
+    assert len(results[0]["snippet"]) == LONGEST_SNIPPET
+
+
+async def test_long_titles_are_shortened(web: WebServer, work: "Workspace") -> None:
+    web.pages["/html/"] = Canned(duckduckgo_hit("t" * 5_000, "https://a.example/", ""))
+    assert len((await work.answer(tool(web), search_term="x"))["results"][0]["title"]) == LONGEST_TITLE
+
+
+async def test_when_every_engine_answers_with_nothing_that_is_the_answer(web: WebServer, work: "Workspace") -> None:
+    nothing = json.dumps({"query": {"search": []}})
+    web.pages |= {"/html/": Canned(DUCKDUCKGO_NOTHING), "/": Canned("{}", JSON), "/search": Canned("<html>")}
+    web.pages["/w/api.php"] = Canned(nothing, JSON)
+    assert await work.answer(tool(web), search_term="x") == {"engine": "", "results": []}
+
+
+async def test_when_all_fail_every_reason_is_told(web: WebServer, work: "Workspace") -> None:
+    """T-102: an error names what each engine said."""
+    web.pages |= {
+        "/html/": Canned("", status=403),
+        "/": Canned("not json", JSON),
+        "/search": Canned("x" * (LARGEST_ANSWER_BYTES + 1)),
+        "/w/api.php": Canned(json.dumps({"error": {"info": "too many requests"}}), JSON),
+    }
+    with pytest.raises(ToolError) as caught:
+        await work.call(tool(web), search_term="x")
+    text = str(caught.value)
+    assert "duckduckgo: status 403" in text
+    assert "duckduckgo_api: Expecting value" in text
+    assert "bing: the answer is larger than" in text
+    assert "wikipedia: too many requests" in text
+    assert caught.value.error_type == "recoverable"
+
+
+async def test_an_engine_that_cannot_be_reached_is_passed_over(web: WebServer, work: "Workspace") -> None:
+    web.pages["/w/api.php"] = Canned(WIKIPEDIA, JSON)
+    first, *others = tool(web)._engines  # pyright: ignore[reportPrivateUsage] - to aim one of them elsewhere
+    search = WebSearch(engines=[replace(first, address="http://127.0.0.1:1/"), *others])
+    assert (await work.answer(search, search_term="x"))["engine"] == "wikipedia"
+
+
+async def test_a_circle_of_redirects_is_no_answer(web: WebServer, work: "Workspace") -> None:
+    web.pages |= {"/html/": redirect("/html/"), "/w/api.php": Canned(WIKIPEDIA, JSON)}
+    assert (await work.answer(tool(web), search_term="x"))["engine"] == "wikipedia"
+    assert web.paths.count("/html/") == 4
+
+
+async def test_an_engine_that_stays_silent_does_not_take_all_the_time(web: WebServer, work: "Workspace") -> None:
+    web.pages |= {"/html/": Canned("<html>", stalls=True), "/w/api.php": Canned(WIKIPEDIA, JSON)}
+    assert (await work.answer(tool(web, engine_timeout_s=0.3), search_term="x"))["engine"] == "wikipedia"
+
+
+async def test_the_whole_search_has_a_limit(web: WebServer, work: "Workspace") -> None:
+    web.pages["/html/"] = Canned("<html>", stalls=True)
+    with pytest.raises(ToolError, match=r"longer than 0\.3 s"):
+        await work.call(tool(web, timeout_s=0.3), search_term="x")
+
+
+async def test_stopping_closes_the_connection_and_the_client(web: WebServer, work: "Workspace") -> None:
+    made: list[httpx2.AsyncClient] = []
+
+    def factory() -> httpx2.AsyncClient:
+        made.append(httpx2.AsyncClient(trust_env=False))
+        return made[0]
+
+    web.pages["/html/"] = Canned("<html>", stalls=True)
+    search = WebSearch(engines=[replace(standard_engines()[0], address=f"{web.url}/html/")], client_factory=factory)
+    task = asyncio.create_task(work.call(search, search_term="x"))
+    await web.has_stalled.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await web.was_left.wait()
+    assert made[0].is_closed
+
+
+async def test_the_environments_proxy_is_used(
+    web: WebServer, work: "Workspace", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", web.url)
+    web.pages["http://html.example/html/"] = Canned(DUCKDUCKGO)
+    search = WebSearch(engines=[replace(standard_engines()[0], address="http://html.example/html/")])
+    assert (await work.answer(search, search_term="x"))["engine"] == "duckduckgo"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({}, "search_term"),
+        ({"search_term": ""}, "search_term"),
+        ({"search_term": "x" * 501}, "search_term"),
+        ({"search_term": "x", "max_results": 0}, "max_results"),
+        ({"search_term": "x", "max_results": MOST_RESULTS + 1}, "max_results"),
+        ({"search_term": "x", "engine": "bing"}, "engine"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> None:
+    with pytest.raises(ToolError, match=named) as caught:
+        WebSearch().parse(arguments)
+    assert caught.value.error_type == "validation"
+
+
+def test_it_is_labelled_as_using_the_network() -> None:
+    """T-02."""
+    search = WebSearch()
+    assert search.capabilities == ("network",)
+    assert search.title(search.parse({"search_term": "x y"})) == "x y"

@@ -1,0 +1,94 @@
+"""A small web on loopback: canned pages by path, what was asked for, and pages that never end."""
+
+import asyncio
+import ssl
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Self, cast
+
+from tests.servers.http1 import HttpRequest, read_request
+
+HTML = "text/html; charset=utf-8"
+
+
+@dataclass(frozen=True)
+class Canned:
+    """One answer."""
+
+    body: bytes | str = b""
+    content_type: str = HTML
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    stalls: bool = False
+    """Whether the body is sent and then nothing more, although more was announced."""
+
+
+def redirect(target: str, status: int = 302) -> Canned:
+    """An answer that leads elsewhere."""
+    return Canned(b"elsewhere", status=status, headers={"location": target})
+
+
+class WebServer:
+    """The server, from entering the context to leaving it. Every answer ends its connection."""
+
+    def __init__(self, pages: dict[str, Canned] | None = None, *, tls: ssl.SSLContext | None = None) -> None:
+        self.pages = dict(pages or {})
+        self.requests: list[HttpRequest] = []
+        self.has_stalled = asyncio.Event()
+        self.was_left = asyncio.Event()
+        """Set when a client leaves an answer that stalls."""
+        self._tls = tls
+        self._port = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def paths(self) -> list[str]:
+        """What was asked for, in order, without the query."""
+        return [request.path.partition("?")[0] for request in self.requests]
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
+        self._port = cast("int", self._server.sockets[0].getsockname()[1])
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        with suppress(ConnectionError, asyncio.CancelledError):
+            request = await read_request(reader)
+            if request is not None:
+                self.requests.append(request)
+                await self._answer(request, reader, writer)
+        self._tasks.discard(task)
+        writer.close()
+
+    async def _answer(self, request: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        page = self.pages.get(request.path.partition("?")[0], Canned("nothing here", status=404))
+        body = page.body.encode() if isinstance(page.body, str) else page.body
+        announced = len(body) + (1_000 if page.stalls else 0)
+        head = {"content-length": str(announced), "connection": "close"} | page.headers
+        head |= {"content-type": page.content_type} if page.content_type else {}
+        lines = [f"HTTP/1.1 {page.status} {HTTPStatus(page.status).phrase}", *(f"{k}: {v}" for k, v in head.items())]
+        writer.write(("\r\n".join(lines) + "\r\n\r\n").encode() + body)
+        await writer.drain()
+        if page.stalls:
+            self.has_stalled.set()
+            await reader.read()
+            self.was_left.set()
