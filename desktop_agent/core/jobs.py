@@ -2,31 +2,25 @@
 
 A session owns one `Jobs`. Closing it ends every job's whole process tree.
 
-A job's output (both streams, as written) goes to a log file of its own. A log that grows beyond its limit is moved
-aside to `<log>.1`, replacing what was there, so that a job that prints for ever keeps its newest output and the disk.
+A job's output (both streams, as written) goes to a log file of its own, which `job_log` keeps within a limit.
 """
 
 import asyncio
-import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from desktop_agent.core.clock import Clock
+from desktop_agent.core.job_log import JobLog, read_tail
 from desktop_agent.core.model import Job, JobState
 from desktop_agent.core.process import Command, ProcessRunner
 from desktop_agent.core.process_child import ChildProcess, unhurried
-from desktop_agent.core.process_output import BackgroundWriter, continuation_bytes, create_private, write_all
-
-if TYPE_CHECKING:
-    from io import FileIO
-
-LOG_LIMIT_BYTES = 16 * 1024 * 1024
-"""When a log is moved aside. A job takes at most twice this, and one read, on disk."""
+from desktop_agent.core.process_tree import memory_of
 
 TAIL_BYTES = 8 * 1024
+_LINE_BYTES = 1024
+"""How much of a log is read to find its last line."""
 
 
 class Jobs:
@@ -39,6 +33,8 @@ class Jobs:
         self._folder = folder
         self._jobs: dict[str, Job] = {}
         self._running: dict[str, _Running] = {}
+        self.on_change: Callable[[], None] | None = None
+        """Called on the loop's thread when a job has started or ended."""
 
     async def start(self, command: Command, *, shown: str, timeout_s: float | None = None) -> Job:
         """Start `command`, which people read as `shown`. It runs until it ends, is stopped, or `timeout_s` passes.
@@ -47,18 +43,18 @@ class Jobs:
         """
         now = self._clock.now()
         job_id = f"job-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
-        log = _Log(self._folder / f"{job_id}.log")
+        log = JobLog(self._folder / f"{job_id}.log")
         await asyncio.to_thread(log.open)
-        writer = BackgroundWriter(log.write)
         try:
-            child = await self._processes.start(command, writer.feed)
+            child = await self._processes.read(command, log.write, has_person=True)
         except BaseException:
             await unhurried(asyncio.to_thread(log.discard))
             raise
         job = Job(id=job_id, command=shown, cwd=command.cwd, pid=child.pid, log=log.path, started_at=now)
         self._jobs[job_id] = job
-        running = self._running[job_id] = _Running(child, log, writer)
+        running = self._running[job_id] = _Running(child, log)
         running.life = asyncio.create_task(self._see_to_its_end(job_id, running, timeout_s))
+        self._say_changed()
         return job
 
     def list(self) -> tuple[Job, ...]:
@@ -69,24 +65,38 @@ class Jobs:
         """Return the job, or None when there is none of that id."""
         return self._jobs.get(job_id)
 
+    async def snapshot(self) -> tuple[Job, ...]:
+        """Return every job, the running ones with what they hold in memory and the last line they have printed."""
+        seen = await asyncio.to_thread(_look_at, [self._jobs[job_id] for job_id in self._running])
+        return tuple(seen.get(job.id, job) if job.state == "running" else job for job in self._jobs.values())
+
     async def tail(self, job_id: str, max_bytes: int = TAIL_BYTES) -> str:
         """Return the end of what the job has printed. Raises `KeyError` for an unknown id."""
-        job = self._jobs[job_id]
-        if running := self._running.get(job_id):
-            await running.writer.flush()
-        return await asyncio.to_thread(_read_tail, job.log, max_bytes)
+        return await asyncio.to_thread(read_tail, self._jobs[job_id].log, max_bytes)
 
-    async def wait(self, job_id: str) -> Job:
-        """Return the job once nothing of it runs any more. Raises `KeyError` for an unknown id."""
+    async def wait(self, job_id: str, timeout_s: float | None = None) -> Job:
+        """Return the job once nothing of it runs any more, or as it is after `timeout_s`.
+
+        Cancelling only stops the waiting. Raises `KeyError` for an unknown id.
+        """
         if (running := self._running.get(job_id)) and running.life:
-            await asyncio.wait({running.life})
+            await asyncio.wait({running.life}, timeout=timeout_s)
         return self._jobs[job_id]
 
-    async def stop(self, job_id: str) -> Job:
-        """End the job's process tree if it still runs; return when it is gone. Raises `KeyError` for an unknown id."""
+    def ask_to_stop(self, job_id: str) -> None:
+        """Begin to end the job's process tree if it still runs; `on_change` and `wait` tell when it is gone.
+
+        Raises `KeyError` for an unknown id.
+        """
         if running := self._running.get(job_id):
             running.is_stopped = True
             running.child.ask_to_end()
+        elif job_id not in self._jobs:
+            raise KeyError(job_id)
+
+    async def stop(self, job_id: str) -> Job:
+        """End the job's process tree if it still runs; return when it is gone. Raises `KeyError` for an unknown id."""
+        self.ask_to_stop(job_id)
         return await unhurried(self.wait(job_id))
 
     async def aclose(self) -> None:
@@ -97,11 +107,18 @@ class Jobs:
         has_ended = await running.child.wait(timeout_s) or running.child.has_exited
         state: JobState = "stopped" if running.is_stopped else "exited" if has_ended else "timed_out"
         end = await running.child.end()
-        await running.writer.flush()
         await asyncio.to_thread(running.log.close)
         job = self._jobs[job_id]
-        self._jobs[job_id] = replace(job, state=state, exit_code=end.exit_code, ended_at=self._clock.now())
+        last_line = await asyncio.to_thread(_last_line, job.log)
+        self._jobs[job_id] = replace(
+            job, state=state, exit_code=end.exit_code, ended_at=self._clock.now(), last_line=last_line
+        )
         del self._running[job_id]
+        self._say_changed()
+
+    def _say_changed(self) -> None:
+        if self.on_change is not None:
+            self.on_change()
 
 
 @dataclass(slots=True)
@@ -109,49 +126,18 @@ class _Running:
     """What a job needs while it runs."""
 
     child: ChildProcess
-    log: "_Log"
-    writer: BackgroundWriter
+    log: JobLog
     life: "asyncio.Task[None] | None" = None
     is_stopped: bool = False
 
 
-class _Log:
-    """A log file that starts over when it is full. Its methods block."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file: FileIO | None = None
-        self._size = 0
-
-    def open(self) -> None:
-        """Create it, private to the person."""
-        self._file = create_private(self.path)
-        self._size = 0
-
-    def write(self, chunks: Sequence[bytes]) -> None:
-        """Append `chunks`."""
-        for chunk in chunks:
-            if self._size + len(chunk) > LOG_LIMIT_BYTES:
-                self.close()
-                self.path.replace(self.path.with_name(f"{self.path.name}.1"))
-                self.open()
-            assert self._file is not None
-            write_all(self._file, chunk)
-            self._size += len(chunk)
-
-    def close(self) -> None:
-        """Close it."""
-        if self._file is not None:
-            self._file.close()
-
-    def discard(self) -> None:
-        """Close and remove it."""
-        self.close()
-        self.path.unlink(missing_ok=True)
+def _look_at(jobs: list[Job]) -> dict[str, Job]:
+    """Return running jobs, by their ids, with what is known of them now. Blocks."""
+    memory = memory_of([job.pid for job in jobs]) if jobs else {}
+    return {job.id: replace(job, memory_bytes=memory[job.pid], last_line=_last_line(job.log)) for job in jobs}
 
 
-def _read_tail(log: Path, max_bytes: int) -> str:
-    with log.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - max_bytes))
-        data = file.read(max_bytes)
-    return data[continuation_bytes(data) :].decode("utf-8", "replace")
+def _last_line(log: Path) -> str:
+    """Return the last line with anything on it, as it was written. Blocks."""
+    lines = [line for line in read_tail(log, _LINE_BYTES).splitlines() if line.strip()]
+    return lines[-1] if lines else ""

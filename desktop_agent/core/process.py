@@ -9,12 +9,13 @@ Cancelling `run` ends the tree (TERM, then KILL after a grace) and returns only 
 """
 
 import asyncio
+import os
 import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -23,10 +24,12 @@ from desktop_agent.core.clock import Clock
 from desktop_agent.core.process_child import ChildPipes, ChildProcess, end_all, unhurried
 from desktop_agent.core.process_guard import Guard
 from desktop_agent.core.process_output import OutputCapture, Sink
+from desktop_agent.core.process_reader import OutputReader, ThreadSink, open_pipe
+from desktop_agent.core.process_terminal import Terminal, typed_lines
 from desktop_agent.core.process_tree import MARK_VARIABLE, ProcessTree
 
-GRACE_S = 2.0
-"""From TERM to KILL."""
+GRACE_S = 0.5
+"""From TERM to KILL. A command that ends when asked needs less; one that does not must not make a stop take long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,8 @@ class Command:
     environ: Mapping[str, str]
     stdin: str | None = None
     """None: there is nothing to read."""
+    tty: bool = False
+    """Whether its input and output are a terminal; `stdin` is then typed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,11 @@ class ProcessOutcome:
     spool_error: str
 
 
+_Spawned = tuple[ChildPipes, asyncio.SubprocessTransport]
+_Spawn = Callable[[str], Awaitable[_Spawned]]
+"""Starts a command that carries the given mark."""
+
+
 class ProcessRunner:
     """All child processes of one application. `aclose` leaves none of them."""
 
@@ -82,21 +92,55 @@ class ProcessRunner:
         timeout_s: float | None = None,
         spool_folder: Path | None = None,
         on_text: Callable[[str], None] | None = None,
+        on_cancelled: Callable[[ProcessOutcome], None] | None = None,
     ) -> ProcessOutcome:
         """Run `command` to its end and return how it went; a timeout ends it and keeps what it printed.
 
-        `on_text` is called on the loop's thread, about 30 times a second. Raises `OSError` when it cannot be started.
+        `on_text` is called on the loop's thread, about 30 times a second. `on_cancelled` is given what there is when
+        the run is cancelled, once nothing of it is left. Raises `OSError` when it cannot be started.
         """
         capture = OutputCapture(spool_folder=spool_folder, on_text=on_text)
-        begun = self._clock.monotonic()
-        child = await self.start(command, capture.feed)
+        child = await self.read(command, capture.feed)
+        work = asyncio.create_task(self._see_through(child, capture, timeout_s))
         try:
-            timed_out = not (await child.wait(timeout_s) or child.has_exited)
-            end = await child.end()
-            output = await capture.finish()
-        except BaseException:
-            await unhurried(_abandon(child, capture))
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            child.ask_to_end()
+            with suppress(asyncio.CancelledError):
+                await unhurried(work)
+            outcome = work.result()
+            if on_cancelled is not None:
+                on_cancelled(outcome)
+            elif outcome.spool_path is not None:
+                await unhurried(asyncio.to_thread(outcome.spool_path.unlink))
             raise
+
+    async def read(self, command: Command, output: ThreadSink, *, has_person: bool = False) -> ChildProcess:
+        """Start `command`, and give what it prints to `output` in a thread, in the order it is written.
+
+        On a terminal the end of the input is typed, too, unless `has_person`. The caller must `end` the child, whatever
+        happens. Raises `OSError` when it cannot be started.
+        """
+        return await self._start(lambda mark: _spawn_read(command, mark, output, types_end=not has_person))
+
+    async def start(self, command: Command, output: Sink, errors: Sink) -> ChildProcess:
+        """Start `command`, and give its two streams to sinks on the event loop's thread.
+
+        The caller must `end` the child, whatever happens. Raises `OSError` when it cannot be started.
+        """
+        return await self._start(lambda mark: _spawn_piped(command, mark, ChildPipes({1: output, 2: errors})))
+
+    async def aclose(self) -> None:
+        """End every command, and everything any of them ever started that still lives."""
+        await unhurried(self._close())
+
+    async def _see_through(
+        self, child: ChildProcess, capture: OutputCapture, timeout_s: float | None
+    ) -> ProcessOutcome:
+        begun = self._clock.monotonic()
+        timed_out = not (await child.wait(timeout_s) or child.has_exited)
+        end = await child.end()
+        output = await capture.finish()
         return ProcessOutcome(
             exit_code=end.exit_code,
             duration_s=self._clock.monotonic() - begun,
@@ -112,28 +156,20 @@ class ProcessRunner:
             spool_error=output.spool_error,
         )
 
-    async def start(self, command: Command, output: Sink, errors: Sink | None = None) -> ChildProcess:
-        """Start `command`. Without `errors`, both of its streams go to `output`, in the order they are written.
-
-        The caller must `end` the child, whatever happens. Raises `OSError` when it cannot be started.
-        """
-        starting = asyncio.create_task(self._start(command, output, errors))
+    async def _start(self, spawn: _Spawn) -> ChildProcess:
+        starting = asyncio.create_task(self._watch(spawn))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
             await unhurried(_end_when_started(starting))
             raise
 
-    async def aclose(self) -> None:
-        """End every command, and everything any of them ever started that still lives."""
-        await unhurried(self._close())
-
-    async def _start(self, command: Command, output: Sink, errors: Sink | None) -> ChildProcess:
+    async def _watch(self, spawn: _Spawn) -> ChildProcess:
         self._guard = self._guard or asyncio.create_task(asyncio.to_thread(Guard.start, self._mark))
         await asyncio.shield(self._guard)
         self._started += 1
         mark = f"{self._mark}.{self._started}"
-        pipes, transport = await _spawn(command, mark, output, errors)
+        pipes, transport = await spawn(mark)
         child = ChildProcess(self._clock, grace_s=self._grace_s, mark=mark, pipes=pipes, transport=transport)
         self._children.add(child)
         child.when_gone(self._children.discard)
@@ -156,30 +192,61 @@ async def _end_when_started(starting: "asyncio.Task[ChildProcess]") -> None:
         await child.end()
 
 
-async def _abandon(child: ChildProcess, capture: OutputCapture) -> None:
-    await child.end()
-    await capture.discard()
+async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_end: bool) -> _Spawned:
+    """Start `command` with one pipe, or a terminal, for all that it prints."""
+    with ExitStack() as ours:
+        if command.tty:
+            terminal = await asyncio.to_thread(Terminal.open)
+            theirs, stdin = terminal.theirs, terminal.theirs
+            ours.callback(os.close, theirs)
+            typed = typed_lines(command.stdin) if types_end else None
+            reader = OutputReader(terminal.ours, output, typed=typed)
+            argv = terminal.launching(command.argv)
+        else:
+            reading, theirs = open_pipe()
+            ours.callback(os.close, theirs)
+            reader = OutputReader(reading, output)
+            stdin, argv = await _stdin(command, ours), command.argv
+        try:
+            pipes = ChildPipes({}, reader)
+            transport = await _spawn(command, argv, mark, pipes, stdin=stdin, stdout=theirs, stderr=theirs)
+        except BaseException:
+            reader.close()
+            raise
+    reader.start()
+    return pipes, transport
+
+
+async def _spawn_piped(command: Command, mark: str, pipes: ChildPipes) -> _Spawned:
+    """Start `command` with a pipe of the event loop's for each stream."""
+    with ExitStack() as ours:
+        stdin = await _stdin(command, ours)
+        pipe = subprocess.PIPE
+        transport = await _spawn(command, command.argv, mark, pipes, stdin=stdin, stdout=pipe, stderr=pipe)
+    return pipes, transport
 
 
 async def _spawn(
-    command: Command, mark: str, output: Sink, errors: Sink | None
-) -> tuple[ChildPipes, asyncio.SubprocessTransport]:
-    stdin = await asyncio.to_thread(_stdin_file, command.stdin) if command.stdin is not None else None
-    try:
-        transport, pipes = await asyncio.get_running_loop().subprocess_exec(
-            lambda: ChildPipes(output, errors),
-            *command.argv,
-            stdin=stdin if stdin is not None else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if errors is None else subprocess.PIPE,
-            cwd=command.cwd,
-            env={**command.environ, MARK_VARIABLE: mark},
-            **_own_session(),
-        )
-    finally:
-        if stdin is not None:
-            stdin.close()
-    return pipes, transport
+    command: Command, argv: tuple[str, ...], mark: str, pipes: ChildPipes, *, stdin: int, stdout: int, stderr: int
+) -> asyncio.SubprocessTransport:
+    transport, _ = await asyncio.get_running_loop().subprocess_exec(
+        lambda: pipes,
+        *argv,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        cwd=command.cwd,
+        env={**command.environ, MARK_VARIABLE: mark},
+        **_own_session(),
+    )
+    return transport
+
+
+async def _stdin(command: Command, ours: ExitStack) -> int:
+    """Return a descriptor of what `command` reads; `ours` closes it once the child has its own."""
+    if command.stdin is None:
+        return subprocess.DEVNULL
+    return ours.enter_context(await asyncio.to_thread(_stdin_file, command.stdin)).fileno()
 
 
 def _own_session() -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.process_output import Sink
+from desktop_agent.core.process_reader import OutputReader
 from desktop_agent.core.process_tree import ProcessTree, Scope
 
 QUIET_S = 0.2
@@ -38,34 +39,52 @@ class ProcessEnd:
 
 
 class ChildPipes(asyncio.SubprocessProtocol):
-    """What the event loop tells us about one child: its output, its exit, the end of its output."""
+    """What is heard of one child: its output, its exit, the end of its output.
 
-    def __init__(self, output: Sink, errors: Sink | None) -> None:
+    Output comes from the event loop, for each descriptor to a sink of its own, or all of it from a `reader`.
+    """
+
+    def __init__(self, sinks: Mapping[int, Sink], reader: OutputReader | None = None) -> None:
         loop = asyncio.get_running_loop()
-        self._sinks = {1: output} | ({2: errors} if errors is not None else {})
-        self._open = set(self._sinks)
+        self._sinks: Mapping[int, Sink] = sinks
+        self._open = set(sinks)
+        self._reader = reader
         self._transport: asyncio.SubprocessTransport | None = None
         self._pauses: dict[int, asyncio.Future[None]] = {}
-        self.received_bytes = 0
+        self._received_bytes = 0
         self.exited: asyncio.Future[None] = loop.create_future()
-        self.drained: asyncio.Future[None] = loop.create_future()
+        self.drained: asyncio.Future[None] = reader.ended if reader is not None else loop.create_future()
         """Every stream has ended: nobody holds a writing end any more."""
         self.closed: asyncio.Future[None] = loop.create_future()
+
+    @property
+    def received_bytes(self) -> int:
+        """How much has come so far."""
+        return self._received_bytes if self._reader is None else self._reader.received_bytes
 
     async def flowing(self) -> None:
         """Return when no sink asks for a pause."""
         while self._pauses:
             await asyncio.wait(set(self._pauses.values()))
+        while self._reader is not None and self._reader.is_taking:  # noqa: ASYNC110 -- an event per read would cost more
+            await asyncio.sleep(POLL_S)
 
     def stop_listening(self) -> None:
         """Drop whatever still comes."""
         self._sinks = {}
+        if self._reader is not None:
+            self._reader.stop()
+
+    async def silenced(self) -> None:
+        """After `stop_listening`, return when no sink will be called any more."""
+        if self._reader is not None:
+            await self._reader.ended
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.SubprocessTransport", transport)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self.received_bytes += len(data)
+        self._received_bytes += len(data)
         sink = self._sinks.get(fd)
         pause = sink(data) if sink is not None else None
         if pause is not None and fd not in self._pauses:
@@ -145,6 +164,7 @@ class ChildProcess:
         finally:
             self._pipes.stop_listening()
             self._transport.close()
+        await self._pipes.silenced()
         if exit_code is not None:
             await self._pipes.closed
         return ProcessEnd(exit_code=_as_shells_count(exit_code), ended=ended, survivors=survivors)

@@ -8,6 +8,7 @@ Everything here reads the process table and blocks, so call it in a thread. Noth
 """
 
 import os
+from collections.abc import Collection
 from typing import Literal
 
 import psutil
@@ -88,6 +89,29 @@ class ProcessTree:
         except (psutil.Error, OSError):  # another user's process
             return False
         return value == self._mark or value.startswith(f"{self._mark}.")
+
+
+def memory_of(roots: Collection[int]) -> dict[int, int]:
+    """Return how many bytes each root's processes hold in memory: itself, what descends from it, and its group."""
+    parents: dict[psutil.Process, int] = {}
+    for pid in psutil.pids():
+        try:
+            process = psutil.Process(pid)
+            parents[process] = process.ppid()
+        except psutil.Error:
+            continue
+    memory: dict[int, int] = {}
+    for root in roots:
+        members = {process for process in parents if process.pid == root or _group_of(process.pid) == root}
+        memory[root] = sum(map(_resident_bytes, members | _descendants(members, parents)))
+    return memory
+
+
+def _resident_bytes(process: psutil.Process) -> int:
+    try:
+        return process.memory_info().rss
+    except psutil.Error:
+        return 0
 
 
 def _descendants(found: set[psutil.Process], parents: dict[psutil.Process, int]) -> set[psutil.Process]:

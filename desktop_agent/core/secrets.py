@@ -1,7 +1,7 @@
 """Keep secrets out of texts and out of child processes.
 
 `mask` goes over every text that leaves the program on the side: error details, logs, reports. `child_environment` is
-the environment that commands and servers get: everything except what is a secret by its name.
+the environment that commands and servers get: everything except what is a secret by its name, or by its value's shape.
 """
 
 import re
@@ -30,6 +30,7 @@ _SECRET_NAME = re.compile(
     r"""
       (?:TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|API_?KEYS?)(?:_|$)   # GH_TOKEN, AWS_SECRET_ACCESS_KEY
     | (?:^|_)(?:KEY|PAT|AUTH)$                                                     # FOO_KEY, but not GIT_CONFIG_KEY_0
+    | (?:^|_)(?:ACCESS_KEY_ID|PRIVATE_KEY\w*|CONNECTION_STRING|CREDS)$
     | ^(?:MYSQL_PWD|SSHPASS|ANTHROPIC_CUSTOM_HEADERS|DOCKER_AUTH_CONFIG)$
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -53,8 +54,17 @@ def is_secret_name(name: str) -> bool:
 
 
 def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return `environ` for a child process: without the providers' keys and everything else that is named a secret."""
-    return {name: value for name, value in environ.items() if not is_secret_name(name)}
+    """Return `environ` for a child process: without the providers' keys and everything else that looks like a secret.
+
+    What a command needs of those (`GITHUB_TOKEN` for `gh`) is named in its call, where the person sees it.
+    """
+    return {name: value for name, value in environ.items() if not is_secret_name(name) and not _is_key(value)}
+
+
+def _is_key(value: str) -> bool:
+    """Whether `value` is a key as a whole; an address with a password in it, such as a proxy's, is needed."""
+    match = _KEY_SHAPED.fullmatch(value.strip())
+    return match is not None and bool(match["prefix"])
 
 
 def _hide(match: re.Match[str]) -> str:

@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_agent.core import jobs as jobs_module
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.process import Command, ProcessRunner
@@ -119,12 +118,3 @@ async def test_an_unknown_job_is_a_key_error(jobs: Jobs) -> None:
     for method in (jobs.wait, jobs.stop, jobs.tail):
         with pytest.raises(KeyError):
             await method("job-x")
-
-
-async def test_a_log_that_is_full_starts_over(jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs_module, "LOG_LIMIT_BYTES", 100_000)
-    job = await jobs.wait((await jobs.start(shell("seq 100000", tmp_path), shown="x")).id)
-    sizes = [log.stat().st_size for log in await asyncio.to_thread(lambda: sorted(job.log.parent.iterdir()))]
-    assert len(sizes) == 2
-    assert max(sizes) <= 100_000
-    assert (await jobs.tail(job.id)).endswith("99999\n100000\n")

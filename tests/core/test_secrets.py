@@ -69,6 +69,8 @@ def test_no_known_key_survives(before: str, key: str, after: str) -> None:
         "GOOGLE_APPLICATION_CREDENTIALS",
         "stripe_apikey",
         "REDISCLI_AUTH",
+        "AWS_ACCESS_KEY_ID",
+        "AZURE_STORAGE_CONNECTION_STRING",
     ],
 )
 def test_a_variable_named_like_a_secret_is_one(name: str) -> None:
@@ -96,5 +98,11 @@ def test_a_variable_that_programs_need_is_none(name: str) -> None:
 
 
 def test_a_child_gets_everything_but_the_secrets() -> None:
+    """Z-48."""
     environ = {"PATH": "/bin", "ANTHROPIC_API_KEY": "k", "GH_TOKEN": "t", "LANG": "C"}
     assert child_environment(environ) == {"PATH": "/bin", "LANG": "C"}
+
+
+def test_a_child_gets_no_key_under_an_innocent_name_but_its_proxy() -> None:
+    environ = {"CLAUDE": "sk-ant-api03-AbCdEf_0123456789-xyz", "HTTPS_PROXY": "http://me:hunter22@proxy:3128"}
+    assert child_environment(environ) == {"HTTPS_PROXY": "http://me:hunter22@proxy:3128"}

@@ -1,7 +1,9 @@
 """How much of an output the model reads: the beginning and the end, with a mark that says what is left out.
 
-Two limits, in this order: `MODEL_FORMAT` for what commands print, then `RESULT_LIMIT` for every result of every tool.
-The whole output stays available to people; this is only about what enters the model's context.
+Three limits, in this order: `MODEL_FORMAT` for what commands print, then the person's `[tools.limits]`, then
+`RESULT_LIMIT` for every result of every tool. Each narrows the one before (`fit_all`), and the text is cut once, by
+what that comes to: so there is one header, and it tells the truth about the whole. The whole output stays available to
+people; this is only about what enters the model's context.
 
 The form, when something is left out:
 
@@ -31,10 +33,44 @@ class OutputLimits:
     head_bytes: int
     head_lines: int
 
+    def within(self, other: "OutputLimits") -> "OutputLimits":
+        """Return the limits that keep both."""
+        return OutputLimits(
+            max_bytes=min(self.max_bytes, other.max_bytes),
+            max_lines=min(self.max_lines, other.max_lines),
+            head_bytes=min(self.head_bytes, other.head_bytes),
+            head_lines=min(self.head_lines, other.head_lines),
+        )
+
 
 MODEL_FORMAT = OutputLimits(max_bytes=10_240, max_lines=256, head_bytes=5_120, head_lines=128)
 RESULT_LIMIT = OutputLimits(max_bytes=102_400, max_lines=102_400, head_bytes=51_200, head_lines=102_400)
 """Bytes alone decide here: no text of that many bytes has more lines."""
+
+BYTES_PER_TOKEN = 4
+"""What a token is taken for. Counting them exactly would need the model's own tokenizer; this is the usual estimate."""
+
+SMALLEST_BYTES = 512
+SMALLEST_LINES = 16
+"""Below this there is no room for a beginning, a mark and an end; smaller settings count as these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextLimits:
+    """`[tools.limits]`: what any text may come to that enters the model's context."""
+
+    max_tool_tokens: int = 4_000
+    max_stdout_bytes: int = 131_072
+    max_lines: int = 800
+
+    def as_output_limits(self) -> OutputLimits:
+        """The same as bytes and lines, half of each for the beginning."""
+        max_bytes = max(SMALLEST_BYTES, min(self.max_tool_tokens * BYTES_PER_TOKEN, self.max_stdout_bytes))
+        max_lines = max(SMALLEST_LINES, self.max_lines)
+        return OutputLimits(
+            max_bytes=max_bytes, max_lines=max_lines, head_bytes=max_bytes // 2, head_lines=max_lines // 2
+        )
+
 
 _FRAME_LINES = 4
 """Header, blank line, mark, blank line."""
@@ -69,6 +105,22 @@ def fit(
     between = "" if first.endswith(b"\n") or not first else "\n"
     text = f"{header}{first.decode()}{between}{_mark(lines - shown, lines)}{last.decode()}"
     return FittedText(text, is_truncated=True)
+
+
+def fit_all(
+    text: str, limits: ContextLimits, *, tail: str = "", total_lines: int | None = None, is_printed: bool = False
+) -> FittedText:
+    """Return `text` within every limit: the model format if a command printed it, the person's, then the last one.
+
+    `tail` and `total_lines` are as for `fit`.
+    """
+    layers = [limits.as_output_limits(), RESULT_LIMIT]
+    if is_printed:
+        layers.insert(0, MODEL_FORMAT)
+    narrowest = layers[0]
+    for layer in layers[1:]:
+        narrowest = narrowest.within(layer)
+    return fit(text, tail, total_lines=total_lines, limits=narrowest)
 
 
 def count_lines(content: bytes) -> int:

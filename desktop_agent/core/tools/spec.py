@@ -32,7 +32,7 @@ from desktop_agent.core.model import (
     ToolSource,
 )
 from desktop_agent.core.policy.boundary import Boundary
-from desktop_agent.core.process import ProcessRunner
+from desktop_agent.core.process import Command, ProcessRunner
 from desktop_agent.core.tools.reads import ReadLog
 
 SPOOL_KEY = "spool_path"
@@ -62,6 +62,11 @@ def _keeps_nothing(_content: bytes, _media_type: str) -> BlobRef:
     raise ToolError("Pictures cannot be shown in this session.", error_type="permission")
 
 
+def unconfined(command: Command) -> Command:
+    """Return `command` as it is."""
+    return command
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """What a call may use. One per call."""
@@ -79,12 +84,16 @@ class ToolContext:
     spool_folder: Path
     """Where output too large for memory goes while a call runs."""
     emit_output: Callable[[str], None]
-    """Shows output to the person as it comes. Call it on the event loop's thread."""
+    """Shows output to the person as it comes, colours and all. Call it on the event loop's thread."""
     clock: Clock = field(default_factory=SystemClock)
     todos: Callable[[], tuple[TodoItem, ...]] = tuple
     """The session's to-do list as it is now."""
     keep: Callable[[bytes, str], BlobRef] = _keeps_nothing
     """Stores a payload of that media type for good, beside the journal. Blocks: call it from a thread."""
+    confine: Callable[[Command], Command] = unconfined
+    """Puts a command into the sandbox. It blocks: call it in a thread. Raises `ToolError` when that is impossible."""
+    keep_partial: Callable[[ToolResult], None] | None = None
+    """Takes what a call had come to when it was cancelled, just before the cancellation goes on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +192,14 @@ class CommandTool(Tool[A]):
     @abstractmethod
     def circumstances(self, arguments: A) -> tuple[str, ...]:
         """What else decides what runs, one line each for the person who is asked: variables, input, a special shell."""
+
+    def wants_unconfined(self, arguments: A) -> bool:
+        """Whether the model asks to run this outside the sandbox. A wish: the policy decides."""
+        return False
+
+    def justification(self, arguments: A) -> str:
+        """Why the model says it must, for the person who is asked."""
+        return ""
 
     @abstractmethod
     def working_folder(self, arguments: A, context: ToolContext) -> Path:

@@ -3,6 +3,8 @@
 The environment is the context's (no secrets in it) with everything switched off that would wait for a person: pagers,
 git's password prompt, git's editor. That is done by variables, not by rewriting the command. Whether a command is
 dangerous is for the policy to say, not for a list of words here.
+
+People see the output as it was written, live and in the file; the model reads it as plain text.
 """
 
 import asyncio
@@ -13,6 +15,7 @@ import secrets
 import shlex
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field, field_validator, model_validator
@@ -20,11 +23,14 @@ from pydantic import Field, field_validator, model_validator
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.process import Command, ProcessOutcome
-from desktop_agent.core.process_output import create_private
+from desktop_agent.core.process_child import unhurried
+from desktop_agent.core.process_output import SPOOL_LIMIT_BYTES, create_private
+from desktop_agent.core.process_terminal import HAS_TERMINALS
 from desktop_agent.core.tools.builtin.interactive import interactive_program
 from desktop_agent.core.tools.builtin.target import not_found
 from desktop_agent.core.tools.output import fit
 from desktop_agent.core.tools.spec import SPOOL_KEY, CommandTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.terminal_text import plain_text
 
 DEFAULT_TIMEOUT_S = 120.0
 
@@ -58,6 +64,17 @@ class RunTerminalCmdArguments(ToolArguments):
     )
     stdin: str | None = Field(default=None, description="Text for the command to read. Default: nothing to read.")
     shell: str | None = Field(default=None, description="Shell to use. Default: the person's, else bash, else sh.")
+    tty: bool = Field(
+        default=False,
+        description="Run it in a terminal, for programs that refuse to work without one. stdin is then typed, a line "
+        "whenever the program is silent.",
+    )
+    with_escalated_permissions: bool = Field(
+        default=False, description="Ask to run it outside the sandbox. Only after it failed for being in it."
+    )
+    justification: str | None = Field(
+        default=None, description="One sentence for the person: why it must run outside the sandbox."
+    )
 
     @field_validator("command")
     @classmethod
@@ -102,9 +119,9 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         self.description = (
             "Run a shell command in the workspace and return its output (standard output and error together), exit "
             f"code and duration as JSON. It is ended after {self._default_s:g} s {limit}. Long output keeps its "
-            "beginning and end. There is no terminal: pagers print everything, and nothing can be answered but through "
-            "stdin. When the command ends, whatever it left running is ended too; start servers with is_background, "
-            "which returns a job id and the path of a log."
+            "beginning and end, without colours. There is no terminal unless tty is set: pagers print everything, and "
+            "nothing can be answered but through stdin. When the command ends, whatever it left running is ended too; "
+            "start servers with is_background, which returns a job id for job_control and the path of a log."
         )
 
     def title(self, arguments: RunTerminalCmdArguments) -> str:
@@ -127,9 +144,17 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
             lines.append(f"Input: {_shortened(arguments.stdin)}")
         if arguments.shell is not None:
             lines.append(f"Shell: {arguments.shell}")
+        if arguments.with_escalated_permissions:
+            lines.append(f"Asks to run outside the sandbox: {_shortened(arguments.justification or 'no reason given')}")
         if arguments.is_background:
             lines.append("Runs in the background until it ends or is stopped.")
         return tuple(lines)
+
+    def wants_unconfined(self, arguments: RunTerminalCmdArguments) -> bool:
+        return arguments.with_escalated_permissions
+
+    def justification(self, arguments: RunTerminalCmdArguments) -> str:
+        return (arguments.justification or "").strip()
 
     def working_folder(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Path:
         """Return the folder. Blocks. Raises `ToolError` when it is not a folder in the workspace."""
@@ -143,7 +168,10 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
 
     async def run(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> ToolResult:
         """Run it, or start it as a job. On cancellation the whole process tree is gone before this returns."""
+        if arguments.tty and not HAS_TERMINALS:
+            raise ToolError("This system has no terminal to run it in. Leave tty out.")
         command = await asyncio.to_thread(self._prepare, arguments, context)
+        partial: list[ProcessOutcome] = []
         try:
             if arguments.is_background:
                 return await self._start(arguments, command, context)
@@ -152,9 +180,17 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
                 timeout_s=self._timeout_s(arguments),
                 spool_folder=context.spool_folder,
                 on_text=context.emit_output,
+                on_cancelled=partial.append if context.keep_partial is not None else None,
             )
         except OSError as error:
             raise ToolError(f"The command could not be started: {error.strerror or error}.") from error
+        except asyncio.CancelledError:
+            if partial and context.keep_partial is not None:
+                answer = asyncio.create_task(_answer(partial[0], context.spool_folder))
+                with suppress(asyncio.CancelledError):
+                    await unhurried(answer)
+                context.keep_partial(answer.result())
+            raise
         return await _answer(outcome, context.spool_folder)
 
     async def _start(self, arguments: RunTerminalCmdArguments, command: Command, context: ToolContext) -> ToolResult:
@@ -176,7 +212,8 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         environ.setdefault("TERM", _DEFAULT_TERM)
         shell = _find_shell(arguments.shell, environ)
         argv = (shell, *_shell_options(shell), arguments.command)
-        return Command(argv=argv, cwd=folder, environ=environ, stdin=arguments.stdin)
+        command = Command(argv=argv, cwd=folder, environ=environ, stdin=arguments.stdin, tty=arguments.tty)
+        return context.confine(command)
 
     def _timeout_s(self, arguments: RunTerminalCmdArguments) -> float:
         return min(arguments.timeout or self._default_s, self._longest_s)
@@ -185,7 +222,8 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
 async def _answer(outcome: ProcessOutcome, spool_folder: Path) -> ToolResult:
     """Return what the model reads: the output's beginning and end, the facts, and what it could not know otherwise."""
     prefix = f"command timed out after {outcome.duration_s:.1f}s\n" if outcome.timed_out else ""
-    output = fit(prefix + outcome.head, outcome.tail, total_lines=outcome.total_lines + bool(prefix))
+    head, tail = plain_text(outcome.head), plain_text(outcome.tail)
+    output = fit(prefix + head, tail, total_lines=outcome.total_lines + bool(prefix))
     facts: JsonObject = {
         "exit_code": -1 if outcome.timed_out else outcome.exit_code,
         "duration_seconds": round(outcome.duration_s, 1),
@@ -197,7 +235,7 @@ async def _answer(outcome: ProcessOutcome, spool_folder: Path) -> ToolResult:
         answer["note"] = note
     metadata = dict(facts)
     spool = outcome.spool_path
-    if output.is_truncated and spool is None:
+    if spool is None and (output.is_truncated or head != outcome.head):  # people can open what the model does not read
         spool = await asyncio.to_thread(_write_spool, spool_folder, outcome.head)
     if spool is not None:
         metadata[SPOOL_KEY] = str(spool)
@@ -218,8 +256,15 @@ def _note(outcome: ProcessOutcome) -> str:
     if outcome.survivors:
         names = ", ".join(f"{name} (pid {pid})" for pid, name in outcome.survivors.items())
         sentences.append(f"These processes could not be ended: {names}.")
-    if outcome.spool_error or (outcome.spooled_bytes < outcome.total_bytes and outcome.spool_path is not None):
-        sentences.append(f"Only {outcome.spooled_bytes:,} of {outcome.total_bytes:,} bytes of output were kept.")
+    if outcome.spool_error:
+        sentences.append(
+            f"Only {outcome.spooled_bytes:,} of {outcome.total_bytes:,} bytes of output were kept: "
+            f"{outcome.spool_error}."
+        )
+    elif outcome.spool_path is not None and outcome.spooled_bytes < outcome.total_bytes:
+        sentences.append(
+            f"Of the {outcome.total_bytes:,} bytes of output the first {SPOOL_LIMIT_BYTES:,} and the end were kept."
+        )
     return " ".join(sentences)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,8 @@ import pytest
 
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import ToolResult
-from desktop_agent.core.process import ProcessOutcome, ProcessRunner
+from desktop_agent.core.process import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.tools.builtin import run_terminal_cmd as module
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.spec import ToolContext
 
@@ -233,7 +235,70 @@ async def test_short_output_leaves_no_file(work: "Workspace") -> None:
 
 
 async def test_any_bytes_make_valid_json(work: "Workspace") -> None:
-    assert await output(work, r"printf 'a\0\377\033[1m\r\n'") == "a\0\ufffd\x1b[1m\r\n"
+    assert await output(work, r"printf 'a\0\377\"\\\n'") == 'a\0\ufffd"\\\n'
+
+
+# --- as a terminal shows it -------------------------------------------------------------------------------------------
+
+
+async def test_people_see_colours_and_the_model_reads_plain_text(work: "Workspace") -> None:
+    """O-10: what the model does not read can be opened."""
+    coloured = "\x1b[31mred\x1b[0m\n10%\r100%\n"
+    result = await run(work, r"printf '\033[31mred\033[0m\n10%%\r100%%\n'")
+    assert json.loads(result.content)["output"] == "red\n100%\n"
+    assert "".join(work.shown) == coloured
+    assert await asyncio.to_thread(Path(str(result.metadata[SPOOL_KEY])).read_bytes) == coloured.encode()
+
+
+async def test_a_command_can_have_a_terminal(work: "Workspace") -> None:
+    """T-94."""
+    script = "test -t 0 && test -t 1 && test -t 2 && stty size && echo mine > /dev/tty && ps -o tpgid= -p $$ && echo $$"
+    size, mine, group, own = (await output(work, script, tty=True)).split("\n")[:4]
+    assert (size, mine) == ("40 120", "mine")
+    assert group.strip() == own
+    assert await output(work, "test -t 1 || echo none") == "none\n"
+
+
+async def test_in_a_terminal_answers_are_typed_when_they_are_asked_for(work: "Workspace") -> None:
+    """The second prompt throws away what was typed before it, as those for passwords do."""
+    script = f"""{sys.executable} -c '
+import getpass
+name = input("Name: ")
+word = getpass.getpass("Password: ")
+print(f"{{name}} {{word}}")
+'"""
+    text = await output(work, script, tty=True, stdin="me\nsecret\n")
+    assert text.endswith("me secret\n")
+    assert text.count("secret") == 1
+
+
+async def test_in_a_terminal_nothing_waits_for_an_answer_nobody_gives(work: "Workspace") -> None:
+    assert await output(work, "cat; read -r x || echo none", tty=True) == "none\n"
+
+
+async def test_a_terminal_passes_any_amount_of_output(work: "Workspace") -> None:
+    result = await run(work, "seq 100000", tty=True)
+    spool = Path(str(result.metadata[SPOOL_KEY]))
+    assert await asyncio.to_thread(spool.read_text) == "".join(f"{number}\n" for number in range(1, 100_001))
+
+
+async def test_a_timeout_in_a_terminal_keeps_what_was_printed(work: "Workspace") -> None:
+    result = await run(work, "trap '' HUP TERM; echo before; sleep 100; sleep 100", tty=True, timeout=1)
+    answer = json.loads(result.content)
+    assert answer["output"].endswith("s\nbefore\n")
+    assert answer["metadata"]["timed_out"] is True
+
+
+async def test_a_job_can_have_a_terminal_and_nobody_types_into_it(work: "Workspace") -> None:
+    result = await run(work, "test -t 0 && echo yes; read -r -t 1.5 x || echo $?", tty=True, is_background=True)
+    job = await work.context.jobs.wait(str(result.metadata["job_id"]))
+    assert await work.context.jobs.tail(job.id) == "yes\n142\n"
+
+
+async def test_without_terminals_the_answer_says_so(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HAS_TERMINALS", False)
+    with pytest.raises(ToolError, match="no terminal"):
+        await run(work, "true", tty=True)
 
 
 # --- what is left running ---------------------------------------------------------------------------------------------
@@ -254,6 +319,51 @@ async def test_cancelling_ends_the_command(work: "Workspace") -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not psutil.pid_exists(pid)
+
+
+async def test_what_a_cancelled_command_had_printed_is_kept(work: "Workspace") -> None:
+    """Z-44."""
+    os.mkfifo(work.root / "gate")
+    kept: list[ToolResult] = []
+    context = replace(work.context, keep_partial=kept.append)
+    arguments = TOOL.parse({"command": "seq 20000; echo > gate; sleep 100"})
+    task = asyncio.create_task(TOOL.run(arguments, context))
+    await asyncio.to_thread((work.root / "gate").read_text)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    [result] = kept
+    assert json.loads(result.content)["output"].endswith("\n20000\n")
+    spool = Path(str(result.metadata[SPOOL_KEY]))
+    assert len((await asyncio.to_thread(spool.read_text)).split()) == 20_000
+
+
+# --- the sandbox ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_background", [False, True])
+async def test_what_runs_is_what_the_sandbox_makes_of_it(work: "Workspace", *, is_background: bool) -> None:
+    def confine(command: Command) -> Command:
+        assert threading.current_thread() is not threading.main_thread()
+        return replace(command, argv=("/usr/bin/env", "CONFINED=yes", *command.argv))
+
+    context = replace(work.context, confine=confine)
+    arguments = TOOL.parse({"command": "echo $CONFINED", "is_background": is_background})
+    result = await TOOL.run(arguments, context)
+    if is_background:
+        job = await work.context.jobs.wait(str(result.metadata["job_id"]))
+        assert await work.context.jobs.tail(job.id) == "yes\n"
+    else:
+        assert json.loads(result.content)["output"] == "yes\n"
+
+
+def test_a_wish_to_run_outside_the_sandbox_is_carried_with_its_reason() -> None:
+    """T-94."""
+    plain = TOOL.parse({"command": "make"})
+    assert (TOOL.wants_unconfined(plain), TOOL.justification(plain)) == (False, "")
+    wish = TOOL.parse({"command": "make", "with_escalated_permissions": True, "justification": "It needs the network."})
+    assert (TOOL.wants_unconfined(wish), TOOL.justification(wish)) == (True, "It needs the network.")
+    assert TOOL.circumstances(wish) == ("Asks to run outside the sandbox: It needs the network.",)
 
 
 # --- background -------------------------------------------------------------------------------------------------------
@@ -312,6 +422,7 @@ async def test_a_background_command_keeps_to_its_timeout(work: "Workspace") -> N
         ({"command": "x", "env": {"A": "\0"}}, "NUL"),
         ({"command": "x", "env": {"A": "\ud800"}}, "surrogate"),
         ({"command": "x", "workdir": "."}, "workdir"),
+        ({"command": "vim a.txt", "tty": True}, "Refusing to run interactive program 'vim'"),
         ({"command": "vim a.txt"}, "Refusing to run interactive program 'vim' in foreground; set is_background=true"),
         ({"command": "git log | less"}, "Refusing to run interactive program 'less'"),
     ],

@@ -1,0 +1,148 @@
+"""Reads one command's output in a thread of its own, so that no amount of it keeps the event loop from its work.
+
+The loop's own pipes hand over 64 KiB at a time on the loop's thread; a command that prints 1 GB is 16,000 turns of the
+window's loop. Here the loop hears only of the end. The thread reads, and while its sink is busy (a slow
+disk) the command simply waits at its full pipe.
+
+A terminal's other direction is typed here too, a line whenever the command has been silent for a moment: programs that
+ask for passwords throw away what was typed before they asked.
+"""
+
+import asyncio
+import errno
+import os
+import select
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from io import FileIO
+
+READ_BYTES = 256 * 1024
+PIPE_BYTES = 1024 * 1024
+"""What a pipe may hold where the system lets us say; the usual 64 KiB make a switch of processes per 64 KiB."""
+
+TYPING_PAUSE_S = 0.1
+END_PAUSE_S = 1.0
+END_OF_INPUT = b"\x04"
+
+ThreadSink = Callable[[bytes], None]
+"""Takes output on the reading thread, and may block."""
+
+
+class OutputReader:
+    """Reads `fd`, which it owns, from `start` until its end or `stop`."""
+
+    def __init__(self, fd: int, sink: ThreadSink, *, typed: Iterable[bytes] | None = None) -> None:
+        """`typed` is for a terminal: what to type, line by line, and then its end; None types nothing ever."""
+        self._loop = asyncio.get_running_loop()
+        self._file = FileIO(fd, "r")
+        self._sink = sink
+        self._typed = deque(typed) if typed is not None else None
+        self._wake = os.pipe() if sys.platform != "win32" else None
+        self._is_stopped = False
+        self._thread = threading.Thread(target=self._run, name=f"output {fd}", daemon=True)
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        """The sink is not called any more: nobody holds a writing end, or reading was stopped."""
+        self.received_bytes = 0
+        self.is_taking = False
+        """Whether the sink is busy with what was read."""
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Read no more; `ended` tells when the sink is left alone."""
+        if self._is_stopped:
+            return
+        self._is_stopped = True
+        if self._wake is None:  # no way to wake a blocking read; the thread ends with the pipe
+            self._end()
+        elif not self.ended.done():
+            with suppress(OSError):
+                os.write(self._wake[1], b"x")
+
+    def close(self) -> None:
+        """Give back what belongs to a reader that was never started."""
+        self._file.close()
+        self._end()
+
+    def _run(self) -> None:
+        try:
+            with self._file:
+                self._read_all()
+        finally:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+        for fd in self._wake or ():
+            os.close(fd)
+        self._wake = None
+
+    def _read_all(self) -> None:
+        fd = self._file.fileno()
+        is_ready = self._waiting()
+        while is_ready():
+            try:
+                chunk = os.read(fd, READ_BYTES)
+            except OSError as error:
+                if error.errno == errno.EIO:  # how a terminal says that nobody is at its other end
+                    return
+                raise
+            if not chunk or self._is_stopped:
+                return
+            self.received_bytes += len(chunk)
+            self.is_taking = True
+            self._sink(chunk)
+            self.is_taking = False
+
+    def _waiting(self) -> Callable[[], bool]:
+        """Return what waits for output and says whether there is any; False means that reading was stopped."""
+        if self._wake is None:
+            return lambda: not self._is_stopped
+        wake = self._wake[0]
+        poll = select.poll()
+        poll.register(self._file, select.POLLIN)
+        poll.register(wake, select.POLLIN)
+
+        def wait() -> bool:
+            while not (ready := poll.poll(self._pause_ms())):
+                self._type_next()
+            return all(fd != wake for fd, _ in ready)
+
+        return wait
+
+    def _pause_ms(self) -> float | None:
+        if self._typed is None:
+            return None
+        return (TYPING_PAUSE_S if self._typed else END_PAUSE_S) * 1000
+
+    def _type_next(self) -> None:
+        """Type the next line, or when there is none, say again that this was all: it may have been thrown away."""
+        assert self._typed is not None
+        line = self._typed.popleft() if self._typed else END_OF_INPUT
+        try:
+            written = os.write(self._file.fileno(), line)
+        except BlockingIOError:
+            written = 0
+        except OSError:  # nobody reads it any more
+            self._typed = None
+            return
+        if line[written:] and line != END_OF_INPUT:
+            self._typed.appendleft(line[written:])
+
+
+def open_pipe() -> tuple[int, int]:
+    """Return the reading and the writing end of a pipe, as large as the system allows."""
+    ends = os.pipe()
+    if sys.platform == "linux":
+        import fcntl
+
+        with suppress(OSError):  # the person's share of such memory is used up
+            fcntl.fcntl(ends[0], fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    return ends

@@ -1,0 +1,42 @@
+"""What a terminal would show in the end, as plain text: the model reads this, people see the colours.
+
+- Escape sequences (colours, cursor movements, titles) are left out.
+- Of a line that a carriage return begins anew, such as a progress bar, the last state stays; `\\r\\n` is a line's end.
+- A backspace takes back the character before it.
+
+Nothing adds or removes a line feed, so counting lines before or after makes no difference.
+"""
+
+import re
+
+_ESCAPE = re.compile(
+    r"""
+      (?:\x1b\[ | \x9b) [0-?]* [ -/]* [@-~]?           # colours, cursor; also one that was cut off
+    | \x1b [\]PX^_] [^\x07\x1b\n]* (?:\x07|\x1b\\)?    # titles, links, answers to questions
+    | \x1b [ -/]* [0-~]?
+    | [\x07\x0e\x0f]                                   # the bell, other character sets
+    """,
+    re.VERBOSE,
+)
+_REWRITES = re.compile(r"[\r\b]")
+
+
+def plain_text(text: str) -> str:
+    """Return `text` as it would stand there in the end, without colours."""
+    text = _ESCAPE.sub("", text)
+    if not _REWRITES.search(text):
+        return text
+    return "\n".join(map(_last_state, text.split("\n")))
+
+
+def _last_state(line: str) -> str:
+    line = line.rstrip("\r").rpartition("\r")[2]
+    if "\b" not in line:
+        return line
+    shown: list[str] = []
+    for character in line:
+        if character != "\b":
+            shown.append(character)
+        elif shown:
+            shown.pop()
+    return "".join(shown)

@@ -1,0 +1,220 @@
+"""What running commands costs: much output, ending a stubborn tree, the way there and back.
+
+Run it by name: `pytest tests/benchmarks/bench_commands.py`. Every figure is printed beside its yardstick from the same,
+interleaved run, or beside the limit it should keep; nothing fails for being slow. `--profile nightly` prints 1 GB
+instead of 64 MB.
+"""
+
+import asyncio
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+import psutil
+import pytest
+
+from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.process import Command, ProcessRunner
+from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
+from desktop_agent.core.tools.spec import unconfined
+from tests.core.stubborn import STUBBORN, survivors
+from tests.core.tools.conftest import Workspace, workspace
+
+REPEATS = 5
+FRAME_MS = 1000 / 60
+BWRAP = shutil.which("bwrap")
+TOOL = RunTerminalCmd()
+
+ROWS = {
+    "zeros": "head -c {size} /dev/zero",
+    "short lines": "yes | head -c {size}",
+    "lines of 80": "yes $(head -c 79 /dev/zero | tr '\\0' x) | head -c {size}",
+}
+
+
+@pytest.fixture
+def size(is_nightly: bool) -> int:
+    return 1 << 30 if is_nightly else 64 << 20
+
+
+class Ticker:
+    """The longest that the event loop was kept from a task that wants its turn every millisecond."""
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+        self._task = asyncio.create_task(self._tick())
+
+    async def stop(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _tick(self) -> None:
+        while True:
+            begun = time.perf_counter()
+            await asyncio.sleep(0.001)
+            self.longest_s = max(self.longest_s, time.perf_counter() - begun - 0.001)
+
+
+class Memory:
+    """The most memory this process held since it was made, beyond what it held then."""
+
+    def __init__(self) -> None:
+        self._process = psutil.Process()
+        self._before = self._process.memory_info().rss
+        self._most = self._before
+        self._task = asyncio.create_task(self._watch())
+
+    async def grown_mib(self) -> float:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        return (max(self._most, self._process.memory_info().rss) - self._before) / (1 << 20)
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(0.02)
+            self._most = max(self._most, self._process.memory_info().rss)
+
+
+def piped(command: str) -> float:
+    """Return how long the yardstick takes: the same command, through a pipe, dropped."""
+    begun = time.perf_counter()
+    subprocess.run(["/bin/sh", "-c", f"{command} | cat > /dev/null"], check=True)  # noqa: TID251 - a whole process
+    return time.perf_counter() - begun
+
+
+async def taken(work: Workspace, command: str, *, tty: bool = False) -> float:
+    """Return how long the tool takes, with live output and the file."""
+    begun = time.perf_counter()
+    result = await work.call(TOOL, command=command, tty=tty, timeout=300)
+    took = time.perf_counter() - begun
+    work.shown.clear()
+    await asyncio.to_thread(Path(str(result.metadata[SPOOL_KEY])).unlink)
+    return took
+
+
+def show(capsys: pytest.CaptureFixture[str], *lines: str) -> None:
+    with capsys.disabled():
+        sys.stdout.write("\n" + "\n".join(lines) + "\n")
+
+
+async def test_much_output(tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        f"a command that prints {size >> 20:,} MiB: ratio at most 2, growth at most 16 MiB, stalls at most 16.7 ms",
+        f"{'':20}{'| cat s':>10}{'tool s':>10}{'ratio':>8}{'growth MiB':>12}{'longest stall ms':>18}",
+    ]
+    async with workspace(tmp_path) as work:
+        await taken(work, "head -c 1000000 /dev/zero")
+        for name, pattern in ROWS.items():
+            command = pattern.format(size=size)
+            theirs: list[float] = []
+            ours: list[float] = []
+            grown: list[float] = []
+            stalls: list[float] = []
+            for _ in range(REPEATS):
+                theirs.append(await asyncio.to_thread(piped, command))
+                memory, ticker = Memory(), Ticker()
+                ours.append(await taken(work, command))
+                await ticker.stop()
+                grown.append(await memory.grown_mib())
+                stalls.append(ticker.longest_s * 1000)
+            floor, cost = median(theirs), median(ours)
+            lines.append(
+                f"{name:20}{floor:10.2f}{cost:10.2f}{cost / floor:8.2f}{max(grown):12.1f}"
+                f"{median(stalls):10.1f} ({max(stalls):.1f})"
+            )
+        in_terminal = await taken(work, f"yes | head -c {size // 16}", tty=True)
+        lines.append(f"in a terminal, {size >> 24:,} MiB: {in_terminal:.2f} s")
+    show(capsys, *lines)
+
+
+async def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with workspace(tmp_path) as work:
+        environ = dict(work.context.environ)
+        plain: list[float] = []
+        ours: list[float] = []
+        for _ in range(40):
+            begun = time.perf_counter()
+            process = await asyncio.create_subprocess_exec(
+                "/bin/bash", "-c", "true", env=environ, stdout=asyncio.subprocess.PIPE, cwd=work.root
+            )
+            await process.communicate()
+            between = time.perf_counter()
+            await work.call(TOOL, command="true")
+            plain.append(between - begun)
+            ours.append(time.perf_counter() - between)
+    floor, cost = median(plain) * 1000, median(ours) * 1000
+    show(
+        capsys,
+        "from the call to its result, without the command itself: at most 5 ms",
+        f"asyncio alone {floor:.2f} ms, the tool {cost:.2f} ms, difference {cost - floor:.2f} ms",
+    )
+
+
+def confined(command: Command) -> Command:
+    assert BWRAP is not None
+    return replace(command, argv=(BWRAP, "--dev-bind", "/", "/", "--unshare-pid", "--", *command.argv))
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_ending_a_stubborn_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str], *, wrapped: bool) -> None:
+    if wrapped and BWRAP is None:
+        pytest.skip("needs bwrap")
+    lines = [
+        f"ending a stubborn tree{' in bwrap' if wrapped else ''}: no survivors, within 1,000 ms",
+        f"{'':20}{'median ms':>10}{'worst ms':>10}{'survivors':>11}",
+    ]
+    root = tmp_path / "work"
+    async with workspace(tmp_path) as work:
+        processes = ProcessRunner(SystemClock())
+        jobs = Jobs(processes, SystemClock(), folder=tmp_path / "logs")
+        context = replace(work.context, processes=processes, jobs=jobs, confine=confined if wrapped else unconfined)
+        arguments: JsonObject = {"command": STUBBORN.format(mark=shlex.quote(str(root))), "timeout": 1.0}
+
+        async def by_timeout() -> float:
+            begun = time.perf_counter()
+            result = await TOOL.run(TOOL.parse(arguments), context)
+            assert "ready" in json.loads(result.content)["output"]
+            return time.perf_counter() - begun - 1.0
+
+        async def by_cancelling() -> float:
+            ready = asyncio.Event()
+
+            def watch(text: str) -> None:
+                if "ready" in text:
+                    ready.set()
+
+            watched = replace(context, emit_output=watch)
+            task = asyncio.create_task(TOOL.run(TOOL.parse(arguments | {"timeout": 60}), watched))
+            await ready.wait()
+            begun = time.perf_counter()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            return time.perf_counter() - begun
+
+        async def by_stopping() -> float:
+            started = await TOOL.run(TOOL.parse(arguments | {"timeout": 60, "is_background": True}), context)
+            job_id = str(started.metadata["job_id"])
+            while "ready" not in await jobs.tail(job_id):
+                await jobs.wait(job_id, 0.01)
+            begun = time.perf_counter()
+            await jobs.stop(job_id)
+            return time.perf_counter() - begun
+
+        for name, way in (("timeout", by_timeout), ("cancel", by_cancelling), ("stop a job", by_stopping)):
+            took: list[float] = []
+            left = 0
+            for _ in range(REPEATS):
+                took.append(await way() * 1000)
+                left += len(await asyncio.to_thread(survivors, str(root)))
+            lines.append(f"{name:20}{median(took):10.0f}{max(took):10.0f}{left:11}")
+        await jobs.aclose()
+        await processes.aclose()
+    show(capsys, *lines)
