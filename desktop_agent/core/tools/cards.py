@@ -6,6 +6,7 @@ metadata is journalled with every result.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from desktop_agent.core.model import JsonObject
 
@@ -21,3 +22,8 @@ def file_cards(entries: Sequence[str], folder: str = ".") -> list[JsonObject]:
     """Return the places of files that are named relative to `folder`, itself relative to the workspace."""
     prefix = "" if folder == "." else f"{folder}/"
     return [card(prefix + entry, None, "") for entry in entries[:MOST_CARDS]]
+
+
+def relative_to(root: Path, path: str) -> str:
+    """Return `path`, as a tool's answer has it, relative to the workspace."""
+    return path.removeprefix(f"{root.as_posix()}/")

@@ -67,7 +67,9 @@ def _answer(arguments: GlobFileSearchArguments, place: ResolvedPath, listing: Li
     if len(shown) < len(found):
         answer.append(f"[{len(shown)} of {len(found)} files. Narrow glob_pattern or target_directory, or raise limit.]")
     if listing.is_partial:
-        answer.append(f"[Only {MOST_COLLECTED:,} of the files were looked at. Name a smaller target_directory.]")
+        answer.append(
+            f"[Only the first {MOST_COLLECTED:,} files found were looked at. Name a smaller target_directory.]"
+        )
     return ToolResult(
         content=json.dumps(answer, ensure_ascii=False),
         metadata={

@@ -77,7 +77,7 @@ def _answer(arguments: ListFilesArguments, place: ResolvedPath, listing: Listing
         answer["omitted"] = omitted
         answer["note"] = "Narrow the listing with path, glob or depth, or raise limit."
     if listing.is_partial:
-        answer["note"] = f"Only {MOST_COLLECTED:,} of the files were looked at. List a smaller directory."
+        answer["note"] = f"Only the first {MOST_COLLECTED:,} files found were looked at. List a smaller directory."
     return ToolResult(
         content=json.dumps(answer, ensure_ascii=False),
         metadata={
