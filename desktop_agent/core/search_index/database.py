@@ -30,14 +30,6 @@ _INTERRUPT_AFTER = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFile:
-    """A file as it was when it was read."""
-
-    id: int
-    signature: str
-
-
-@dataclass(frozen=True, slots=True)
 class Hit:
     """A passage that matches."""
 
@@ -106,9 +98,14 @@ class IndexDatabase:
             raise
         self._sql.execute("COMMIT")
 
-    def files(self) -> dict[str, KnownFile]:
-        """Every file that was looked at."""
-        return {path: KnownFile(*rest) for path, *rest in self._sql.execute("SELECT path, id, signature FROM file")}
+    def signatures(self) -> dict[str, str]:
+        """Every file that was looked at, and how it was then."""
+        return dict(self._sql.execute("SELECT path, signature FROM file"))
+
+    def count_files(self) -> int:
+        """How many files were looked at."""
+        (count,) = self._sql.execute("SELECT count(*) FROM file").fetchone()
+        return count
 
     def left_out(self) -> dict[str, int]:
         """Why files are not in the index, and how many for each reason."""
@@ -143,7 +140,7 @@ class IndexDatabase:
         """Yield the passages that match, best first, in files that are `wanted`."""
         scope = ""
         if wanted is not None:
-            ids = [(file.id,) for path, file in self.files().items() if wanted(path)]
+            ids = [(file,) for file, path in self._sql.execute("SELECT id, path FROM file") if wanted(path)]
             self._sql.execute("CREATE TEMP TABLE scope (file INTEGER PRIMARY KEY)")
             self._sql.execute("BEGIN")
             self._sql.executemany("INSERT INTO scope VALUES (?)", ids)

@@ -95,7 +95,7 @@ class CodeIndex:
         try:
             with opened(self._path, stop.is_set) as database:
                 chosen = _distinct(database.hits(question.expression, wanted), count)
-                return Found(chosen, len(database.files()), database.left_out())
+                return Found(chosen, database.count_files(), database.left_out())
         except sqlite3.Error as error:
             if is_damage(error):
                 with self._writing(Progress(), stop) as may_write:
@@ -106,43 +106,42 @@ class CodeIndex:
     def _update(self, paths: Sequence[str], progress: Progress, stop: threading.Event, is_partial: bool) -> None:
         progress.done = 0
         with opened(self._path, stop.is_set) as database:
-            known = {path: file.signature for path, file in database.files().items()}
+            known = database.signatures()
             gone = known.keys() - set(paths)
             if is_partial:
                 gone = {path for path in gone if not (self._root / path).exists()}
-            changed: list[tuple[str, os.stat_result]] = []
+            self._forget(database, sorted(gone))
+            changed: dict[str, os.stat_result] = {}
             for path in paths:
                 if stop.is_set():
-                    return
+                    break
                 status = self._status(path)
-                if status is None:
-                    gone |= {path} & known.keys()
-                elif known.get(path) != signature_of(status):
-                    changed.append((path, status))
+                if status is not None and known.get(path) == signature_of(status):
+                    progress.done += 1
                     continue
-                progress.done += 1
-            self._write(database, sorted(gone), changed, progress, stop)
+                if status is not None:
+                    changed[path] = status
+                elif path in known:
+                    self._forget(database, [path])
+                if len(changed) == _BATCH_FILES:
+                    self._take_in(database, changed, progress)
+                    changed.clear()
+            self._take_in(database, changed, progress)
         progress.is_complete = not stop.is_set()
 
-    def _write(
-        self,
-        database: IndexDatabase,
-        gone: Sequence[str],
-        changed: Sequence[tuple[str, os.stat_result]],
-        progress: Progress,
-        stop: threading.Event,
-    ) -> None:
+    def _forget(self, database: IndexDatabase, gone: Sequence[str]) -> None:
         for begin in range(0, len(gone), _BATCH_FILES):
             with database.transaction():
                 for path in gone[begin : begin + _BATCH_FILES]:
                     database.remove(path)
-        for begin in range(0, len(changed), _BATCH_FILES):
-            with database.transaction():
-                for path, status in changed[begin : begin + _BATCH_FILES]:
-                    if stop.is_set():
-                        return  # what this batch has so far is kept
-                    self._read(database, path, status)
-                    progress.done += 1
+
+    def _take_in(self, database: IndexDatabase, changed: dict[str, os.stat_result], progress: Progress) -> None:
+        if not changed:
+            return
+        with database.transaction():
+            for path, status in changed.items():
+                self._read(database, path, status)
+                progress.done += 1
 
     def _read(self, database: IndexDatabase, path: str, status: os.stat_result) -> None:
         reason, text = self._text_of(path, status)

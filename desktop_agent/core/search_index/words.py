@@ -12,8 +12,8 @@ MOST_TERMS = 32
 LONGEST_TERM = 64
 _SHORTEST_PREFIX = 4
 
-_MIXED = re.compile(r"[A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*|[A-Z]{2,}[a-z][A-Za-z0-9]*")
-"""An identifier, or its part between `_`, with a hump in it."""
+_IDENTIFIER = re.compile(r"[A-Za-z0-9]+")
+"""An identifier, or its part between `_`."""
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _TERM = re.compile(r"\w+")
 
@@ -28,7 +28,10 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 def humps(text: str) -> str:
     """Return the words of all camelCase in `text`, each identifier once: `readFile` gives `read File`."""
-    return " ".join(map(_split, set(_MIXED.findall(text))))
+    # One plain expression and then methods of text: an expression that finds humps itself takes four times as long.
+    found = set(_IDENTIFIER.findall(text))
+    mixed = [word for word in found if not (word.islower() or word.isupper() or word.istitle() or word.isdigit())]
+    return " ".join(map(_split, sorted(mixed)))
 
 
 @lru_cache(maxsize=20_000)

@@ -6,6 +6,7 @@ goes on in the background when an answer does not wait for it to be complete.
 
 import asyncio
 import json
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from pydantic import Field
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.policy.boundary import ResolvedPath
-from desktop_agent.core.search_index.database import Hit
+from desktop_agent.core.search_index.database import Hit, is_damage
 from desktop_agent.core.search_index.index import CodeIndex, Found, Progress
 from desktop_agent.core.search_index.snippet import best_lines
 from desktop_agent.core.search_index.words import Question, parse_question
@@ -33,9 +34,11 @@ MOST_WAITED_S = 30.0
 
 MOST_RETURNED_BYTES = 60_000
 
-_SHOWN_EVERY_S = 0.5
+SHOWN_EVERY_S = 0.5
 _FEW = 200
 """Files that are read so quickly that nobody needs to be told."""
+
+logger = logging.getLogger(__name__)
 
 
 class CodebaseSearchArguments(ToolArguments):
@@ -102,15 +105,21 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
             )
         place = await asyncio.to_thread(folder_to_list, arguments.target_directory, context)
         try:
-            update = await self.update(context)
-            await _wait(update, context)
-            found = await self._ask(arguments, question, place, context)
+            try:
+                found, progress = await self._search(arguments, question, place, context)
+            except sqlite3.Error as error:
+                if not is_damage(error):
+                    raise
+                found, progress = await self._search(arguments, question, place, context)  # with an index made anew
         except (OSError, sqlite3.Error) as error:
             raise ToolError(f"The search index could not be used: {error}. Use grep instead.") from error
-        return _answer(question, found, update.progress, arguments.max_results)
+        return _answer(question, found, progress, arguments.max_results)
 
-    async def update(self, context: ToolContext) -> "_Update":
-        """Begin to bring the index of the workspace up to date, unless that is under way, and return at once."""
+    async def warm_up(self, context: ToolContext) -> None:
+        """Begin to bring the index of the workspace up to date, and return while that goes on in the background."""
+        await self._update(context)
+
+    async def _update(self, context: ToolContext) -> _Update:
         workspace = self._workspace(context.boundary.root)
         async with workspace.starting:
             if workspace.update is None or workspace.update.task.done():
@@ -133,22 +142,27 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
         listing = await list_paths(context.boundary.root, ".", context)
         progress, stop = Progress(), threading.Event()
 
-        def update() -> None:
+        def work() -> None:
             paths = [path for path in listing.paths if not path.startswith(".") and "/." not in path]
             index.update(paths, progress, stop, is_partial=listing.is_partial)
 
-        return _Update(progress, stop, asyncio.create_task(asyncio.to_thread(update), name="search index"))
+        task = asyncio.create_task(_until_stopped(work, stop), name="search index")
+        task.add_done_callback(_note_failure)
+        return _Update(progress, stop, task)
 
-    async def _ask(
+    async def _search(
         self, arguments: CodebaseSearchArguments, question: Question, place: ResolvedPath, context: ToolContext
-    ) -> Found:
+    ) -> tuple[Found, Progress]:
+        update = await self._update(context)
+        await _wait(update, context)
         index = self._workspace(context.boundary.root).index
         stop = threading.Event()
         wanted = _scope(place.relative, arguments.glob)
         try:
-            return await asyncio.to_thread(index.ask, question, arguments.max_results, wanted, stop)
+            found = await asyncio.to_thread(index.ask, question, arguments.max_results, wanted, stop)
         finally:
             stop.set()
+        return found, update.progress
 
 
 def _scope(folder: str, pattern: str | None) -> Callable[[str], bool] | None:
@@ -160,15 +174,28 @@ def _scope(folder: str, pattern: str | None) -> Callable[[str], bool] | None:
     return lambda path: path.startswith(prefix) and (glob is None or glob.matches(path[len(prefix) :]))
 
 
+async def _until_stopped(work: Callable[[], None], stop: threading.Event) -> None:
+    try:
+        await asyncio.to_thread(work)
+    finally:
+        stop.set()  # when the loop is torn down, the thread must not go on
+
+
+def _note_failure(task: "asyncio.Task[None]") -> None:
+    """Log what no call waited for. The next call begins anew and hears of it if it persists."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.info("The search index was not updated: %s", error)
+
+
 async def _wait(update: _Update, context: ToolContext) -> None:
     """Wait until the index is up to date, showing how far it is, but not for ever. Raises what the update raised."""
-    shown = -1
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + MOST_WAITED_S
-    while not update.task.done() and loop.time() < deadline:
-        await asyncio.wait({update.task}, timeout=_SHOWN_EVERY_S)
+    shown = 0
+    for _ in range(round(MOST_WAITED_S / SHOWN_EVERY_S)):
+        done, _ = await asyncio.wait({update.task}, timeout=SHOWN_EVERY_S)
+        if done:
+            break
         progress = update.progress
-        if not update.task.done() and progress.done != shown and progress.total - progress.done > _FEW:
+        if progress.done != shown and progress.total - progress.done > _FEW:
             context.emit_output(f"Indexing: {progress.done:,} of {progress.total:,} files\n")
             shown = progress.done
     if update.task.done():
@@ -186,7 +213,7 @@ def _answer(question: Question, found: Found, progress: Progress, count: int) ->
             break
         results.append(result)
         cards.append(card(hit.path, int(str(result["start_line"])), str(result["snippet"]).partition("\n")[0]))
-    notes = list(_notes(found, progress))
+    notes = _notes(found, progress)
     if len(results) < len(found.hits):
         notes.append(f"only {len(results)} of {len(found.hits)} passages fit in an answer")
     answer: list[JsonObject] = [*results, {"note": f"{'; '.join(notes)}."}] if notes else results
@@ -203,6 +230,8 @@ def _answer(question: Question, found: Found, progress: Progress, count: int) ->
 
 def _notes(found: Found, progress: Progress) -> list[str]:
     notes: list[str] = []
+    if not found.hits:
+        notes.append("nothing matches; hidden and ignored files are not searched, grep finds exact text there")
     if not progress.is_complete:
         notes.append(
             f"the index is not complete yet ({progress.done:,} of {progress.total:,} files), so better passages may be "
