@@ -20,7 +20,8 @@ from desktop_agent.core.tools.spec import ToolContext
 TIMEOUT_S = 60.0
 LONGEST_RECORD_BYTES = 1024 * 1024
 
-_SKIPPED = (".git", "node_modules", "__pycache__")
+SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
+"""Folders that no search looks into unless it is asked for them by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,7 @@ def prepare(options: Sequence[str], *, folder: Path, context: ToolContext) -> Co
             "use `grep` and `find` with run_terminal_cmd."
         )
     common = ["--no-config", *_rules(context.boundary.root)]
-    common += [f"--glob=!{name}" for name in _SKIPPED]
+    common += [f"--glob=!{name}" for name in sorted(SKIPPED)]
     if os.name == "nt":
         common.append("--path-separator=/")
     return Command(argv=(program, *common, *options), cwd=folder, environ=context.environ)

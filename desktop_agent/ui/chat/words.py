@@ -109,7 +109,8 @@ def summary(entry: "ToolEntry") -> str:
     """Return what a finished call came to: `84 lines · 6 ms`."""
     parts: list[str] = []
     metadata = entry.result.metadata if entry.result is not None else {}
-    matches, files, lines, entries = (_count(metadata.get(key)) for key in ("matches", "files", "lines", "entries"))
+    files, lines, entries = (_count(metadata.get(key)) for key in ("files", "lines", "entries"))
+    matches = _count(metadata.get("total_matches", metadata.get("matches")))  # the latter in older journals
     if matches is not None and files is not None:
         parts.append(
             say("{matches} in {files}").format(

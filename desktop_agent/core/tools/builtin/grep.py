@@ -7,19 +7,21 @@ Only a search with more matches than `MOST_COLLECTED` may show different ones ea
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.process import Command
 from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
 from desktop_agent.core.tools.builtin.grep_matches import Matches
 from desktop_agent.core.tools.builtin.target import not_found
+from desktop_agent.core.tools.cards import MOST_CARDS, card, file_cards, relative_to
 from desktop_agent.core.tools.globs import Glob
 from desktop_agent.core.tools.ripgrep import SearchEnd, prepare, run_ripgrep
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
@@ -118,7 +120,14 @@ async def _content(arguments: GrepArguments, search: _Search, context: ToolConte
         )
     if end.skipped_records:
         lines.append(f"[{end.skipped_records} matching lines are too long to show]")
-    return _result(lines, is_cut=is_cut or bool(end.skipped_records), matches=matches.count, files=matches.files)
+    cards = [card(relative_to(context.boundary.root, path), line, text) for path, line, text in selection.places]
+    return _result(
+        lines,
+        is_cut=is_cut or bool(end.skipped_records),
+        cards=cards,
+        total_matches=matches.count,
+        files=matches.files,
+    )
 
 
 async def _files(arguments: GrepArguments, search: _Search, context: ToolContext) -> ToolResult:
@@ -135,7 +144,7 @@ async def _files(arguments: GrepArguments, search: _Search, context: ToolContext
     answer = list(shown)
     if len(shown) < len(paths) and not _is_as_asked(arguments, len(shown), entries=len(shown)):
         answer.append(f"[{len(shown)} of {len(paths)} files. {_ADVICE}]")
-    return _result(answer, is_cut=len(shown) < len(paths), files=len(paths))
+    return _result(answer, is_cut=len(shown) < len(paths), cards=_file_cards(shown, context), files=len(paths))
 
 
 async def _counts(arguments: GrepArguments, search: _Search, context: ToolContext) -> ToolResult:
@@ -156,7 +165,8 @@ async def _counts(arguments: GrepArguments, search: _Search, context: ToolContex
     answer = dict(shown)
     if more and not _is_as_asked(arguments, len(shown), entries=len(shown)):
         answer[f"[and {more} more files]"] = total - sum(shown.values())
-    return _result(answer, is_cut=bool(more), matches=total, files=len(counts))
+    cards = _file_cards(shown, context)
+    return _result(answer, is_cut=bool(more), cards=cards, total_matches=total, files=len(counts))
 
 
 def _prepare(arguments: GrepArguments, context: ToolContext) -> _Search:
@@ -231,5 +241,12 @@ def _is_as_asked(arguments: GrepArguments, results: int, *, entries: int) -> boo
     return entries == arguments.head_limit or (is_named and results == arguments.max_results)
 
 
-def _result(answer: list[str] | dict[str, int], *, is_cut: bool, **facts: object) -> ToolResult:
-    return ToolResult(content=json.dumps(answer, ensure_ascii=False), metadata={"truncated": is_cut} | facts)
+def _file_cards(paths: Iterable[str], context: ToolContext) -> list[JsonObject]:
+    return file_cards([relative_to(context.boundary.root, path) for path in islice(paths, MOST_CARDS)])
+
+
+def _result(
+    answer: list[str] | dict[str, int], *, is_cut: bool, cards: list[JsonObject], **facts: object
+) -> ToolResult:
+    metadata = {"truncated": is_cut, "matches": cards[:MOST_CARDS]} | facts
+    return ToolResult(content=json.dumps(answer, ensure_ascii=False), metadata=metadata)

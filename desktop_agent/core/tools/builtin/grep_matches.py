@@ -27,6 +27,8 @@ class Selection:
     lines: list[str]
     matches: int
     """How many matches they show."""
+    places: list[tuple[str, int, str]]
+    """Path, line and text where each of these matches begins."""
 
 
 @dataclass(slots=True)
@@ -74,9 +76,10 @@ class Matches:
     def select(self, max_matches: int, *, lines_after: int, max_bytes: int) -> Selection:
         """Return the first `max_matches` by path and line, with their context, as far as `max_bytes` goes."""
         shown: list[str] = []
-        matches = size = 0
+        places: list[tuple[str, int, str]] = []
+        size = 0
         for path in sorted(self._files):
-            wanted = _first_matches(self._files[path], max_matches - matches, lines_after)
+            wanted = _first_matches(self._files[path], max_matches - len(places), lines_after)
             has_context = any(not line.is_match for line in wanted)
             before: _Line | None = None
             for line in wanted:
@@ -86,11 +89,12 @@ class Matches:
                 new.append(f"{path}{sign}{line.number}{sign}{line.text}")
                 size += sum(len(text.encode("utf-8", "replace")) + 4 for text in new)
                 if size > max_bytes:
-                    return Selection(shown, matches)
+                    return Selection(shown, len(places), places)
                 shown += new
-                matches += line.begins_match
+                if line.begins_match:
+                    places.append((path, line.number, line.text))
                 before = line
-        return Selection(shown, matches)
+        return Selection(shown, len(places), places)
 
 
 def _first_matches(lines: list[_Line], count: int, lines_after: int) -> list[_Line]:

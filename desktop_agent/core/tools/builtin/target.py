@@ -64,6 +64,16 @@ def file_status(path: Path, text: str) -> tuple[int, int] | None:
     return status.st_mode, status.st_size
 
 
+def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
+    """Return the folder that `text` names, symlinks followed. Raises `ToolError` when the workspace has none."""
+    place = context.boundary.follow(context.boundary.for_reading(text))
+    if not place.absolute.exists():
+        raise not_found(text, place.absolute, context.boundary)
+    if not place.absolute.is_dir():
+        raise ToolError(f"{text} is a file, not a directory. Use read_file to read it.")
+    return place
+
+
 def not_found(text: str, path: Path, boundary: Boundary) -> ToolError:
     """Return the error for a file that is not there, with what is there instead."""
     similar = paths_named(path.name, boundary.root) or closest_paths(path, boundary.root)

@@ -208,7 +208,8 @@ async def test_more_matches_than_the_default_limit_are_said(work: "Workspace") -
     lines = json.loads(result.content)
     assert lines[:100] == [f"a.txt:{number}:hit" for number in range(1, 101)]
     assert lines[100].startswith("[100 of 250 matches in 1 files.")
-    assert result.metadata == {"truncated": True, "matches": 250, "files": 1}
+    assert [result.metadata[key] for key in ("truncated", "total_matches", "files")] == [True, 250, 1]
+    assert result.metadata["matches"][99:] == [{"path": "a.txt", "line": 100, "text": "hit"}]
 
 
 async def test_a_limit_that_was_asked_for_needs_no_note(work: "Workspace") -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.tools import ripgrep
+from desktop_agent.core.tools import listing, ripgrep
 from desktop_agent.core.tools.builtin import list_files as module
 from desktop_agent.core.tools.builtin.list_files import ListFiles
 
@@ -42,7 +42,8 @@ async def test_files_come_sorted_and_relative_without_what_is_ignored(project: "
     """T-21, T-29, Z-113: `.gitignore` counts although there is no repository."""
     result = await project.call(TOOL)
     assert json.loads(result.content) == {"path": ".", "entries": ALL, "total": 6}
-    assert result.metadata == {"path": ".", "entries": 6, "truncated": False}
+    cards = [{"path": path, "line": None, "text": ""} for path in ALL]
+    assert result.metadata == {"path": ".", "entries": 6, "truncated": False, "matches": cards}
 
 
 async def test_paths_are_relative_to_the_directory_that_was_asked_for(project: "Workspace") -> None:
@@ -121,6 +122,7 @@ async def test_an_answer_has_a_limit_in_bytes(work: "Workspace") -> None:
 async def test_a_directory_with_too_many_files_is_answered_in_part(
     project: "Workspace", monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(listing, "MOST_COLLECTED", 3)
     monkeypatch.setattr(module, "MOST_COLLECTED", 3)
     answer = await project.answer(TOOL)
     assert len(answer["entries"]) == 3

@@ -1,0 +1,206 @@
+"""The index of one workspace: brought up to date file by file, and asked.
+
+A file is read again only when its size, time or inode changed. Several sessions and processes may use one index: one
+of them writes at a time, the others wait their turn and then find the work done. A damaged index is made anew. Memory
+is bounded by one file and SQLite's cache, and every step gives way to other threads.
+"""
+
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.search_index.database import (
+    Hit,
+    IndexDatabase,
+    discard,
+    is_damage,
+    opened,
+    signature_of,
+)
+from desktop_agent.core.search_index.passages import STEP_LINES, passages
+from desktop_agent.core.search_index.words import Question
+
+LARGEST_BYTES = 1024 * 1024
+"""Larger files are data, or made by a tool."""
+
+_BATCH_FILES = 64
+"""Files in one transaction: what a stop loses, and how long another writer waits."""
+
+_LOCK_POLL_S = 0.05
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far an update is. Written by one thread, read by any."""
+
+    total: int = 0
+    done: int = 0
+    is_waiting: bool = False
+    """Another session or process is at it."""
+    is_complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer to a question."""
+
+    hits: list[Hit] = field(default_factory=list["Hit"])
+    files: int = 0
+    """How many files the index knows."""
+    left_out: dict[str, int] = field(default_factory=dict[str, int])
+    """Reason to number of files that are not searched."""
+
+
+class CodeIndex:
+    """The index of `root`, kept in `folder`. All methods block and may be called from any thread."""
+
+    def __init__(self, root: Path, folder: Path, *, is_secret: Callable[[str], bool]) -> None:
+        """Touches no disk. Files that `is_secret` (given a path relative to `root`) are never read."""
+        self._root = root
+        self._path = folder / f"{digest_of(os.fsencode(root))[:32]}.sqlite3"
+        self._is_secret = is_secret
+
+    def update(self, paths: Sequence[str], progress: Progress, stop: threading.Event, *, is_partial: bool) -> None:
+        """Bring the index up to date with `paths`, all files there are unless `is_partial`, or until `stop`.
+
+        Raises `OSError` or `sqlite3.Error` when the index cannot be written.
+        """
+        progress.total = len(paths)
+        with self._writing(progress, stop) as may_write:
+            if not may_write:
+                return
+            try:
+                self._update(paths, progress, stop, is_partial)
+            except sqlite3.Error as error:
+                if stop.is_set():
+                    return
+                if not is_damage(error):
+                    raise
+                discard(self._path)
+                self._update(paths, progress, stop, is_partial)
+
+    def ask(self, question: Question, count: int, wanted: Callable[[str], bool] | None, stop: threading.Event) -> Found:
+        """Return the `count` best passages, of one place at most one and of one file at most three.
+
+        Raises `sqlite3.Error` when the index cannot be read; a damaged one is deleted before.
+        """
+        try:
+            with opened(self._path, stop.is_set) as database:
+                chosen = _distinct(database.hits(question.expression, wanted), count)
+                return Found(chosen, database.count_files(), database.left_out())
+        except sqlite3.Error as error:
+            if is_damage(error):
+                with self._writing(Progress(), stop) as may_write:
+                    if may_write:
+                        discard(self._path)
+            raise
+
+    def _update(self, paths: Sequence[str], progress: Progress, stop: threading.Event, is_partial: bool) -> None:
+        progress.done = 0
+        with opened(self._path, stop.is_set) as database:
+            known = database.signatures()
+            gone = known.keys() - set(paths)
+            if is_partial:
+                gone = {path for path in gone if not (self._root / path).exists()}
+            self._forget(database, sorted(gone))
+            changed: dict[str, os.stat_result] = {}
+            for path in paths:
+                if stop.is_set():
+                    break
+                status = self._status(path)
+                if status is not None and known.get(path) == signature_of(status):
+                    progress.done += 1
+                    continue
+                if status is not None:
+                    changed[path] = status
+                elif path in known:
+                    self._forget(database, [path])
+                if len(changed) == _BATCH_FILES:
+                    self._take_in(database, changed, progress)
+                    changed.clear()
+            self._take_in(database, changed, progress)
+        progress.is_complete = not stop.is_set()
+
+    def _forget(self, database: IndexDatabase, gone: Sequence[str]) -> None:
+        for begin in range(0, len(gone), _BATCH_FILES):
+            with database.transaction():
+                for path in gone[begin : begin + _BATCH_FILES]:
+                    database.remove(path)
+
+    def _take_in(self, database: IndexDatabase, changed: dict[str, os.stat_result], progress: Progress) -> None:
+        if not changed:
+            return
+        with database.transaction():
+            for path, status in changed.items():
+                self._read(database, path, status)
+                progress.done += 1
+
+    def _read(self, database: IndexDatabase, path: str, status: os.stat_result) -> None:
+        reason, text = self._text_of(path, status)
+        content = passages(path, text) if reason is None else ()
+        database.put(path, signature_of(status), content, reason)
+
+    def _text_of(self, path: str, status: os.stat_result) -> tuple[str | None, str]:
+        """Return why the file is left out, or None and its text."""
+        if self._is_secret(path):
+            return "secret", ""
+        if status.st_size > LARGEST_BYTES:
+            return "larger than 1 MiB", ""
+        try:
+            with (self._root / path).open("rb") as file:
+                content = file.read(LARGEST_BYTES)
+        except OSError:
+            return "unreadable", ""
+        if b"\0" in content[:8192]:
+            return "binary", ""
+        return None, content.decode("utf-8-sig", "replace")
+
+    def _status(self, path: str) -> os.stat_result | None:
+        try:
+            status = os.lstat(f"{self._root}/{path}")
+        except OSError:
+            return None
+        return status if stat.S_ISREG(status.st_mode) else None
+
+    @contextmanager
+    def _writing(self, progress: Progress, stop: threading.Event) -> Generator[bool]:
+        """Wait for the turn to write; False when stopped before."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = FileLock(f"{self._path}.lock")
+        while not stop.is_set():
+            try:
+                lock.acquire(timeout=_LOCK_POLL_S, poll_interval=_LOCK_POLL_S / 2)
+                break
+            except Timeout:
+                progress.is_waiting = True
+        progress.is_waiting = False
+        try:
+            yield lock.is_locked
+        finally:
+            lock.release()
+
+
+_MOST_PER_FILE = 3
+
+
+def _distinct(hits: Iterable[Hit], count: int) -> list[Hit]:
+    """Return the first `count` hits that show something new: windows overlap, and one file must not be the answer."""
+    chosen: list[Hit] = []
+    places: dict[str, list[int]] = {}
+    for hit in hits:
+        taken = places.setdefault(hit.path, [])
+        if len(taken) >= _MOST_PER_FILE or any(abs(hit.first - first) <= STEP_LINES for first in taken):
+            continue
+        taken.append(hit.first)
+        chosen.append(hit)
+        if len(chosen) == count:
+            break
+    return chosen

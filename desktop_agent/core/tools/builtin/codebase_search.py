@@ -1,0 +1,256 @@
+"""`codebase_search`: the passages of the workspace that answer a question in words, best first.
+
+The index is brought up to date before every answer; only the first time that takes longer than listing the files. It
+goes on in the background when an answer does not wait for it to be complete.
+"""
+
+import asyncio
+import json
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import Field
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.model import JsonObject, ToolResult
+from desktop_agent.core.policy.boundary import ResolvedPath
+from desktop_agent.core.search_index.database import Hit, is_damage
+from desktop_agent.core.search_index.index import CodeIndex, Found, Progress
+from desktop_agent.core.search_index.snippet import best_lines
+from desktop_agent.core.search_index.words import Question, parse_question
+from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
+from desktop_agent.core.tools.builtin.target import folder_to_list
+from desktop_agent.core.tools.cards import MOST_CARDS, card
+from desktop_agent.core.tools.globs import Glob
+from desktop_agent.core.tools.listing import list_paths
+from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+
+MOST_WAITED_S = 30.0
+"""How long an answer waits for the index. After that it comes from what there is."""
+
+MOST_RETURNED_BYTES = 60_000
+
+SHOWN_EVERY_S = 0.5
+_FEW = 200
+"""Files that are read so quickly that nobody needs to be told."""
+
+logger = logging.getLogger(__name__)
+
+
+class CodebaseSearchArguments(ToolArguments):
+    """What to look for, and where."""
+
+    query: str = Field(
+        min_length=1,
+        max_length=2000,
+        description="A question or keywords: where are sessions resumed? Names count most.",
+    )
+    target_directory: PathText = Field(default=".", description="Search only in this directory of the workspace.")
+    glob: GlobText | None = Field(
+        default=None, description="Search only files that match, such as *.py, relative to target_directory."
+    )
+    max_results: int = Field(default=10, ge=1, le=50, description="How many passages to return.")
+
+
+@dataclass(slots=True)
+class _Update:
+    """An update of an index under way. It belongs to the tool, not to the call that began it."""
+
+    progress: Progress
+    stop: threading.Event
+    task: "asyncio.Task[None]"
+
+
+@dataclass(slots=True)
+class _Workspace:
+    index: CodeIndex
+    update: _Update | None = None
+    starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
+    """Searches by meaning of words instead of exact text. Whoever made it must `aclose` it."""
+
+    name = "codebase_search"
+    description = (
+        "Find the code that a question in words is about, when its exact text is not known (for exact text, grep is "
+        "better). Ranks passages by path, defined names, parts of identifiers and content. Leaves out hidden files, "
+        "what .gitignore names, binary and secret files and files over 1 MiB. Returns a JSON array, best first, of "
+        "path, start_line, end_line, score, snippet and symbols. A last entry with a note says what was left out."
+    )
+    capabilities = ("read_fs",)
+    arguments_type = CodebaseSearchArguments
+
+    def __init__(self, cache_folder: Path, *, is_secret: Callable[[str], bool]) -> None:
+        """Keep indexes in `cache_folder`. What `is_secret` (a path relative to the workspace) is never read."""
+        self._folder = cache_folder / "index"
+        self._is_secret = is_secret
+        self._workspaces: dict[Path, _Workspace] = {}
+
+    def title(self, arguments: CodebaseSearchArguments) -> str:
+        where = arguments.target_directory
+        return arguments.query if where == "." else f"{arguments.query} in {where}"
+
+    async def run(self, arguments: CodebaseSearchArguments, context: ToolContext) -> ToolResult:
+        """Update, wait and search. When cancelled the search stops; an update goes on for the next one."""
+        question = parse_question(arguments.query)
+        if question is None:
+            raise ToolError(
+                "The query has no words to search for. Ask a question or give names; use grep for punctuation.",
+                error_type="validation",
+            )
+        place = await asyncio.to_thread(folder_to_list, arguments.target_directory, context)
+        try:
+            try:
+                found, progress = await self._search(arguments, question, place, context)
+            except sqlite3.Error as error:
+                if not is_damage(error):
+                    raise
+                found, progress = await self._search(arguments, question, place, context)  # with an index made anew
+        except (OSError, sqlite3.Error) as error:
+            raise ToolError(f"The search index could not be used: {error}. Use grep instead.") from error
+        return _answer(question, found, progress, arguments.max_results)
+
+    async def warm_up(self, context: ToolContext) -> None:
+        """Begin to bring the index of the workspace up to date, and return while that goes on in the background."""
+        await self._update(context)
+
+    async def _update(self, context: ToolContext) -> _Update:
+        workspace = self._workspace(context.boundary.root)
+        async with workspace.starting:
+            if workspace.update is None or workspace.update.task.done():
+                workspace.update = await self._begin(workspace.index, context)
+            return workspace.update
+
+    async def aclose(self) -> None:
+        """Stop every update and return when none writes any more. What they have so far is kept."""
+        updates = [workspace.update for workspace in self._workspaces.values() if workspace.update is not None]
+        for update in updates:
+            update.stop.set()
+        await asyncio.gather(*(update.task for update in updates), return_exceptions=True)
+
+    def _workspace(self, root: Path) -> _Workspace:
+        if root not in self._workspaces:
+            self._workspaces[root] = _Workspace(CodeIndex(root, self._folder, is_secret=self._is_secret))
+        return self._workspaces[root]
+
+    async def _begin(self, index: CodeIndex, context: ToolContext) -> _Update:
+        listing = await list_paths(context.boundary.root, ".", context)
+        progress, stop = Progress(), threading.Event()
+
+        def work() -> None:
+            paths = [path for path in listing.paths if not path.startswith(".") and "/." not in path]
+            index.update(paths, progress, stop, is_partial=listing.is_partial)
+
+        task = asyncio.create_task(_until_stopped(work, stop), name="search index")
+        task.add_done_callback(_note_failure)
+        return _Update(progress, stop, task)
+
+    async def _search(
+        self, arguments: CodebaseSearchArguments, question: Question, place: ResolvedPath, context: ToolContext
+    ) -> tuple[Found, Progress]:
+        update = await self._update(context)
+        await _wait(update, context)
+        index = self._workspace(context.boundary.root).index
+        stop = threading.Event()
+        wanted = _scope(place.relative, arguments.glob)
+        try:
+            found = await asyncio.to_thread(index.ask, question, arguments.max_results, wanted, stop)
+        finally:
+            stop.set()
+        return found, update.progress
+
+
+def _scope(folder: str, pattern: str | None) -> Callable[[str], bool] | None:
+    """Return whether a path is to be searched, or None when all are."""
+    if folder == "." and pattern is None:
+        return None
+    prefix = "" if folder == "." else f"{folder}/"
+    glob = Glob(pattern) if pattern is not None else None
+    return lambda path: path.startswith(prefix) and (glob is None or glob.matches(path[len(prefix) :]))
+
+
+async def _until_stopped(work: Callable[[], None], stop: threading.Event) -> None:
+    try:
+        await asyncio.to_thread(work)
+    finally:
+        stop.set()  # when the loop is torn down, the thread must not go on
+
+
+def _note_failure(task: "asyncio.Task[None]") -> None:
+    """Log what no call waited for. The next call begins anew and hears of it if it persists."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.info("The search index was not updated: %s", error)
+
+
+async def _wait(update: _Update, context: ToolContext) -> None:
+    """Wait until the index is up to date, showing how far it is, but not for ever. Raises what the update raised."""
+    shown = 0
+    for _ in range(round(MOST_WAITED_S / SHOWN_EVERY_S)):
+        done, _ = await asyncio.wait({update.task}, timeout=SHOWN_EVERY_S)
+        if done:
+            break
+        progress = update.progress
+        if progress.done != shown and progress.total - progress.done > _FEW:
+            context.emit_output(f"Indexing: {progress.done:,} of {progress.total:,} files\n")
+            shown = progress.done
+    if update.task.done():
+        update.task.result()
+
+
+def _answer(question: Question, found: Found, progress: Progress, count: int) -> ToolResult:
+    results: list[JsonObject] = []
+    cards: list[JsonObject] = []
+    size = 0
+    for hit in found.hits:
+        result = _result(hit, question)
+        size += len(json.dumps(result, ensure_ascii=False).encode("utf-8", "replace"))
+        if size > MOST_RETURNED_BYTES:
+            break
+        results.append(result)
+        cards.append(card(hit.path, int(str(result["start_line"])), str(result["snippet"]).partition("\n")[0]))
+    notes = _notes(found, progress)
+    if len(results) < len(found.hits):
+        notes.append(f"only {len(results)} of {len(found.hits)} passages fit in an answer")
+    answer: list[JsonObject] = [*results, {"note": f"{'; '.join(notes)}."}] if notes else results
+    return ToolResult(
+        content=json.dumps(answer, ensure_ascii=False),
+        metadata={
+            "results": len(results),
+            "indexed_files": found.files,
+            "truncated": len(results) == count or len(results) < len(found.hits),
+            "matches": cards[:MOST_CARDS],
+        },
+    )
+
+
+def _notes(found: Found, progress: Progress) -> list[str]:
+    notes: list[str] = []
+    if not found.hits:
+        notes.append("nothing matches; hidden and ignored files are not searched, grep finds exact text there")
+    if not progress.is_complete:
+        notes.append(
+            f"the index is not complete yet ({progress.done:,} of {progress.total:,} files), so better passages may be "
+            "missing: search again later, or use grep"
+        )
+    if found.left_out:
+        listed = ", ".join(f"{count} {reason}" for reason, count in found.left_out.items())
+        notes.append(f"files not searched: {listed}")
+    return notes
+
+
+def _result(hit: Hit, question: Question) -> JsonObject:
+    first, lines = best_lines(hit.content, question.terms)
+    start = hit.first + first
+    return {
+        "path": hit.path,
+        "start_line": start,
+        "end_line": start + len(lines) - 1,
+        "score": round(hit.score, 3),
+        "snippet": "\n".join(lines),
+        "symbols": list(hit.symbols),
+    }
