@@ -4,15 +4,18 @@
 them ACLs), the symlink that led to it, and other hard links to it.
 """
 
+import errno
 import hashlib
 import os
 import secrets
 import stat
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import FileImage, FileKind
@@ -23,7 +26,14 @@ TEMPORARY_MARK = ".desktop-agent-"
 DEFAULT_MODE = 0o644
 """The mode of a state that nobody gave one. A new file on disk gets `new_file_mode()`."""
 
-_O_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_O_CLOEXEC: int = getattr(os, "O_CLOEXEC", 0)
+_O_BINARY: int = getattr(os, "O_BINARY", 0)
+_BLOCK_BYTES = 64 * 1024
+_OWN_ATTRIBUTES = ("user.", "system.posix_acl_")
+"""Attributes that people give a file. Others are labels that the system gives, and not everybody may set."""
 
 
 @cache
@@ -61,6 +71,10 @@ class FileState:
     def digest(self) -> Digest:
         """The digest of the content."""
         return digest_of(self.content)
+
+    def with_content(self, content: bytes) -> "FileState":
+        """The same file with other content."""
+        return FileState(content=content, mode=self.mode, kind=self.kind)
 
     def image(self) -> FileImage:
         """The same state by digest."""
@@ -100,27 +114,32 @@ def write_state(path: Path, state: FileState | None) -> None:
     """Make `path` what `state` says: written, linked, or (None) removed. Missing parents are created."""
     if state is None:
         with suppress(FileNotFoundError):
-            path.unlink()
+            _retried(os.unlink, path)
             _sync_folder(path.parent)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     if state.kind == "symlink":
         _replace_symlink(path, os.fsdecode(state.content))
+    elif path.is_symlink():
+        _write_by_rename(path, state.content, state.mode, None)  # takes the link's place, not its target's
     else:
-        if path.is_symlink():
-            path.unlink()
         write_atomically(path, state.content, mode=state.mode)
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
     """Replace the content of `path` with `content`, so that a reader or a crash sees the old or the new, never a mix.
 
-    A symlink is followed. `mode` sets the permission bits; None keeps those of an existing file. A file with several
-    hard links, or in a folder that takes no new files, is written in place instead: the links and the file matter more.
+    A symlink is followed. `mode` sets the permission bits; None keeps those of an existing file. When it raises
+    `OSError`, the file is as it was and nothing else is left.
+
+    A file with several hard links, in a folder that takes no new files, or of an owner that a new file cannot be given,
+    is written in place instead, because those links and that owner belong to the file. A failure then puts the old
+    content back. Only a crash in the middle can leave a mix of both, which `is_torn` recognises: who wrote both states
+    down before, as the ledger does, repairs it.
     """
     target = Path(os.path.realpath(path))
     try:
-        old = target.stat()
+        old = _retried(os.stat, target)
     except FileNotFoundError:
         old = None
     if old is not None and mode is None:
@@ -128,31 +147,29 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
     if old is not None and old.st_nlink > 1:
         _write_in_place(target, content, mode)
         return
-    temporary = target.parent / f".{target.name[:200]}{TEMPORARY_MARK}{secrets.token_hex(6)}.tmp"
     try:
-        # A replacement stays private until it has its final mode; a plain new file gets what the umask leaves of 0666.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_CLOEXEC
-        descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)
+        _write_by_rename(target, content, mode, old)
     except PermissionError:
         if old is None:
             raise
         _write_in_place(target, content, mode)
-        return
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            if old is not None:
-                _copy_attributes(target, file.fileno(), old)
-            if mode is not None:
-                temporary.chmod(mode)  # after the ACL, because setting one may change the mode bits
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-    _sync_folder(target.parent)
+
+
+def is_torn(current: bytes, before: bytes, after: bytes) -> bool:
+    """Whether `current` is what a crash makes of writing `after` over `before` in place: a mix of the two."""
+    if not min(len(before), len(after)) <= len(current) <= max(len(before), len(after)):
+        return False
+    for start in range(0, len(current), _BLOCK_BYTES):
+        block, old, new = (text[start : start + _BLOCK_BYTES] for text in (current, before, after))
+        if block in (old, new):
+            continue
+        if any(byte not in (old[at : at + 1], new[at : at + 1]) for at, byte in enumerate(_each_byte(block))):
+            return False
+    return True
+
+
+def _each_byte(block: bytes) -> Iterator[bytes]:
+    return (block[at : at + 1] for at in range(len(block)))
 
 
 def is_left_over(path: Path) -> bool:
@@ -160,37 +177,147 @@ def is_left_over(path: Path) -> bool:
     return TEMPORARY_MARK in path.name and path.name.startswith(".") and path.name.endswith(".tmp")
 
 
+def _write_by_rename(target: Path, content: bytes, mode: int | None, old: os.stat_result | None) -> None:
+    """Write a new file beside `target`, give it all that the old one has, and put it in its place."""
+    temporary = _temporary_beside(target)
+    # A replacement stays private until it has its final mode; a plain new file gets what the umask leaves of 0666.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_CLOEXEC | _O_BINARY
+    descriptor = _retried(os.open, temporary, flags, 0o666 if mode is None else 0o600)
+    try:
+        try:
+            _write_all(descriptor, content)
+            if old is not None:
+                _copy_attributes(target, descriptor, old)
+            if mode is not None:
+                _change_mode(temporary, descriptor, mode)  # after the ACL, because setting one may change the mode bits
+            _retried(os.fsync, descriptor)
+        finally:
+            _close(descriptor)
+        _retried(os.replace, temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            _retried(os.unlink, temporary)
+        raise
+    _sync_folder(target.parent)
+
+
 def _write_in_place(target: Path, content: bytes, mode: int | None) -> None:
-    with target.open("r+b") as file:
-        file.write(content)
-        file.truncate()
-        file.flush()
-        if mode is not None:
-            target.chmod(mode)
-        os.fsync(file.fileno())
+    """Write over the content of `target`, and put the old content back when that fails."""
+    descriptor = _retried(os.open, target, os.O_RDWR | _O_CLOEXEC | _O_BINARY)
+    try:
+        old_mode = stat.S_IMODE(_retried(os.fstat, descriptor).st_mode)
+        before = _read_all(descriptor)
+        is_overwritten = False
+        try:
+            # What is longer than the old content goes first: a full disk shows before anything old is overwritten.
+            _write_at(descriptor, len(before), content[len(before) :])
+            _retried(os.fsync, descriptor)
+            is_overwritten = True
+            _write_at(descriptor, 0, content[: len(before)])
+            _retried(os.ftruncate, descriptor, len(content))
+            _require_mode(target, descriptor, old_mode if mode is None else mode)
+            _retried(os.fsync, descriptor)
+        except BaseException:
+            if is_overwritten:
+                _write_at(descriptor, 0, before)
+            _retried(os.ftruncate, descriptor, len(before))
+            _require_mode(target, descriptor, old_mode)
+            _retried(os.fsync, descriptor)
+            raise
+    finally:
+        _close(descriptor)
+
+
+def _temporary_beside(path: Path) -> Path:
+    return path.parent / f"{TEMPORARY_MARK}{secrets.token_hex(8)}.tmp"
+
+
+def _retried(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call the system again for as long as a signal interrupts it."""
+    while True:
+        with suppress(InterruptedError):
+            return call(*args, **kwargs)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    """Write everything, also where the system takes it in parts."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[_retried(os.write, descriptor, rest) :]
+
+
+def _write_at(descriptor: int, offset: int, content: bytes) -> None:
+    _retried(os.lseek, descriptor, offset, os.SEEK_SET)
+    _write_all(descriptor, content)
+
+
+def _read_all(descriptor: int) -> bytes:
+    parts: list[bytes] = []
+    while part := _retried(os.read, descriptor, _BLOCK_BYTES):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _close(descriptor: int) -> None:
+    """Close it. What was to be durable is so already, and the descriptor is gone also where this fails."""
+    with suppress(OSError):
+        os.close(descriptor)
+
+
+def _change_mode(path: Path, descriptor: int, mode: int) -> None:
+    if hasattr(os, "fchmod"):
+        _retried(os.fchmod, descriptor, mode)
+    else:
+        _retried(os.chmod, path, mode)
+
+
+def _require_mode(path: Path, descriptor: int, mode: int) -> None:
+    """Set the mode unless it is so already: only a file's owner may, and writing can have cleared special bits."""
+    if stat.S_IMODE(_retried(os.fstat, descriptor).st_mode) != mode:
+        _change_mode(path, descriptor, mode)
 
 
 def _copy_attributes(target: Path, descriptor: int, old: os.stat_result) -> None:
-    """Give the new file the old one's owner and extended attributes, as far as we may."""
+    """Give the new file the owner and the extended attributes (with them the ACL) of the old one.
+
+    Raises `OSError` when it cannot have them; only what the system itself labels files with may stay behind.
+    """
     if os.name == "nt":
         return
-    if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
-        with suppress(PermissionError):
-            os.fchown(descriptor, old.st_uid, old.st_gid)
-    if hasattr(os, "listxattr"):
-        for name in os.listxattr(target):
-            with suppress(OSError):
-                os.setxattr(descriptor, name, os.getxattr(target, name))
+    new = _retried(os.fstat, descriptor)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        _retried(os.fchown, descriptor, old.st_uid, old.st_gid)
+    if not hasattr(os, "listxattr"):
+        return
+    wanted = _attributes(target)
+    for name in _attributes(descriptor):
+        if name not in wanted and name.startswith(_OWN_ATTRIBUTES):  # an ACL that the folder gives to new files
+            _retried(os.removexattr, descriptor, name)
+    for name in wanted:
+        try:
+            _retried(os.setxattr, descriptor, name, _retried(os.getxattr, target, name))
+        except OSError:
+            if name.startswith(_OWN_ATTRIBUTES):
+                raise
+
+
+def _attributes(file: Path | int) -> list[str]:
+    try:
+        return _retried(os.listxattr, file)
+    except OSError as error:
+        if error.errno == errno.ENOTSUP:
+            return []
+        raise
 
 
 def _replace_symlink(path: Path, target: str) -> None:
-    temporary = path.parent / f".{path.name[:200]}{TEMPORARY_MARK}{secrets.token_hex(6)}.tmp"
-    temporary.symlink_to(target)
+    temporary = _temporary_beside(path)
     try:
-        temporary.replace(path)
+        _retried(os.symlink, target, temporary)
+        _retried(os.replace, temporary, path)
     except BaseException:
         with suppress(OSError):
-            temporary.unlink()
+            _retried(os.unlink, temporary)
         raise
     _sync_folder(path.parent)
 
@@ -200,8 +327,8 @@ def _sync_folder(folder: Path) -> None:
     if os.name == "nt":
         return
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = _retried(os.open, folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            os.fsync(descriptor)
+            _retried(os.fsync, descriptor)
         finally:
-            os.close(descriptor)
+            _close(descriptor)

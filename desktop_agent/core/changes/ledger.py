@@ -5,7 +5,7 @@ writes between `record` and `apply`. All methods block; the session calls them i
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from desktop_agent.core.changes.diff import count_lines
 from desktop_agent.core.changes.revert import RevertPlan, RevertStep, is_same_content
 from desktop_agent.core.changes.text import is_binary
 from desktop_agent.core.errors import StorageError, ToolError
-from desktop_agent.core.files import FileState, FileTransition, is_left_over, read_state, write_state
+from desktop_agent.core.files import FileState, FileTransition, is_left_over, is_torn, read_state, write_state
 from desktop_agent.core.ids import ChangeId
 from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage, FileOutcome, OutcomeState
 from desktop_agent.core.store.blobs import Blobs
@@ -99,13 +99,30 @@ class Ledger:
         """The bytes of an image; None for an absent file."""
         return None if image is None else self._blobs.get(image.digest)
 
-    def sweep(self, changes: Iterable[FileChange]) -> None:
-        """Remove temporary files that a killed process left beside these files."""
+    def sweep(self, changes: Sequence[FileChange]) -> None:
+        """Put right what a process left that was killed while it made these changes.
+
+        Temporary files are removed, and a file that was being written in place gets its content of before back.
+        """
         for folder in {(self._root / change.path).parent for change in changes}:
             with suppress(OSError):
                 for path in folder.iterdir():
                     if is_left_over(path):
                         path.unlink()
+        chains: dict[str, list[FileChange]] = {}
+        for change in changes:
+            chains.setdefault(change.path, []).append(change)
+        for path, chain in chains.items():
+            with suppress(OSError, StorageError):  # then it stays as it is, and counts as not written
+                self._mend(path, chain[0].before, chain[-1].after)
+
+    def _mend(self, path: str, before: FileImage | None, after: FileImage | None) -> None:
+        current = self._current(path)
+        if before is None or after is None or current is None or _image(current) in (before, after):
+            return
+        old = self._blobs.get(before.digest)
+        if current.digest != after.digest and is_torn(current.content, old, self._blobs.get(after.digest)):
+            write_state(self._root / path, FileState(content=old, mode=before.mode, kind=before.kind))
 
     def _is_inside(self, path: str) -> bool:
         """Whether the folder of `path` still lies in the workspace; somebody may have put a symlink in its place."""

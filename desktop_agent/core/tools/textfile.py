@@ -8,6 +8,7 @@ new line gets the ending of the line it replaces or follows.
 import codecs
 import re
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 BINARY_PROBE_BYTES = 8192
@@ -20,6 +21,7 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _ENDING = re.compile(r"\r?\n")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class NotTextError(ValueError):
@@ -40,6 +42,16 @@ def looks_binary(beginning: bytes) -> bool:
 def as_seen(text: str) -> str:
     """Return `text` with the line endings that the model sees."""
     return text.replace("\r\n", "\n")
+
+
+def as_shown(text: str) -> str:
+    """Return a file's text as the model sees it: with U+FFFD for what is not text."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # half a character in UTF-16
+        return _SURROGATE.sub("\ufffd", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +82,33 @@ class TextFile:
     @property
     def shown_text(self) -> str:
         """What the model sees: the same, with U+FFFD for bytes that are not text."""
-        return self.text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return as_shown(self.text)
 
     @property
     def total_lines(self) -> int:
         """How many lines the text has; a last one without a newline counts."""
         return self.text.count("\n") + (bool(self.text) and not self.text.endswith("\n"))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        r"""The lines as they are on disk, each with its ending; only `\n` ends a line, also as part of `\r\n`."""
+        return tuple(re.findall(r"[^\n]*\n|[^\n]+", self._raw))
+
+    @property
+    def has_mark(self) -> bool:
+        """Whether the file begins with a byte-order mark, which is in no line."""
+        return bool(self._mark)
+
+    def encoded(self, lines: Iterable[str], *, has_mark: bool = True) -> bytes:
+        """Return the bytes of a file like this one with `lines` in it; without `has_mark`, without its mark.
+
+        Raises `NotTextError` for what the encoding cannot hold.
+        """
+        mark = self._mark if has_mark else b""
+        try:
+            return mark + "".join(lines).encode(self._encoding, self._errors)
+        except UnicodeEncodeError as error:
+            raise NotTextError(f"{self._encoding} cannot hold the new text") from error
 
     def line_at(self, index: int) -> int:
         """Return the line (from 1) of the character at `index` of the text."""

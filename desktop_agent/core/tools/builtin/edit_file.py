@@ -13,12 +13,10 @@ from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.tools.builtin.arguments import PathText
-from desktop_agent.core.tools.builtin.target import Target, edit_target, not_found
+from desktop_agent.core.tools.builtin.target import Target, edit_target, large_file_warning, not_found, text_of
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.suggest import same_words, similar_lines
-from desktop_agent.core.tools.textfile import NotTextError, TextFile, as_seen
-
-LARGE_FILE_LINES = 2000
+from desktop_agent.core.tools.textfile import TextFile, as_seen
 
 _MOST_LINES_NAMED = 10
 _MOST_LINES_SHOWN = 20
@@ -84,10 +82,7 @@ def _plan_new_content(arguments: EditFileArguments, target: Target) -> EditPlan:
 
 
 def _plan_replacement(arguments: EditFileArguments, target: Target, before: FileState) -> EditPlan:
-    try:
-        file = TextFile(before.content)
-    except NotTextError as error:
-        raise ToolError(f"{target.path} cannot be edited as text: {error}. Use run_terminal_cmd.") from error
+    file = text_of(target, before)
     old, new = as_seen(arguments.old_str), as_seen(arguments.new_str)
     if old == new:
         raise ToolError(
@@ -102,9 +97,7 @@ def _plan_replacement(arguments: EditFileArguments, target: Target, before: File
         "replacements": result.count,
         "lines": list(result.lines[:_MOST_LINES_NAMED]),
     }
-    if file.total_lines >= LARGE_FILE_LINES:
-        answer["warning"] = "large file: read it in parts, and keep edits small"
-        answer["total_lines"] = file.total_lines
+    answer |= large_file_warning(file.total_lines)
     return _plan(arguments, target, FileState(content=result.content, mode=before.mode), answer)
 
 

@@ -6,9 +6,14 @@ from pathlib import Path
 
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileState, read_state
+from desktop_agent.core.model import JsonObject
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
 from desktop_agent.core.tools.spec import ToolContext
 from desktop_agent.core.tools.suggest import closest_paths, paths_named
+from desktop_agent.core.tools.textfile import NotTextError, TextFile
+
+LARGE_FILE_LINES = 2000
+"""From here on an answer warns the model."""
 
 LARGEST_EDITED_BYTES = 64 * 1024 * 1024
 """Edit tools refuse larger files: a change must be shown, recorded and undone as a whole."""
@@ -49,6 +54,21 @@ def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
             raise failed("read", text, error) from error
     context.reads.require_fresh(place.relative, before.digest if before is not None else None)
     return Target(place.relative, place.absolute, before)
+
+
+def text_of(target: Target, state: FileState) -> TextFile:
+    """Return the text of a file that an edit tool changes in part. Raises `ToolError` when it is none."""
+    try:
+        return TextFile(state.content)
+    except NotTextError as error:
+        raise ToolError(f"{target.path} cannot be edited as text: {error}. Use run_terminal_cmd.") from error
+
+
+def large_file_warning(total_lines: int) -> JsonObject:
+    """Return what an answer says besides when the file is large; nothing when it is not."""
+    if total_lines < LARGE_FILE_LINES:
+        return {}
+    return {"warning": "large file: read it in parts, and keep edits small", "total_lines": total_lines}
 
 
 def file_status(path: Path, text: str) -> tuple[int, int] | None:

@@ -1,0 +1,146 @@
+"""`line_edit`: insert, replace or delete whole lines, found by number or by a piece of their text."""
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import FileTransition
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.tools.builtin.arguments import PathText
+from desktop_agent.core.tools.builtin.target import edit_target, large_file_warning, not_found, text_of
+from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.splice import Splice, splice, split_block
+from desktop_agent.core.tools.suggest import similar_lines
+from desktop_agent.core.tools.textfile import NotTextError, as_seen, as_shown
+
+_MODES = ("insert_before", "insert_after", "replace", "delete")
+_LONGEST_LINE_SHOWN = 200
+
+
+def _known_mode(value: object) -> object:
+    mode = value.lower() if isinstance(value, str) else value
+    if mode not in _MODES:
+        raise ValueError(f"mode must be one of [{', '.join(_MODES)}]")
+    return mode
+
+
+class LineEditArguments(ToolArguments):
+    """Which lines of which file become what."""
+
+    path: PathText = Field(description="The file, relative to the workspace.")
+    mode: Annotated[Literal["insert_before", "insert_after", "replace", "delete"], BeforeValidator(_known_mode)] = (
+        Field(description="What to do at the line.")
+    )
+    line: int | None = Field(default=None, ge=1, description="The line's number, from 1. Give this or anchor.")
+    anchor: str | None = Field(
+        default=None, min_length=1, description="A piece of the line's text, within one line. Give this or line."
+    )
+    occurrence: int = Field(default=1, ge=1, description="Which of the lines that have the anchor, from 1.")
+    line_count: int = Field(default=1, ge=1, description="How many lines to replace or delete.")
+    text: str | None = Field(
+        default=None,
+        description="The new lines, with their indentation. For insert and replace; a blank line is '\\n'.",
+    )
+    dry_run: bool = Field(default=False, description="Check that the edit can be made, and write nothing.")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "LineEditArguments":
+        if (self.line is None) == (self.anchor is None):
+            raise ValueError("specify either line or anchor")
+        if self.anchor is not None and "\n" in as_seen(self.anchor):
+            raise ValueError("anchor must lie within one line; use template_block for one that spans lines")
+        if self.mode == "delete":
+            if self.text is not None:
+                raise ValueError("text must be omitted for delete mode")
+        elif not self.text:
+            raise ValueError("text is required for insert/replace modes")
+        if self.line_count > 1 and self.mode.startswith("insert"):
+            raise ValueError("line_count is only valid for replace and delete modes")
+        return self
+
+
+class LineEdit(EditTool[LineEditArguments]):
+    """Edits whole lines."""
+
+    name = "line_edit"
+    description = (
+        "Insert, replace or delete whole lines of a file. Find the line by its number as read_file counts it, or by "
+        "an anchor: a piece of its text, matched exactly. All other lines keep their bytes, and new ones get the "
+        "file's line ending. Line numbers change with every insertion, so read again before the next numbered edit."
+    )
+    capabilities = ("write_fs",)
+    arguments_type = LineEditArguments
+
+    def title(self, arguments: LineEditArguments) -> str:
+        return arguments.path
+
+    def plan(self, arguments: LineEditArguments, context: ToolContext) -> EditPlan:
+        """Plan the edit. Raises `ToolError` when the line is not there."""
+        target = edit_target(arguments.path, context)
+        if target.before is None:
+            raise not_found(arguments.path, target.absolute, context.boundary)
+        file = text_of(target, target.before)
+        lines = file.lines
+        index, note = _found(arguments, target.path, lines)
+        added = split_block(arguments.text) if arguments.text else ()
+        match arguments.mode:
+            case "insert_before":
+                start, end = index, index
+            case "insert_after":
+                start = end = min(index + 1, len(lines))
+            case "replace" | "delete":
+                start, end = index, index + arguments.line_count
+        if end > len(lines):
+            raise ToolError(
+                f"{target.path} has {len(lines)} lines, so there are no {arguments.line_count} lines from line "
+                f"{index + 1} on. Nothing was changed."
+            )
+        try:
+            content = file.encoded(splice(lines, [Splice(start=start, end=end, added=added)]))
+        except NotTextError as error:
+            raise ToolError(f"{target.path}: {error}. Nothing was changed.") from error
+        changed = end - start or len(added)
+        answer: JsonObject = {
+            "ok": True,
+            "action": arguments.mode,
+            "path": target.path,
+            "line": start + 1,
+            "lines_changed": changed,
+        }
+        answer |= note | large_file_warning(len(lines))
+        if arguments.dry_run:
+            answer["dry_run"] = True
+        return EditPlan(
+            writes=(FileTransition(target.path, target.before, target.before.with_content(content)),),
+            content=json.dumps(answer, ensure_ascii=False),
+            metadata={"path": target.path, "action": arguments.mode, "lines_changed": changed},
+        )
+
+
+def _found(arguments: LineEditArguments, path: str, lines: tuple[str, ...]) -> tuple[int, JsonObject]:
+    """Return the index of the line that is meant, and what to say about it."""
+    if arguments.line is not None:
+        is_into_empty_file = not lines and arguments.line == 1 and arguments.mode.startswith("insert")
+        if arguments.line > len(lines) and not is_into_empty_file:
+            raise ToolError(f"There is no line {arguments.line}: {path} has {len(lines)} lines. Nothing was changed.")
+        return arguments.line - 1, {}
+    assert arguments.anchor is not None
+    anchor = as_seen(arguments.anchor)
+    found = [number for number, line in enumerate(lines) if anchor in as_shown(as_seen(line))]
+    if not found:
+        text = as_shown(as_seen("".join(lines)))
+        shown = text.split("\n")
+        similar = "".join(f"\n{n}: {shown[n - 1][:_LONGEST_LINE_SHOWN]}" for n in similar_lines(anchor, text))
+        advice = f"The lines most like it are:{similar}" if similar else "Read the file again, or search with grep."
+        raise ToolError(f"anchor {anchor!r} is on no line of {path}. Nothing was changed. {advice}")
+    if arguments.occurrence > len(found):
+        raise ToolError(
+            f"anchor {anchor!r} is on {len(found)} lines of {path}, so there is no occurrence {arguments.occurrence}. "
+            "Nothing was changed."
+        )
+    index = found[arguments.occurrence - 1]
+    if len(found) == 1:
+        return index, {}
+    return index, {"note": f"anchor is on {len(found)} lines; this was occurrence {arguments.occurrence}"}

@@ -1,0 +1,100 @@
+"""`rename_file`: move a file or a symlink itself, so that both what moved and what it replaced can be brought back."""
+
+import json
+import os
+from pathlib import Path
+
+from pydantic import Field
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import FileTransition
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.tools.builtin.arguments import PathText
+from desktop_agent.core.tools.builtin.target import Target, load_target, not_found
+from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
+
+_IDENTICAL = "source and destination paths are identical"
+
+
+class RenameFileArguments(ToolArguments):
+    """Which file goes where."""
+
+    source_path: PathText = Field(description="The file to move, relative to the workspace.")
+    dest_path: PathText = Field(description="Its new path, with the file name, relative to the workspace.")
+    overwrite: bool = Field(default=False, description="Replace a file that is at the new path.")
+    create_dest_parent: bool = Field(default=True, description="Create missing directories of the new path.")
+    dry_run: bool = Field(default=False, description="Check that it can be done, and write nothing.")
+
+
+class RenameFile(EditTool[RenameFileArguments]):
+    """Moves files."""
+
+    name = "rename_file"
+    description = (
+        "Rename or move one file, text or binary. Directories are refused. A symlink is moved itself. A file at the "
+        "new path is an error unless overwrite is true."
+    )
+    capabilities = ("write_fs",)
+    arguments_type = RenameFileArguments
+
+    def title(self, arguments: RenameFileArguments) -> str:
+        return f"{arguments.source_path} → {arguments.dest_path}"
+
+    def plan(self, arguments: RenameFileArguments, context: ToolContext) -> EditPlan:
+        """Plan both ends of the move. Raises `ToolError` when something is in its way."""
+        place = context.boundary.for_writing(arguments.source_path)
+        goal = context.boundary.for_writing(arguments.dest_path)
+        if place.absolute == goal.absolute:
+            raise ToolError(_IDENTICAL, error_type="validation")
+        source = load_target(place, arguments.source_path, context)
+        if source.before is None:
+            raise not_found(arguments.source_path, source.absolute, context.boundary)
+        dest = load_target(goal, arguments.dest_path, context)
+        if dest.before is not None:
+            _require_replaceable(arguments, source, dest)
+        if not arguments.create_dest_parent and not dest.absolute.parent.is_dir():
+            raise ToolError(f"parent directory missing: {dest.absolute.parent}", error_type="not_found")
+        answer: JsonObject = {
+            "ok": True,
+            "action": "rename",
+            "source": source.path,
+            "dest": dest.path,
+            "overwritten": dest.before is not None,
+        }
+        if source.before.kind == "symlink" and _leads_elsewhere(source, dest):
+            answer["note"] = "the symlink is relative, and leads somewhere else from its new place"
+        if arguments.dry_run:
+            answer["dry_run"] = True
+        return EditPlan(
+            writes=(
+                FileTransition(dest.path, before=dest.before, after=source.before),
+                FileTransition(source.path, before=source.before, after=None),
+            ),
+            content=json.dumps(answer, ensure_ascii=False),
+            metadata={"path": dest.path, "source": source.path, "action": "rename"},
+        )
+
+
+def _require_replaceable(arguments: RenameFileArguments, source: Target, dest: Target) -> None:
+    """Raise `ToolError` unless what is at the new path may be replaced, and is another file."""
+    if source.absolute.is_symlink() and source.absolute.resolve() == dest.absolute:
+        raise ToolError(f"{_IDENTICAL}: {source.path} is a symlink to {dest.path}", error_type="validation")
+    is_one_entry = source.absolute.parent == dest.absolute.parent and (
+        source.absolute.name.casefold() == dest.absolute.name.casefold()
+    )
+    if is_one_entry and os.path.samestat(source.absolute.lstat(), dest.absolute.lstat()):
+        raise ToolError(
+            f"{source.path} and {dest.path} differ only in upper and lower case, and this file system takes them for "
+            "the same file. Nothing was changed. Rename it with two 'mv' commands in run_terminal_cmd, by way of "
+            "another name."
+        )
+    if not arguments.overwrite:
+        raise ToolError(
+            f"{dest.path} exists; nothing was changed. Choose another name, or set overwrite to replace it."
+        )
+
+
+def _leads_elsewhere(source: Target, dest: Target) -> bool:
+    assert source.before is not None
+    link = Path(os.fsdecode(source.before.content))
+    return not link.is_absolute() and source.absolute.parent != dest.absolute.parent

@@ -1,0 +1,140 @@
+"""`template_block`: put a block of lines before or after an anchor, or in place of a block that begins at it."""
+
+import json
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import FileTransition
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.tools.builtin.arguments import PathText
+from desktop_agent.core.tools.builtin.target import edit_target, large_file_warning, not_found, text_of
+from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.splice import Splice, splice, split_block
+from desktop_agent.core.tools.suggest import same_words, similar_lines
+from desktop_agent.core.tools.textfile import NotTextError, TextFile, as_seen
+
+_LONGEST_LINE_SHOWN = 200
+
+
+class TemplateBlockArguments(ToolArguments):
+    """Which block goes where."""
+
+    path: PathText = Field(description="The file, relative to the workspace.")
+    mode: Literal["insert_before", "insert_after", "replace_block"] = Field(
+        description="Where the template goes: before the anchor's first line, after its last line, or in place of the "
+        "anchor's lines (with expected_block: in place of that block, which must begin on the anchor's first line)."
+    )
+    anchor: str = Field(min_length=1, description="Exact text that marks the place. It may span lines.")
+    occurrence: int = Field(default=1, ge=1, description="Which occurrence of the anchor, from 1.")
+    template: str = Field(min_length=1, description="The lines to put there, with their indentation.")
+    expected_block: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Only for replace_block: the whole lines that are replaced, exactly as they are now.",
+    )
+    dry_run: bool = Field(default=False, description="Check that the edit can be made, and write nothing.")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "TemplateBlockArguments":
+        if self.expected_block is not None and self.mode != "replace_block":
+            raise ValueError("expected_block is only valid for replace_block mode")
+        return self
+
+
+class TemplateBlock(EditTool[TemplateBlockArguments]):
+    """Edits by blocks of lines."""
+
+    name = "template_block"
+    description = (
+        "Insert a block of lines before or after an anchor text, or replace a block that begins at it. Only whole "
+        "lines are inserted and replaced; all others keep their bytes, and new ones get the file's line ending. With "
+        "replace_block, give expected_block to say exactly which lines go."
+    )
+    capabilities = ("write_fs",)
+    arguments_type = TemplateBlockArguments
+
+    def title(self, arguments: TemplateBlockArguments) -> str:
+        return arguments.path
+
+    def plan(self, arguments: TemplateBlockArguments, context: ToolContext) -> EditPlan:
+        """Plan the edit. Raises `ToolError` when the anchor or the expected block is not there."""
+        target = edit_target(arguments.path, context)
+        if target.before is None:
+            raise not_found(arguments.path, target.absolute, context.boundary)
+        file = text_of(target, target.before)
+        lines = file.lines
+        first, last, note = _found(arguments, target.path, file)
+        added = split_block(arguments.template)
+        match arguments.mode:
+            case "insert_before":
+                start, end = first, first
+            case "insert_after":
+                start, end = last + 1, last + 1
+            case "replace_block":
+                start, end = first, _block_end(arguments, target.path, lines, first, last)
+        try:
+            content = file.encoded(splice(lines, [Splice(start=start, end=end, added=added)]))
+        except NotTextError as error:
+            raise ToolError(f"{target.path}: {error}. Nothing was changed.") from error
+        answer: JsonObject = {
+            "ok": True,
+            "action": arguments.mode,
+            "path": target.path,
+            "line": start + 1,
+            "lines_changed": len(added),
+        }
+        answer |= note | large_file_warning(len(lines))
+        if arguments.dry_run:
+            answer["dry_run"] = True
+        return EditPlan(
+            writes=(FileTransition(target.path, target.before, target.before.with_content(content)),),
+            content=json.dumps(answer, ensure_ascii=False),
+            metadata={"path": target.path, "action": arguments.mode, "lines_changed": len(added)},
+        )
+
+
+def _found(arguments: TemplateBlockArguments, path: str, file: TextFile) -> tuple[int, int, JsonObject]:
+    """Return the first and the last line (from 0) of the anchor that is meant, and what to say about it."""
+    anchor = as_seen(arguments.anchor)
+    places = file.places(anchor)
+    if not places:
+        raise ToolError(f"anchor does not occur in {path}. Nothing was changed. {_closest(anchor, file)}")
+    if arguments.occurrence > len(places):
+        raise ToolError(
+            f"anchor occurs {len(places)} times in {path}, so there is no occurrence {arguments.occurrence}. Nothing "
+            "was changed."
+        )
+    start = places[arguments.occurrence - 1]
+    first = file.line_at(start) - 1
+    last = first + anchor.removesuffix("\n").count("\n")
+    if len(places) == 1:
+        return first, last, {}
+    return first, last, {"note": f"anchor occurs {len(places)} times; this was occurrence {arguments.occurrence}"}
+
+
+def _block_end(arguments: TemplateBlockArguments, path: str, lines: tuple[str, ...], first: int, last: int) -> int:
+    """Return the line after the block that is replaced, having checked that it is what was expected."""
+    if arguments.expected_block is None:
+        return last + 1
+    for number, expected in enumerate(split_block(arguments.expected_block), start=1):
+        at = first + number - 1
+        actual = as_seen(lines[at]).removesuffix("\n") if at < len(lines) else None
+        if actual != expected:
+            there = "the file ends there" if actual is None else f"{path} has {actual[:_LONGEST_LINE_SHOWN]!r}"
+            raise ToolError(
+                f"expected_block does not match at line {at + 1}: its line {number} is "
+                f"{expected[:_LONGEST_LINE_SHOWN]!r}, but {there}. Nothing was changed. Read the file again."
+            )
+    return first + len(split_block(arguments.expected_block))
+
+
+def _closest(anchor: str, file: TextFile) -> str:
+    lines = file.shown_text.split("\n")
+    if spaced := same_words(anchor, file.shown_text):
+        return f"The same words with other white space are at line {spaced}: {lines[spaced - 1][:_LONGEST_LINE_SHOWN]}"
+    if similar := similar_lines(anchor, file.shown_text):
+        shown = "".join(f"\n{number}: {lines[number - 1][:_LONGEST_LINE_SHOWN]}" for number in similar)
+        return f"The lines most like its first line are:{shown}"
+    return "Read the file again, or search with grep."

@@ -1,0 +1,58 @@
+"""What an atomic write costs beside a plain one. Run it by name: `pytest tests/benchmarks/bench_files.py`.
+
+The yardstick replaces the same file's content durably: open, write, fsync. A second one leaves the fsync out, and is
+shown because it is what most programs do. All sides are interleaved in one run; numbers are medians, and only the
+ratios mean anything on another machine. Nothing fails for being slow.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from desktop_agent.core.files import write_atomically
+
+SIZES = {"4 KiB": 4 * 1024, "64 KiB": 64 * 1024, "1 MiB": 1024 * 1024}
+MOST_OF_DURABLE = 2.5
+
+
+@pytest.fixture
+def repeats(is_nightly: bool) -> int:
+    return 301 if is_nightly else 61
+
+
+def plain(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+
+
+def durable(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def test_replacing_a_file(tmp_path: Path, repeats: int, capsys: pytest.CaptureFixture[str]) -> None:
+    sides: dict[str, Callable[[Path, bytes], None]] = {"plain": plain, "durable": durable, "atomic": write_atomically}
+    head = f"{'size':8}{'plain ms':>12}{'durable ms':>12}{'atomic ms':>12}{'/ durable':>12}{'/ plain':>10}"
+    lines = [f"\nwrite_atomically; at most {MOST_OF_DURABLE} x a durable write is wanted", head]
+    for name, size in SIZES.items():
+        taken: dict[str, list[float]] = {side: [] for side in sides}
+        for number in range(repeats):
+            content = bytes([number % 256]) * size
+            for side, write in sides.items():
+                path = tmp_path / side
+                begun = time.perf_counter()
+                write(path, content)
+                taken[side].append(time.perf_counter() - begun)
+                assert path.stat().st_size == size
+        ms = {side: median(times) * 1000 for side, times in taken.items()}
+        figures = f"{ms['plain']:12.3f}{ms['durable']:12.3f}{ms['atomic']:12.3f}"
+        lines.append(f"{name:8}{figures}{ms['atomic'] / ms['durable']:12.2f}{ms['atomic'] / ms['plain']:10.1f}")
+    with capsys.disabled():
+        sys.stdout.write("\n".join(lines) + "\n")
