@@ -190,7 +190,7 @@ async def test_a_redirect_into_the_local_network_is_refused(web: WebServer, work
     web.pages |= {"/a": redirect("http://169.254.169.254/"), "/b": redirect("file:///etc/passwd")}
     with pytest.raises(ToolError, match=r"169\.254\.169\.254, which is not"):
         await work.call(tool(), url=f"{web.url}/a")
-    with pytest.raises(ToolError, match="Only http.*a redirect of"):
+    with pytest.raises(ToolError, match=r"Only http.*a redirect of"):
         await work.call(tool(), url=f"{web.url}/b")
 
 
