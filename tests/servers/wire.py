@@ -5,6 +5,7 @@ at any depth: what is ours (a result's metadata, why a call was rejected) must n
 """
 
 import re
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
 from typing import cast
@@ -15,6 +16,8 @@ from tests.servers.shape import mismatches
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _MOST_BREAKPOINTS = 4
+_LARGEST_PICTURE = 5 * 1024 * 1024
+"""In base64."""
 
 
 def check_request(body: object) -> list[str]:
@@ -91,10 +94,35 @@ def _content(blocks: list[JsonObject], path: str) -> Iterator[str]:
                     yield f"{where}.name: {name!r} is not a tool's name"
             case {"type": "tool_result", "is_error": True} if not block.get("content"):
                 yield f"{where}: an error must have content"
+            case {"type": "tool_result", "content": list(inner)}:
+                yield from _pictures(cast("list[JsonObject]", inner), where, is_error=bool(block.get("is_error")))
             case {"type": "tool_result", "tool_use_id": str(call_id)} if not _CALL_ID.fullmatch(call_id):
                 yield f"{where}.tool_use_id: {call_id!r} has characters that ids do not have"
             case _:
                 pass
+
+
+def _pictures(blocks: list[JsonObject], path: str, *, is_error: bool) -> Iterator[str]:
+    for number, block in enumerate(blocks):
+        match block:
+            case {"type": "image"} if is_error:
+                yield f"{path}.content.{number}: an error may have text only"
+            case {"type": "image", "source": {"type": "base64", "data": str(data)}}:
+                if len(data) > _LARGEST_PICTURE:
+                    yield f"{path}.content.{number}: image exceeds 5 MB maximum: {len(data)} bytes > {_LARGEST_PICTURE}"
+                elif not _is_base64(data):
+                    yield f"{path}.content.{number}: the data is not base64"
+            case {"type": "text", "text": str(text)} if not text.strip():
+                yield f"{path}.content.{number}: text must not be blank"
+            case _:
+                pass
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        return bool(b64decode(data, validate=True))
+    except ValueError:
+        return False
 
 
 def _tools(tools: list[JsonObject]) -> Iterator[str]:

@@ -36,7 +36,7 @@ def decoded(body: bytes, content_type: str) -> str:
 def _known(name: str) -> str | None:
     try:
         encoding = codecs.lookup(name).name
-        b"".decode(encoding)
+        b"text".decode(encoding, "replace")  # not of nothing: that asks no codec
     except (LookupError, ValueError):
         return None
     return None if encoding in _NOT_FOR_TEXT else _AS_BROWSERS.get(encoding, encoding)

@@ -10,12 +10,11 @@ import binascii
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from typing import cast
 from urllib.parse import parse_qs, quote, urljoin, urlsplit
 
 from desktop_agent.core.model import JsonObject
-from desktop_agent.core.tools.web.page import without_machinery
+from desktop_agent.core.tools.web.html import HtmlReader
 
 LONGEST_TITLE = 200
 LONGEST_SNIPPET = 500
@@ -102,18 +101,16 @@ class _Form:
 
 def _from_page(page: str, address: str, form: _Form) -> Iterator[SearchResult]:
     reader = _ResultReader(form)
-    reader.feed(without_machinery(page))
-    reader.close()
+    reader.read(page)
     for title, link, snippet in reader.found:
         if (target := unwrapped(link, address)) and title.strip():
             yield _result(title, target, snippet)
 
 
-class _ResultReader(HTMLParser):
+class _ResultReader(HtmlReader):
     """Collects titles with their links and the snippets behind them."""
 
     def __init__(self, form: _Form) -> None:
-        super().__init__(convert_charrefs=True)
         self.found: list[list[str]] = []
         """Title, link and snippet of every result."""
         self._form = form
@@ -123,9 +120,8 @@ class _ResultReader(HTMLParser):
         self._until = ""
         """The tag whose end is the end of that field."""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        classes = values.get("class", "").split()
+    def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
+        classes = attributes.get("class", "").split()
         form = self._form
         if form.within is not None and tag == form.within[0]:
             self._is_within = form.within[1] in classes
@@ -133,20 +129,20 @@ class _ResultReader(HTMLParser):
         if not self._is_within:
             return
         if _matches(form.title, tag, classes):
-            self.found.append(["", values.get("href", ""), ""])
+            self.found.append(["", attributes.get("href", ""), ""])
             self._reading, self._until = 0, tag
         elif self._reading == 0 and tag == "a" and not self.found[-1][1]:
-            self.found[-1][1] = values.get("href", "")
+            self.found[-1][1] = attributes.get("href", "")
         elif self.found and not self.found[-1][2] and _matches(form.snippet, tag, classes):
             self._reading, self._until = 2, tag
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_end(self, tag: str) -> None:
         if tag == self._until:
             self._reading = None
 
-    def handle_data(self, data: str) -> None:
+    def handle_text(self, text: str) -> None:
         if self._reading is not None:
-            self.found[-1][self._reading] += data
+            self.found[-1][self._reading] += text
 
 
 def _matches(form: tuple[str | None, str], tag: str, classes: list[str]) -> bool:
@@ -180,19 +176,17 @@ def read_wikipedia(answer: str, address: str) -> Iterator[SearchResult]:
             yield _result(title, link, _plain(str(hit.get("snippet", ""))))
 
 
-class _TextOnly(HTMLParser):
+class _TextOnly(HtmlReader):
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
         self.text = ""
 
-    def handle_data(self, data: str) -> None:
-        self.text += data
+    def handle_text(self, text: str) -> None:
+        self.text += text
 
 
 def _plain(html: str) -> str:
     reader = _TextOnly()
-    reader.feed(without_machinery(html))
-    reader.close()
+    reader.read(html)
     return reader.text
 
 

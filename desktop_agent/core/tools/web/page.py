@@ -1,13 +1,13 @@
 """An HTML page as text to read: headings, paragraphs, links, lists, code and tables, much as in markdown.
 
-What is not for reading is dropped: scripts, styles, navigation. Works on pages of any quality and in time that grows
-with their length only.
+What is not for reading is dropped: scripts, styles, navigation. Works on pages of any quality.
 """
 
 import re
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from urllib.parse import urljoin
+
+from desktop_agent.core.tools.web.html import HtmlReader
 
 _RAW = frozenset({"template", "noscript", "svg", "iframe", "object", "select", "canvas"})
 _NAVIGATION = frozenset({"nav"})
@@ -18,14 +18,6 @@ _BLOCKS = frozenset(
     | {"ul"}
 )
 _SPACES = re.compile(r"[ \t\r\n\f\v]+")
-_MACHINERY = re.compile(r"<(!--|[!?]|script\b|style\b)", re.IGNORECASE)
-_END_OF = {
-    "!--": re.compile("-->"),
-    "!": re.compile(">"),
-    "?": re.compile(">"),
-    "script": re.compile(r"</script[^>]*>", re.IGNORECASE),
-    "style": re.compile(r"</style[^>]*>", re.IGNORECASE),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,38 +30,18 @@ class Page:
 
 def read_page(html: str, url: str) -> Page:
     """Return title and text of a page that came from `url`, against which its links are resolved."""
-    html = without_machinery(html)
     reader = _Reader(url, _RAW | _NAVIGATION)
-    reader.feed(html)
-    reader.close()
+    reader.read(html)
     if reader.is_skipping or not reader.text():  # what is never closed would swallow the page
         reader = _Reader(url, _RAW)
-        reader.feed(html)
-        reader.close()
+        reader.read(html)
     return Page(" ".join(reader.title.split()), reader.text())
 
 
-def without_machinery(html: str) -> str:
-    """Return `html` without scripts, styles, comments and declarations.
-
-    Not left to Python's parser: a comment that is never closed costs it quadratic time.
-    """
-    kept: list[str] = []
-    position = 0
-    while (found := _MACHINERY.search(html, position)) is not None:
-        kept.append(html[position : found.start()])
-        end = _END_OF[found[1].lower()].search(html, found.start() + 2)
-        if end is None:
-            return " ".join(kept)
-        position = end.end()
-    return " ".join([*kept, html[position:]])
-
-
-class _Reader(HTMLParser):
+class _Reader(HtmlReader):
     """Writes text while it reads tags. Breaks and spaces are owed until the next word comes."""
 
     def __init__(self, url: str, skipped: frozenset[str]) -> None:
-        super().__init__(convert_charrefs=True)
         self.title = ""
         self._url = url
         self._skipped = skipped
@@ -95,12 +67,11 @@ class _Reader(HTMLParser):
         """What was written so far."""
         return "".join(self._parts).strip("\n")
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
         if self._skipping or tag in self._skipped:
             if tag in self._skipped:
                 self._skipping.append(tag)
             return
-        values = {name: value or "" for name, value in attrs}
         match tag:
             case "title":
                 self._in_title = True
@@ -108,11 +79,11 @@ class _Reader(HTMLParser):
                 self._owe(1)
             case "hr":
                 self._line("---")
-            case "img" if values.get("alt", "").strip():
-                self._word(f"[image: {' '.join(values['alt'].split())}]")
+            case "img" if attributes.get("alt", "").strip():
+                self._word(f"[image: {' '.join(attributes['alt'].split())}]")
             case "a":
                 self._end_link()
-                self._link = (values.get("href", ""), len(self._parts))
+                self._link = (attributes.get("href", ""), len(self._parts))
             case "code" if not self._pre:
                 self._word("`", glue=True)
             case "li":
@@ -125,7 +96,7 @@ class _Reader(HTMLParser):
             case _:
                 self._begin_block(tag)
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_end(self, tag: str) -> None:
         if self._skipping:
             if tag in self._skipping:
                 while self._skipping.pop() != tag:
@@ -147,16 +118,16 @@ class _Reader(HTMLParser):
             case _:
                 pass
 
-    def handle_data(self, data: str) -> None:
+    def handle_text(self, text: str) -> None:
         if self._skipping:
             return
         if self._in_title:
-            self.title += data
+            self.title += text
         elif self._pre:
             self._pay()
-            self._parts.append(data)
+            self._parts.append(text)
         else:
-            text = _SPACES.sub(" ", data)
+            text = _SPACES.sub(" ", text)
             self._has_space = self._has_space or text.startswith(" ")
             if text.strip(" "):
                 self._word(text.strip(" "), glue=True)
@@ -199,6 +170,7 @@ class _Reader(HTMLParser):
 
     def _begin_cell(self) -> None:
         self._cells += 1
+        self._has_space = False
         self._word("| " if self._cells == 1 else " | ", glue=True)
         self._has_space = False
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import json
+from base64 import b64encode
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -10,10 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.errors import ProviderError
-from desktop_agent.core.model import AssistantMessage, ModelRequest, ToolResultBlock, ToolUseBlock, UserMessage
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.model import (
+    AssistantMessage,
+    BlobRef,
+    ModelRequest,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Completion, ModelInfo, StreamPiece, TextChunk
 from tests.core.providers.anthropic.conftest import KEY
+from tests.pictures import png
 from tests.servers import fault, threaded
 from tests.servers.anthropic_server import MODELS, AnthropicServer
 from tests.servers.script import ping, reply, text, thinking, tool_use
@@ -65,6 +76,25 @@ async def test_a_turn_of_two_requests_is_valid_on_the_wire(
     )
     assert last_of(await pieces_of(provider, second_request)).stop_reason == "end_turn"
     assert server.violations == []
+
+
+async def test_a_picture_reaches_the_model_and_is_sent_again_with_the_next_request(
+    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+) -> None:
+    """T-110: over the wire, as the API takes it."""
+    server.will(reply(tool_use("view_image", path="a.png")), reply(text("Black.")), reply(text("Still black.")))
+    first = last_of(await pieces_of(provider, model_request))
+    (call,) = (block for block in first.content if isinstance(block, ToolUseBlock))
+    digest = digest_of(png())
+    picture = BlobRef(blob=digest, size=len(png()), media_type="image/png")
+    shown = ToolResultBlock(call_id=call.id, content="[a.png]", images=(picture,))
+    messages = (*model_request.messages, AssistantMessage(content=first.content), UserMessage(content=(shown,)))
+    looking = replace(model_request, messages=messages, images={digest: png()})
+    for _ in range(2):
+        assert last_of(await pieces_of(provider, looking)).stop_reason == "end_turn"
+    assert server.violations == []
+    for exchange in server.messages[1:]:
+        assert b64encode(png()).decode() in json.dumps(exchange.body)
 
 
 async def test_a_key_from_the_environment_is_never_used_instead(

@@ -1,6 +1,8 @@
 """Whatever the conversation went through, the request is one that the API takes."""
 
 import json
+from base64 import b64decode
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -11,6 +13,7 @@ from desktop_agent.core.errors import ProviderError
 from desktop_agent.core.model import (
     AssistantBlock,
     AssistantMessage,
+    BlobRef,
     JsonObject,
     Message,
     ModelRequest,
@@ -23,7 +26,8 @@ from desktop_agent.core.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.anthropic.request import encode_request
+from desktop_agent.core.providers.anthropic.request import PICTURE_GONE, EncodedPictures, encode_request
+from tests.pictures import png
 from tests.servers.wire import check_request
 
 CACHED = {"type": "ephemeral"}
@@ -216,6 +220,71 @@ def test_a_tool_that_cannot_be_offered_is_named(name: str) -> None:
     with pytest.raises(ProviderError, match=f"“{name}”") as caught:
         encode_request(request)
     assert caught.value.fault == "invalid_request"
+
+
+# --- pictures -----------------------------------------------------------------------------------------------------
+
+PICTURE = BlobRef(blob="a" * 64, size=len(png()), media_type="image/png")
+OTHER = BlobRef(blob="b" * 64, size=3, media_type="image/webp")
+
+
+def looking(*pictures: BlobRef, content: str = "[a.png]", **images: bytes) -> ModelRequest:
+    """A request with one result that has pictures; `images` are their bytes by the first letter of the digest."""
+    shown = replace(result(content=content), images=pictures)
+    return ModelRequest(
+        model="m",
+        system="",
+        messages=(said("Look."), answered(call(name="view_image")), said(shown)),
+        tools=(),
+        max_tokens=1,
+        images={letter * 64: data for letter, data in images.items()},
+    )
+
+
+def blocks_of(request: ModelRequest, pictures: EncodedPictures | None = None) -> list[JsonObject]:
+    body = cast("JsonObject", json.loads(encode_request(request, pictures)))
+    assert check_request(body) == []
+    return cast("list[JsonObject]", contents(body)[2][0]["content"])
+
+
+def test_a_picture_stands_behind_the_text_of_its_result() -> None:
+    """T-110."""
+    text, image = blocks_of(looking(PICTURE, a=png()))
+    assert text == {"type": "text", "text": "[a.png]"}
+    source = cast("JsonObject", image["source"])
+    assert (image["type"], source["type"], source["media_type"]) == ("image", "base64", "image/png")
+    assert b64decode(cast("str", source["data"])) == png()
+
+
+def test_a_picture_may_come_without_text_and_twice() -> None:
+    first, second, other = blocks_of(looking(PICTURE, PICTURE, OTHER, content=" ", a=png(), b=b"abc"))
+    assert first == second
+    assert cast("JsonObject", other["source"])["data"] == "YWJj"
+
+
+def test_a_picture_that_is_gone_leaves_a_word() -> None:
+    strange = replace(PICTURE, media_type="image/bmp")
+    gone = {"type": "text", "text": PICTURE_GONE}
+    assert blocks_of(looking(OTHER, strange, a=png()))[1:] == [gone, gone]
+
+
+def test_a_result_with_a_picture_can_carry_a_breakpoint() -> None:
+    body = cast("JsonObject", json.loads(encode_request(looking(PICTURE, a=png()))))
+    assert contents(body)[2][0]["cache_control"] == CACHED
+
+
+def test_a_picture_is_encoded_once_and_forgotten_when_it_is_no_longer_sent() -> None:
+    pictures = EncodedPictures()
+    first = pictures.encode({"a": b"one", "b": b"two"})
+    second = pictures.encode({"b": b"two", "c": b"three"})
+    assert second["b"] is first["b"]
+    assert pictures.encode({"a": b"one"})["a"] is not first["a"]
+
+
+def test_text_that_looks_like_a_picture_stays_text() -> None:
+    """The place of a picture's data is held by a token that nobody can know beforehand."""
+    text, _image = blocks_of(looking(PICTURE, content=f"00000000000000000000000000000000:{'a' * 64}", a=png()))
+    assert text["text"] == f"00000000000000000000000000000000:{'a' * 64}"
 
 
 # --- any conversation ---------------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ async def test_a_redirect_into_the_local_network_is_refused(web: WebServer, work
     web.pages |= {"/a": redirect("http://169.254.169.254/"), "/b": redirect("file:///etc/passwd")}
     with pytest.raises(ToolError, match=r"169\.254\.169\.254, which is not"):
         await work.call(tool(), url=f"{web.url}/a")
-    with pytest.raises(ToolError, match="Only http.*a redirect of"):
+    with pytest.raises(ToolError, match=r"Only http.*a redirect of"):
         await work.call(tool(), url=f"{web.url}/b")
 
 
@@ -318,9 +318,7 @@ async def test_over_tls_the_certificate_must_be_the_names_although_the_address_w
         verify = ssl.create_default_context(cafile=str(certificate))
         return httpx2.AsyncClient(trust_env=False, verify=verify)
 
-    book = AddressBook(
-        resolve=Names(docs_example=["127.0.0.1"], evil_example=["127.0.0.1"]), is_allowed=loopback_too
-    )
+    book = AddressBook(resolve=Names(docs_example=["127.0.0.1"], evil_example=["127.0.0.1"]), is_allowed=loopback_too)
     fetch = WebFetch(book=book, client_factory=trusting)
     async with WebServer({"/": Canned("<p>Here.")}, tls=tls) as server:
         assert "Here." in (await work.call(fetch, url=f"https://docs.example:{server.port}/")).content

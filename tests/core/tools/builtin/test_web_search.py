@@ -31,7 +31,7 @@ def duckduckgo_hit(title: str, link: str, snippet: str, *, extra: str = "") -> s
 
 
 DUCKDUCKGO = (
-    "<!DOCTYPE html><html><head><title>x at DuckDuckGo</title></head><body><form class=\"header__form\"></form>"
+    '<!DOCTYPE html><html><head><title>x at DuckDuckGo</title></head><body><form class="header__form"></form>'
     + duckduckgo_hit("An ad", "https://duckduckgo.com/y.js?ad_domain=shop.example", "Buy.", extra="result--ad")
     + duckduckgo_hit("Release <b>notes</b> &amp; more", "https://docs.example/notes?a=1&b=2", "What is <b>new</b>.")
     + duckduckgo_hit("A script", "javascript:alert(1)", "No.")
@@ -60,7 +60,11 @@ BING = f"""<html><body><h2>Not a result</h2><ol id="b_results">
 <li class="b_algo"><h2><a href="https://plain.example/">Plain</a></h2><p>Plain snippet.</p><p>Not this.</p></li>
 </ol></body></html>"""
 WIKIPEDIA = json.dumps(
-    {"query": {"search": [{"title": "Café au lait", "snippet": 'A <span class="searchmatch">coffee</span> &amp; milk'}]}}
+    {
+        "query": {
+            "search": [{"title": "Café au lait", "snippet": 'A <span class="searchmatch">coffee</span> &amp; milk'}]
+        }
+    }
 )
 PATHS = {"duckduckgo": "/html/", "duckduckgo_api": "/", "bing": "/search", "wikipedia": "/w/api.php"}
 

@@ -7,7 +7,9 @@ import pytest
 from desktop_agent.core.tools.web.addresses import is_public
 
 
-@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"])
+@pytest.mark.parametrize(
+    "address", ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101"]
+)
 def test_addresses_of_the_internet_are_public(address: str) -> None:
     assert is_public(ipaddress.ip_address(address))
 

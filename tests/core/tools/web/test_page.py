@@ -33,7 +33,7 @@ def text_of(html: str) -> str:
         ("One<hr>Two", "One\n\n---\n\nTwo"),
         ('<img src="https://x/y.png" alt="A  diagram"><img src="z.png">', "[image: A diagram]"),
         ("&lt;b&gt; &amp; &#8364; &nbsp;x", "<b> & € \xa0x"),
-        ("<script>1</script>a<style>p{}</style><!-- no --><svg><text>no</text></svg>b", "a b"),
+        ("<script>1</script>a<style>p{}</style><!-- no --><svg><text>no</text></svg> b", "a b"),
         ("<nav><a href='/'>Home</a></nav>Text", "Text"),
         ("<script>if (a<!b) { x() }</script>Text", "Text"),
         ("plain", "plain"),
@@ -53,7 +53,9 @@ def test_navigation_that_is_never_closed_does_not_swallow_the_page() -> None:
     assert "Text" in text_of("<nav><a href='/'>Home</a><p>Text")
 
 
-@pytest.mark.parametrize("unclosed", ["<!--", "<!", "<?", "<script>", "<a ", "</", "<pre>", "<table><tr><td>", "<li>", "&#"])
+@pytest.mark.parametrize(
+    "unclosed", ["<!--", "<!", "<?", "<script>", "<a ", "</", "<pre>", "<table><tr><td>", "<li>", "&#"]
+)
 def test_what_is_opened_a_hundred_thousand_times_and_never_closed_is_read_all_the_same(unclosed: str) -> None:
     """Quadratic time would take minutes; the suite's own limit for a hanging test would report it."""
     assert isinstance(text_of(unclosed * 100_000), str)

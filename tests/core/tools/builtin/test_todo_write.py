@@ -1,0 +1,136 @@
+"""`todo_write`: the plan is the session's, and every answer is the whole of it."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.model import TodoItem, ToolResult
+from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.tools.builtin.todo_write import LONGEST_CONTENT, MOST_ITEMS, TodoWrite
+from desktop_agent.core.transcript import todos_of
+from tests.harness import Ground
+
+if TYPE_CHECKING:
+    from tests.core.tools.conftest import Workspace
+
+TOOL = TodoWrite()
+
+
+def item(identifier: str, content: str, status: str = "pending") -> dict[str, str]:
+    return {"id": identifier, "content": content, "status": status}
+
+
+async def write(work: "Workspace", *todos: dict[str, Any], merge: bool = False) -> ToolResult:
+    """Call the tool, and keep the list as the journal would."""
+    result = await work.call(TOOL, todos=list(todos), merge=merge)
+    listed = todos_of(result)
+    assert listed is not None
+    work.todos[:] = listed
+    return result
+
+
+async def test_the_list_is_replaced(work: "Workspace") -> None:
+    """T-97, T-98, P-18: the answer is the whole list and when it was written."""
+    await write(work, item("a", "Read"), item("b", "Fix", "in_progress"))
+    result = await write(work, {"id": "c", "content": "Überprüfen"})
+    answer = json.loads(result.content)
+    assert answer["todos"] == [item("c", "Überprüfen")]
+    assert answer["updated_at"].endswith("+00:00")
+    assert result.metadata == {"todos": [item("c", "Überprüfen")]}
+    assert "Ü" in result.content
+
+
+async def test_merging_updates_by_id_and_appends(work: "Workspace") -> None:
+    """T-98: what is left out stays, and the order too."""
+    await write(work, item("a", "Read"), item("b", "Fix"))
+    await write(work, {"id": "b", "status": "completed"}, item("c", "Test"), {"id": "a", "content": "Look"}, merge=True)
+    assert work.todos == [
+        TodoItem(id="a", content="Look"),
+        TodoItem(id="b", content="Fix", status="completed"),
+        TodoItem(id="c", content="Test"),
+    ]
+
+
+async def test_a_known_item_keeps_its_words_when_the_list_is_replaced(work: "Workspace") -> None:
+    await write(work, item("a", "Read"), item("b", "Fix"))
+    await write(work, {"id": "b", "status": "cancelled"})
+    assert work.todos == [TodoItem(id="b", content="Fix", status="cancelled")]
+
+
+async def test_no_items_empty_the_list(work: "Workspace") -> None:
+    await write(work, item("a", "Read"))
+    await write(work)
+    assert work.todos == []
+
+
+@pytest.mark.parametrize("status", ["pending", "in_progress", "completed", "cancelled"])
+async def test_there_are_four_states(work: "Workspace", status: str) -> None:
+    """T-97."""
+    await write(work, item("a", "Read", status))
+    assert work.todos[0].status == status
+
+
+@pytest.mark.parametrize(
+    ("todos", "message"),
+    [
+        ([item("a", "x", "done")], r"status must be one of \['pending', 'in_progress', 'completed', 'cancelled'\]"),
+        ([{"id": "a"}], "'a' is new, so it needs content"),
+        ([{"content": "x"}], "id"),
+        ([item(" ", "x")], "id: must not be blank"),
+        ([item("a", "\n")], "content: must not be blank"),
+        ([item("a", "x" * (LONGEST_CONTENT + 1))], "content"),
+        ([item("a", "x"), item("a", "y")], "occur more often: a"),
+        ([item(str(n), "x") for n in range(MOST_ITEMS + 1)], "todos"),
+        ([item("a", "x") | {"priority": "high"}], "priority"),
+        ("a", "todos"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused_and_changes_nothing(work: "Workspace", todos: Any, message: str) -> None:
+    """T-97, Z-68: in words of its own."""
+    with pytest.raises(ToolError, match=message) as caught:
+        await work.call(TOOL, todos=todos, merge=True)
+    assert caught.value.error_type == "validation"
+
+
+async def test_merging_cannot_grow_the_list_without_end(work: "Workspace") -> None:
+    await write(work, *[item(str(n), "x") for n in range(MOST_ITEMS)])
+    with pytest.raises(ToolError, match="more than 100 items"):
+        await work.call(TOOL, todos=[item("new", "x")], merge=True)
+
+
+async def test_the_workspace_is_not_touched(work: "Workspace") -> None:
+    """T-99, Z-84: no file, so nothing for undo to revert."""
+    await write(work, item("a", "Read"))
+    assert list(work.root.iterdir()) == []
+    assert TOOL.capabilities == ()
+    assert TOOL.is_read_only
+
+
+async def test_two_calls_of_one_message_do_not_run_side_by_side(ground: Ground) -> None:
+    """Z-40: the second starts from the list that the first one left."""
+    ground.extra_tools = () if any(tool.name == "todo_write" for tool in _first_tools()) else (TOOL,)
+    first = Call("todo_write", {"todos": [item("a", "Read")]})
+    second = Call("todo_write", {"merge": True, "todos": [item("b", "Fix")]})
+    async with ground.session([[first, second], [Say("ok")]]) as s:
+        await s.prompt()
+        kinds = [type(event) for event in s.rx.recorded if isinstance(event, ev.ToolCallStarted | ev.ToolCallFinished)]
+        assert kinds == [ev.ToolCallStarted, ev.ToolCallFinished] * 2
+        assert not s.rx.all(ev.ChangesRecorded)
+
+
+def _first_tools() -> Any:
+    from desktop_agent.core.tools.builtin import first_tools
+
+    return first_tools()
+
+
+def test_the_title_says_how_much_is_written() -> None:
+    assert TOOL.title(TOOL.parse({"todos": [item("a", "x")]})) == "1 item"
+    assert TOOL.title(TOOL.parse({"todos": [item("a", "x"), item("b", "y")], "merge": True})) == "update 2 items"
+
+
+def test_the_schema_names_the_states() -> None:
+    assert '"enum": ["pending", "in_progress", "completed", "cancelled"]' in json.dumps(TOOL.definition().input_schema)

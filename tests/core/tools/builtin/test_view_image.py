@@ -1,0 +1,109 @@
+"""`view_image`: a picture of the workspace is kept and shown, or the model learns what to do instead."""
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.model import BlobRef
+from desktop_agent.core.tools.builtin.view_image import LARGEST_BYTES, LONGEST_SIDE, ViewImage
+from tests.pictures import gif, jpeg, png, webp
+
+if TYPE_CHECKING:
+    from tests.core.tools.conftest import Workspace
+
+TOOL = ViewImage()
+
+
+@pytest.mark.parametrize(
+    ("content", "name"), [(png(), "PNG"), (jpeg(), "JPEG"), (gif(), "GIF"), (webp("VP8L"), "WebP")]
+)
+async def test_a_picture_is_shown_by_what_it_is_and_not_by_its_name(
+    work: "Workspace", content: bytes, name: str
+) -> None:
+    """T-110: format detection; the bytes are kept beside the journal."""
+    work.write("shots/a.txt", content)
+    result = await work.call(TOOL, path="shots/a.txt")
+    (image,) = result.images
+    assert (image.media_type, image.size) == (f"image/{name.lower()}", len(content))
+    assert work.blobs.get(image.blob) == content
+    size = f"{result.metadata['width']}×{result.metadata['height']}"
+    assert result.content == f"[shots/a.txt: {name}, {size} pixels, {len(content)} bytes.]"
+    assert result.metadata["path"] == "shots/a.txt"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"<svg></svg>", "format SVG.*convert a.png picture.png"),
+        (b"BM\0\0\0\0", "format BMP.*Possible are PNG, JPEG, GIF and WebP"),
+        (png()[:-9], "cut off"),
+        (b"", "is empty"),
+        (png(LONGEST_SIDE + 1, 1), "8001×1 pixels.*-resize"),
+        (png() + b"\0" * LARGEST_BYTES, r"3,932,160 is the most.*-resize"),
+    ],
+)
+async def test_what_cannot_be_shown_is_explained(work: "Workspace", content: bytes, message: str) -> None:
+    work.write("a.png", content)
+    with pytest.raises(ToolError, match=message):
+        await work.call(TOOL, path="a.png")
+
+
+async def test_the_largest_picture_fits_the_apis_limit_for_base64(work: "Workspace") -> None:
+    assert (LARGEST_BYTES + 2) // 3 * 4 <= 5 * 1024 * 1024
+    work.write("a.png", png()[:-12] + b"\0" * (LARGEST_BYTES - len(png())) + png()[-12:])
+    assert (await work.call(TOOL, path="a.png")).images[0].size == LARGEST_BYTES
+
+
+async def test_what_is_no_file_is_said(work: "Workspace") -> None:
+    work.write("folder/shot.png", png())
+    os.mkfifo(work.root / "pipe")
+    with pytest.raises(ToolError, match=r"does not exist.*folder/shot\.png") as caught:
+        await work.call(TOOL, path="shot.png")
+    assert caught.value.error_type == "not_found"
+    with pytest.raises(ToolError, match="is a directory"):
+        await work.call(TOOL, path="folder")
+    with pytest.raises(ToolError, match="pipe or socket"):
+        await work.call(TOOL, path="pipe")
+
+
+async def test_nothing_outside_the_workspace_is_shown(work: "Workspace") -> None:
+    (work.root.parent / "secret.png").write_bytes(png())
+    (work.root / "link.png").symlink_to("../secret.png")
+    for path in ("../secret.png", "link.png"):
+        with pytest.raises(ToolError, match="outside") as caught:
+            await work.call(TOOL, path=path)
+        assert caught.value.error_type == "permission"
+
+
+async def test_a_session_that_keeps_no_pictures_says_so(work: "Workspace") -> None:
+    work.write("a.png", png())
+    fields = {name: getattr(work.context, name) for name in ("call_id", "boundary", "reads", "processes", "jobs")}
+    others = {name: getattr(work.context, name) for name in ("environ", "spool_folder", "emit_output")}
+    bare = replace(work, context=type(work.context)(**fields, **others))
+    with pytest.raises(ToolError, match="cannot be shown in this session"):
+        await bare.call(TOOL, path="a.png")
+
+
+async def test_a_full_disk_is_not_hidden(work: "Workspace") -> None:
+    def refuse(_content: bytes, _media_type: str) -> BlobRef:
+        raise OSError(28, "No space left on device")
+
+    work.write("a.png", png())
+    with pytest.raises(OSError, match="No space"):
+        await replace(work, context=replace(work.context, keep=refuse)).call(TOOL, path="a.png")
+
+
+@pytest.mark.parametrize(("arguments", "named"), [({}, "path"), ({"path": ""}, "path"), ({"path": "a", "x": 1}, "x")])
+def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> None:
+    with pytest.raises(ToolError, match=named) as caught:
+        TOOL.parse(arguments)
+    assert caught.value.error_type == "validation"
+
+
+def test_it_only_reads() -> None:
+    assert TOOL.is_read_only
+    assert TOOL.is_parallel
+    assert TOOL.title(TOOL.parse({"path": "a.png"})) == "a.png"
