@@ -10,9 +10,11 @@ session.submit(SubmitPrompt(text="Why does the build fail?"))
 
 import asyncio
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from desktop_agent import __version__
@@ -23,9 +25,11 @@ from desktop_agent.core.changes.capture import WorkspaceCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.context.packing import system_prompt
+from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.ids import SessionId, new_session_id
+from desktop_agent.core.job_reports import JobReports
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.paths import AppPaths
@@ -35,6 +39,7 @@ from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
+from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.secrets import child_environment
 from desktop_agent.core.session import ProviderSource, Session, SessionParts, SessionState
 from desktop_agent.core.settings import Settings, load_settings
@@ -42,13 +47,18 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, Damage, Journal, read_journal
 from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.tools.access import Access, CallRules
-from desktop_agent.core.tools.builtin import first_tools
+from desktop_agent.core.tools.builtin import builtin_tools
+from desktop_agent.core.tools.confiner import Confiner, SandboxProbe
 from desktop_agent.core.tools.effects import Effects
+from desktop_agent.core.tools.execution import Execution, Toolbox
 from desktop_agent.core.tools.gate import ApprovalGate
+from desktop_agent.core.tools.output import ContextLimits
+from desktop_agent.core.tools.policies import Policies
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.runtime import Toolbox, ToolRuntime
+from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.core.workspace import usable_workspace
@@ -93,7 +103,8 @@ class Workbench:
         self.keys = key_store or SystemKeyStore()
         self._environ = environ
         self._clock = clock or SystemClock()
-        self.tools = tools or first_tools(longest_command_s=settings.execution.timeout_seconds)
+        self.tools = tools or builtin_tools(paths.cache, longest_command_s=settings.execution.timeout_seconds)
+        self._probe = SandboxProbe(environ)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
 
     @classmethod
@@ -182,29 +193,51 @@ class Workbench:
         baseline = Baseline(self.paths.cache / "baselines" / f"{digest_of(os.fsencode(root))[:32]}.sqlite3")
         effects = Effects(ledger, WorkspaceCapture(root, baseline), recorder, state.transcript.changes)
         approvals = Approvals()
-        gate = ApprovalGate(approvals, recorder, lambda: state.transcript.approval, state.grants)
         processes = ProcessRunner(self._clock)
         jobs = Jobs(processes, self._clock, folder=self.paths.logs / "jobs")
+        reports = JobReports(jobs, recorder, self._clock)
+        execution_settings = self.settings.execution
+        allowed = tuple(map(Path, execution_settings.allowed_paths))
+        temp = self.paths.cache / "tmp" / storage.session_id
+        confiner = Confiner(self._probe, workspace=root, temp=temp, allowed=allowed)
+        rulebook = RuleBook(RulesFile(self.paths.config / RULES_NAME), state.rules, recorder)
+        policies = Policies(
+            approval=lambda: state.transcript.approval,
+            sandbox=lambda: state.transcript.sandbox,
+            rulebook=rulebook,
+            confiner=confiner,
+            workspace=root,
+            blocked_commands=execution_settings.blocked_commands,
+            writable_folders=execution_settings.allowed_paths,
+            clock=self._clock,
+        )
         registry = ToolRegistry(self.tools)
-        access = Access(registry, rules or CallRules(), lambda: state.transcript.sandbox)
+        access = Access(registry, rules or CallRules(), policies.sandbox)
         toolbox = Toolbox(
-            registry=registry,
-            boundary=Boundary(root),
+            access=access,
+            boundary=Boundary(root, allowed),
+            confiner=confiner,
             reads=ReadLog(),
             processes=processes,
             jobs=jobs,
             blobs=self.blobs,
             environ=child_environment(self._environ),
             spool_folder=self.paths.data / "spool",
-            access=access,
+            todos=lambda: state.transcript.todos,
+            limits=ContextLimits(**asdict(self.settings.tools.limits)),
         )
+        execution = Execution(toolbox, ApprovalGate(approvals, recorder, policies), effects, recorder, self._clock)
 
         async def release() -> None:
             async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
                 stack.callback(storage.lock.release)
                 stack.push_async_callback(asyncio.to_thread, self.catalog.refresh_summary, storage.session_id)
+                stack.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
                 stack.push_async_callback(processes.aclose)
+                for tool in self.tools:
+                    stack.push_async_callback(tool.aclose)
                 stack.push_async_callback(jobs.aclose)
+                stack.push_async_callback(reports.aclose)
 
         return Session(
             SessionParts(
@@ -216,7 +249,9 @@ class Workbench:
                 jobs=jobs,
                 ledger=ledger,
                 effects=effects,
-                runtime=ToolRuntime(toolbox, gate, effects, recorder, self._clock),
+                rulebook=rulebook,
+                with_pictures=partial(with_pictures, blobs=self.blobs),
+                runtime=ToolRuntime(registry, access, execution, recorder, self._clock),
                 workspace=root,
                 access=access,
                 system=system,

@@ -30,7 +30,7 @@ from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvide
 from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tools.access import CallRules
-from desktop_agent.core.tools.builtin import first_tools
+from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript, replay
 from desktop_agent.core.turn import TurnLimits
@@ -42,6 +42,10 @@ PATIENCE_S = 20
 """How long a receiver waits before it says what came instead. Long: it only matters for tests that fail."""
 
 MODEL = ModelRef(provider="scripted", model="scripted")
+
+
+BUILTIN_TOOLS = builtin_tools(Path("cache"))
+"""For tests that only look at what tools say of themselves."""
 
 
 class ImpatientClock(SystemClock):
@@ -176,7 +180,7 @@ class Ground:
         async def only(_model: ModelRef) -> Provider:
             return provider
 
-        tools = (*first_tools(), *self.extra_tools)
+        tools = (*builtin_tools(self.paths.cache), *self.extra_tools)
         source = provider_source or only
         return Workbench(self.paths, self.settings, clock=self.clock, provider_source=source, tools=tools)
 

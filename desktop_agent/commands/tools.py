@@ -13,7 +13,7 @@ from desktop_agent.core.model import JsonObject, ToolDefinition
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.settings import load_settings
 from desktop_agent.core.tools.access import UNAVAILABLE, Access, CallRules
-from desktop_agent.core.tools.builtin import first_tools
+from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.workspace import current_folder
 from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
@@ -21,7 +21,7 @@ from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCa
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Carry out one of the subcommands."""
-    registry = ToolRegistry(first_tools())
+    registry = ToolRegistry(builtin_tools(AppPaths.from_environment().cache))
     if args.action == "call":
         return _call(registry, args, console)
     settings = load_settings(AppPaths.from_environment().settings_file()).settings

@@ -22,12 +22,13 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
 from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs import Jobs
-from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, Rule
+from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ModelRequest, Rule
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder
 from desktop_agent.core.recovery import Unfinished, settle
+from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.runtime import ToolRuntime
@@ -48,18 +49,24 @@ class SessionState:
     transcript: Transcript = field(default_factory=Transcript)
     history: History = field(default_factory=History)
     unfinished: Unfinished = field(default_factory=Unfinished)
-    grants: set[Rule] = field(default_factory=set[Rule])
-    """What the person allowed for the rest of the session."""
+    rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
+    """What the person decided for the rest of the session, by id."""
 
     def apply(self, event: ev.Event) -> None:
         """Fold one event into all of them."""
         self.transcript.apply(event)
         self.history.apply(event)
         self.unfinished.apply(event)
-        if isinstance(event, ev.ApprovalResolved) and isinstance(event.decision, Allowed):
-            entry = self.transcript.tool_entry(event.call_id)
-            if entry is not None and entry.approval is not None:
-                self.grants |= grants_of(entry.approval, event.decision)
+        match event:
+            case ev.ApprovalResolved(call_id=call_id, decision=Allowed() as answer):
+                entry = self.transcript.tool_entry(call_id)
+                if entry is not None and entry.approval is not None:
+                    made = rules_of(entry.approval, answer, now=event.at, workspace=self.transcript.workspace)
+                    self.rules |= {rule.id: rule for rule in made if rule.scope == "session"}
+            case ev.RuleRevoked(rule_id=rule_id):
+                self.rules.pop(rule_id, None)
+            case _:
+                pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +76,7 @@ class SessionParts:
     session_id: SessionId
     state: SessionState
     recorder: Recorder
+    rulebook: RuleBook
     opening: tuple[ev.KnownEvent, ...]
     """What to record before anything else: the first line of a new journal, or what was wrong with an old one."""
     workspace: Path
@@ -77,6 +85,7 @@ class SessionParts:
     ledger: Ledger
     effects: Effects
     runtime: ToolRuntime
+    with_pictures: Callable[[ModelRequest], Awaitable[ModelRequest]]
     access: Access
     system: str
     """The system prompt without the list of tools, which may change with the mode."""
@@ -154,9 +163,9 @@ class Session:
             case ops.SetMode():
                 await self._set_mode(op)
             case ops.StopJob(job_id=job_id):
-                await self._stop_job(job_id)
+                self._stop_job(job_id)
             case ops.RevokeRule(rule_id=rule_id):
-                await self._record(ev.RuleRevoked(rule_id=rule_id))
+                await self._parts.rulebook.revoke(rule_id)
             case ops.RenameSession(title=title):
                 await self._record(ev.SessionRenamed(title=title.strip()))
             case _TurnDone():
@@ -252,6 +261,7 @@ class Session:
             system=f"{parts.system}\n\n{parts.access.listing()}",
             tools=parts.access.definitions(),
             runtime=parts.runtime,
+            with_pictures=parts.with_pictures,
             limits=parts.limits,
             retry=parts.retry,
             known_calls=self.transcript.call_ids,
@@ -306,9 +316,9 @@ class Session:
         assert model is not None, "the journal's first line names the model"
         await self._record(ev.ModeSet(model=model, approval=approval, sandbox=sandbox))
 
-    async def _stop_job(self, job_id: str) -> None:
-        with suppress(KeyError):  # it ended, and was forgotten, meanwhile
-            await self._parts.jobs.stop(job_id)
+    def _stop_job(self, job_id: str) -> None:
+        with suppress(KeyError):  # a job of an earlier process
+            self._parts.jobs.ask_to_stop(job_id)
 
     async def _get_ready(self) -> None:
         """Write what must come first, and conclude what an earlier process, or a full disk, left open."""

@@ -6,7 +6,7 @@ an answer gets one.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -56,6 +56,8 @@ class TurnSetup:
     system: str
     tools: tuple[ToolDefinition, ...]
     runtime: ToolRuntime
+    with_pictures: Callable[[ModelRequest], Awaitable[ModelRequest]]
+    """Adds the bytes of the pictures that a request names."""
     limits: TurnLimits
     retry: RetryPolicy
     known_calls: Collection[CallId]
@@ -141,6 +143,7 @@ class Turn:
             max_tokens=self.setup.limits.max_tokens,
             stable_messages=self.stable_messages,
         )
+        request = await self.setup.with_pictures(request)
         attempt = 1
         while True:
             try:

@@ -26,7 +26,8 @@ from desktop_agent.core.model import (
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Say, Stop, Think
 from desktop_agent.core.tools.access import CallRules
-from desktop_agent.core.tools.runtime import INTERRUPTED, NOT_STARTED
+from desktop_agent.core.tools.execution import INTERRUPTED
+from desktop_agent.core.tools.runtime import NOT_STARTED
 from desktop_agent.core.turn import CUT_OFF, TurnLimits
 from tests.harness import PATIENCE_S, Ground, check_conversation
 

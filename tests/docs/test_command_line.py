@@ -9,8 +9,8 @@ import pytest
 
 from desktop_agent.app.arguments import parse_arguments
 from desktop_agent.commands.parser import build_parser
-from desktop_agent.core.tools.builtin import first_tools
 from desktop_agent.headless import EXIT_CODES
+from tests.harness import BUILTIN_TOOLS
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -53,5 +53,5 @@ def test_every_reason_stands_beside_its_exit_code() -> None:
 
 
 def test_every_tool_is_listed_with_its_capabilities() -> None:
-    wanted = [f"| `{tool.name}` | {', '.join(f'`{name}`' for name in tool.capabilities)} |" for tool in first_tools()]
+    wanted = [f"| `{tool.name}` | {', '.join(f'`{name}`' for name in tool.capabilities)} |" for tool in BUILTIN_TOOLS]
     assert [row for row in wanted if row not in DOCUMENT] == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.cli import main
-from desktop_agent.core.tools.builtin import first_tools
+from tests.harness import BUILTIN_TOOLS
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_the_list_names_every_tool_once_in_the_order_of_the_registry(agent: Agen
     """SC-10"""
     _, document = agent.command("tools", "list")
     tools = document["tools"]
-    assert [tool["name"] for tool in tools] == [tool.name for tool in first_tools()]
+    assert [tool["name"] for tool in tools] == [tool.name for tool in BUILTIN_TOOLS]
     keys = {"name", "description", "input_schema", "capabilities", "read_only", "source", "available"}
     assert all(set(tool) == keys and tool["available"] for tool in tools)
 

@@ -5,13 +5,14 @@ several at a time, so that the beginning of the conversation stays the same for 
 provider's cache needs.
 """
 
+import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import Digest
-from desktop_agent.core.model import BlobRef, Message, ToolResultBlock, UserMessage
+from desktop_agent.core.model import BlobRef, Message, ModelRequest, ToolResultBlock, UserMessage
 from desktop_agent.core.store.blobs import Blobs
 
 MOST_PICTURES = 8
@@ -45,6 +46,14 @@ def load_pictures(blobs: Blobs, digests: Iterable[Digest]) -> dict[Digest, bytes
         except StorageError as error:
             logger.warning("A picture of the conversation is gone: %s", error.detail)
     return loaded
+
+
+async def with_pictures(request: ModelRequest, blobs: Blobs) -> ModelRequest:
+    """Return the request with the bytes of every picture that it names and that is there."""
+    digests = image_digests(request.messages)
+    if not digests:
+        return request
+    return replace(request, images=await asyncio.to_thread(load_pictures, blobs, digests))
 
 
 def _results(messages: Iterable[Message]) -> Iterable[ToolResultBlock]:

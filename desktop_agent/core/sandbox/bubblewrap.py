@@ -197,5 +197,3 @@ def _listening_sockets() -> list[Path]:
 
 def _is_empty_folder(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
-
-

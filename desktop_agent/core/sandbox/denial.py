@@ -20,10 +20,12 @@ _PATH = r"""(?P<path>(?:[~./\w@%+=-]|[^\x00-\x7f])(?:[^\n'"‘’`:,;()<>|]*[^\n
 _REFUSED = r"(?P<why>Read-only file system|Permission denied|Operation not permitted)"
 _REFUSALS = (
     re.compile(rf"\[Errno \d+\] {_REFUSED}: ['\"](?P<path>[^'\"\n]+)['\"]"),  # Python
-    re.compile(rf"\b(?:EROFS|EACCES|EPERM): (?P<why>[\w -]+), \w+ '(?P<path>[^'\n]+)'"),  # Node
+    re.compile(r"\b(?:EROFS|EACCES|EPERM): (?P<why>[\w -]+), \w+ '(?P<path>[^'\n]+)'"),  # Node
     re.compile(rf"['\"‘`](?P<path>[^'\"‘’`\n]+)['\"’`]: {_REFUSED}"),  # coreutils, git
     re.compile(rf"(?:^|[ :(]){_PATH}: {_REFUSED}", re.MULTILINE),
-    re.compile(r"(?P<why>permission denied|read-only file system)(?:\s*\(os error \d+\))?: (?P<path>/[^\s:]+)", re.I),
+    re.compile(
+        r"(?P<why>permission denied|read-only file system)(?:\s*\(os error \d+\))?: (?P<path>/[^\s:]+)", re.IGNORECASE
+    ),
 )
 _NETWORK = re.compile(
     r"could not resolve (?:host|proxy|hostname)|temporary failure in name resolution|network is unreachable"

@@ -79,9 +79,9 @@ class Landlock:
 
     def _handled(self, confinement: Confinement) -> str:
         numbers = [self._all_files]
-        if self.abi >= 4:  # noqa: PLR2004
+        if self.abi >= 4:
             numbers.append(0 if confinement.has_network else _ALL_NETWORK)
-        if self.abi >= 6:  # noqa: PLR2004
+        if self.abi >= 6:
             numbers.append(_SCOPES)
         return ",".join(map(str, numbers))
 
@@ -127,9 +127,7 @@ def landlock_abi() -> int:
 
 def _filter(confinement: Confinement, *, guards_metadata: bool) -> bytes:
     is_read_only = not confinement.roots
-    code = build_filter(
-        has_network=confinement.has_network, guards_metadata=guards_metadata, is_read_only=is_read_only
-    )
+    code = build_filter(has_network=confinement.has_network, guards_metadata=guards_metadata, is_read_only=is_read_only)
     if code is None:
         raise SandboxError("No filter of system calls is known for this machine, so Landlock alone would leave gaps.")
     return code

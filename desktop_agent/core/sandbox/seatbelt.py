@@ -99,6 +99,6 @@ def _rule(verdict: str, operations: str, paths: Iterable[Path]) -> str:
 
 def _quoted(path: Path) -> str:
     text = str(path)
-    if any(ord(sign) < 32 for sign in text):  # noqa: PLR2004
+    if any(ord(sign) < 32 for sign in text):
         raise SandboxError(f"The sandbox cannot name this folder: {text!r}")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

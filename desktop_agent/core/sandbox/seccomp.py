@@ -160,9 +160,7 @@ def _guard_modes(program: "_Program", machine: _Machine, *, is_read_only: bool) 
         if is_read_only:
             program.refuse([number], errno.EPERM)
         else:
-            program.when(
-                number, argument, [(_HAS_BITS, _SPECIAL_OR_FOR_ALL, _ERRNO | errno.EPERM)], otherwise=_ALLOW
-            )
+            program.when(number, argument, [(_HAS_BITS, _SPECIAL_OR_FOR_ALL, _ERRNO | errno.EPERM)], otherwise=_ALLOW)
 
 
 def _column(calls: Mapping[str, tuple[int | None, int | None]], machine: _Machine) -> list[int]:

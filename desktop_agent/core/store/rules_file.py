@@ -30,6 +30,8 @@ from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.files import write_atomically
 from desktop_agent.core.model import Rule, RuleEffect, RuleKind, RuleScope
 
+RULES_NAME = "rules.toml"
+
 _LOCK_TIMEOUT_S = 5.0
 _TABLE = "rule"
 _KEYS = frozenset(

@@ -1,6 +1,6 @@
 r"""Parts of a text file: a range of bytes, the last lines, a range of lines, or all of it.
 
-Only what the answer needs is read, and no answer is larger than `MOST_RETURNED_BYTES`; what is cut says how to read on.
+Only what the answer needs is read, and no answer is larger than its limits; what is cut says how to read on.
 Lines end at `\n`; `\r\n` is shown as `\n`. Everything here blocks.
 """
 
@@ -42,13 +42,18 @@ class TextReader:
         encoding: str,
         errors: str,
         is_stopped: Callable[[], bool],
+        most_bytes: int = MOST_RETURNED_BYTES,
+        most_lines: int | None = None,
     ) -> None:
+        """An answer has at most `most_bytes`, as UTF-8, and `most_lines`, without its note."""
         self._file = file
         self._size = size_bytes
         self._start = start
         self._encoding = encoding
         self._errors = errors
         self._is_stopped = is_stopped
+        self._most_bytes = most_bytes
+        self._most_lines = most_lines
 
     def byte_range(self, offset: int, limit: int | None) -> FilePart:
         """Read `limit` bytes from `offset` on, or to the end."""
@@ -56,7 +61,7 @@ class TextReader:
             raise ToolError(f"byte_offset {offset} is past the end: the file has {self._size} bytes.")
         wanted = min(limit or self._size, self._size - offset)
         self._file.seek(offset)
-        data = self._file.read(min(wanted, MOST_RETURNED_BYTES // 3))  # a replaced byte becomes three
+        data = self._file.read(min(wanted, self._most_bytes // 3))  # a replaced byte becomes three
         text = data.decode(self._encoding, self._errors)
         if len(data) == wanted:
             return FilePart(text, _count(text))
@@ -67,18 +72,21 @@ class TextReader:
     def last_lines(self, count: int) -> FilePart:
         """Read the last `count` lines."""
         # Four bytes are a whole number of units in UTF-16 and UTF-32 too.
-        begin = self._start + max(0, (self._size - self._start - MOST_RETURNED_BYTES) // 4 * 4)
+        begin = self._start + max(0, (self._size - self._start - self._most_bytes) // 4 * 4)
         self._file.seek(begin)
         data = self._file.read(self._size - begin)
         # What begins inside a character is not the file's fault, so it is no error even when errors are strict.
         errors = self._errors if begin == self._start else "replace"
         text = as_seen(data.decode(self._encoding, errors)).removesuffix("\n")
         lines = text.split("\n")
+        if self._most_lines is not None and min(count, len(lines)) > self._most_lines:
+            count, begin = self._most_lines, max(begin, self._start + 1)
+            lines = lines[-count:]
         is_cut = begin > self._start and len(lines) <= count
         shown = "\n".join(lines[-count:])
         encoded = shown.encode()
-        if is_cut or len(encoded) > MOST_RETURNED_BYTES:
-            shown = _end_of(encoded)
+        if is_cut or len(encoded) > self._most_bytes:
+            shown = _end_of(encoded, self._most_bytes)
             note = f"[Cut: the last lines of a file of {self._size:,} bytes; earlier ones do not fit.]\n"
             return FilePart(note + shown, _count(shown), is_cut=True)
         return FilePart(shown, _count(shown))
@@ -94,10 +102,12 @@ class TextReader:
         return self._limited(text, 1, is_at_end=is_at_end)
 
     def _limited(self, text: str, first: int, *, is_at_end: bool) -> FilePart:
+        if self._most_lines is not None and _count(text) > self._most_lines:
+            text, is_at_end = text[: _after_newlines(text, self._most_lines)[0]], False
         encoded = text.encode()
-        if is_at_end and len(encoded) <= MOST_RETURNED_BYTES:
+        if is_at_end and len(encoded) <= self._most_bytes:
             return FilePart(text, _count(text))
-        shown = encoded[:MOST_RETURNED_BYTES].decode("utf-8", "ignore")
+        shown = encoded[: self._most_bytes].decode("utf-8", "ignore")
         whole, newline, _ = shown.rpartition("\n")
         if newline:
             lines = whole.count("\n") + 1
@@ -133,7 +143,7 @@ class TextReader:
             taken_bytes += len(text.encode())
             if not chunk or to_take == 0:
                 break
-            if taken_bytes > 2 * MOST_RETURNED_BYTES or self._is_stopped():  # twice: `\r\n` shrinks
+            if taken_bytes > 2 * self._most_bytes or self._is_stopped():  # twice: `\r\n` shrinks
                 return as_seen("".join(pieces)), False
         if first > 1 and not any(pieces):
             lines = first - 1 - to_skip + (to_skip > 0 and last_character not in ("", "\n"))
@@ -152,9 +162,9 @@ def _after_newlines(text: str, count: int) -> tuple[int, int]:
     return index, count
 
 
-def _end_of(encoded: bytes) -> str:
+def _end_of(encoded: bytes, most_bytes: int) -> str:
     """Return the last whole lines that fit, or the end of the last line."""
-    part = encoded[-MOST_RETURNED_BYTES:]
+    part = encoded[-most_bytes:]
     start = part.find(b"\n") + 1
     return part[start or continuation_bytes(part) :].decode()
 

@@ -1,9 +1,7 @@
 """The approval gate: every call passes it, and leaves it allowed or not at all."""
 
 import json
-from collections.abc import Callable
-from collections.abc import Set as AbstractSet
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.approvals import Approvals
@@ -14,20 +12,16 @@ from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import (
     Aborted,
     Allowed,
-    ApprovalPolicy,
     ApprovalRequest,
     Decision,
     Denied,
     FileChange,
-    Rule,
     ToolCall,
 )
-from desktop_agent.core.policy.call import CallFacts, PolicyContext
-from desktop_agent.core.policy.engine import Allow, Forbid, decide
-from desktop_agent.core.policy.offers import scope_offers
-
-_NO_EXPIRY = datetime.max.replace(tzinfo=UTC)
-"""Rules of a session do not expire; one that could would count as expired."""
+from desktop_agent.core.policy.call import CallFacts, Confinement
+from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
+from desktop_agent.core.policy.offers import rules_of, scope_offers
+from desktop_agent.core.tools.policies import Policies
 
 
 class NotApprovedError(ToolError):
@@ -38,17 +32,23 @@ class NotApprovedError(ToolError):
         self.is_unanswered = is_unanswered
 
 
-class ApprovalGate:
-    """Decides by the policy and by what was granted for the session; asks the person when it must."""
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What lets a call act."""
 
-    def __init__(
-        self, approvals: Approvals, log: EventLog, policy: Callable[[], ApprovalPolicy], grants: AbstractSet[Rule]
-    ) -> None:
-        """`grants` follows the log: it has what an answer granted as soon as the answer is on record."""
+    confinement: Confinement | None = None
+    """How a command must run."""
+    edited_command: str | None = None
+    """What the person made of the command."""
+
+
+class ApprovalGate:
+    """Decides by the policy and the rules in force; asks the person when it must."""
+
+    def __init__(self, approvals: Approvals, log: EventLog, policies: Policies) -> None:
         self._approvals = approvals
         self._log = log
-        self._policy = policy
-        self._grants = grants
+        self._policies = policies
 
     async def enter(
         self,
@@ -58,32 +58,32 @@ class ApprovalGate:
         *,
         title: str,
         changes: tuple[FileChange, ...] = (),
-    ) -> Allowed:
-        """Return when `call` may act. Raises `ToolError` when it may not, with what the model should know."""
-        context = PolicyContext(policy=self._policy(), now=_NO_EXPIRY, rules=tuple(self._grants))
-        verdict = decide(facts, context)
-        if isinstance(verdict, Allow):
-            return Allowed()
-        if isinstance(verdict, Forbid):
-            raise ToolError(f"This call is not permitted: {verdict.reason}", error_type="permission")
-        request = ApprovalRequest(
-            call_id=call.id,
-            tool=call.name,
-            title=title,
-            reason=verdict.reason,
-            arguments_digest=arguments_digest(call),
-            command=facts.command,
-            cwd=facts.folder,
-            details=facts.details,
-            changes=changes,
-            risks=verdict.risks,
-            cause=verdict.cause,
-            scopes=scope_offers(facts),
-        )
+        reason: str = "",
+    ) -> Permit:
+        """Return when `call` may act. Raises `ToolError` when it may not, with what the model should know.
+
+        `reason` replaces the policy's own, for a question that comes of what just happened.
+        """
+        verdict = decide(facts, await self._policies.context_for(facts))
+        match verdict:
+            case Allow(confinement=confinement):
+                return Permit(confinement)
+            case Forbid(reason=why):
+                raise ToolError(f"This call is not permitted: {why}", error_type="permission")
+            case Ask():
+                question = replace(verdict, reason=reason) if reason else verdict
+        request = _request(call, facts, question, title, changes)
         allowed = _require_allowed(await self._ask(turn, request))
         if request.arguments_digest != arguments_digest(call):
             raise ToolError("The arguments changed after they were approved; nothing was run.", error_type="fatal")
-        return allowed
+        await self._keep_rules(request, allowed)
+        return Permit(question.confinement, allowed.edited_command)
+
+    async def _keep_rules(self, request: ApprovalRequest, answer: Allowed) -> None:
+        policies = self._policies
+        rules = rules_of(request, answer, now=policies.clock.now(), workspace=str(policies.workspace))
+        if rules:
+            await policies.rulebook.keep(rules)
 
     async def _ask(self, turn: int, request: ApprovalRequest) -> Decision:
         async def announce() -> None:
@@ -93,6 +93,29 @@ class ApprovalGate:
             await self._log.record(ev.ApprovalResolved(turn=turn, call_id=request.call_id, decision=decision))
 
         return await self._approvals.ask(request, announce, conclude)
+
+
+def _request(
+    call: ToolCall, facts: CallFacts, question: Ask, title: str, changes: tuple[FileChange, ...]
+) -> ApprovalRequest:
+    return ApprovalRequest(
+        call_id=call.id,
+        tool=call.name,
+        title=title,
+        reason=question.reason,
+        arguments_digest=arguments_digest(call),
+        command=facts.command,
+        cwd=facts.folder,
+        details=facts.details,
+        changes=changes,
+        risks=question.risks,
+        scopes=scope_offers(facts, question),
+        cause=question.cause,
+        confinement=question.confinement_words,
+        is_escalation=question.is_escalation,
+        rule_kind=question.rule_kind,
+        rule_patterns=question.rule_patterns,
+    )
 
 
 def arguments_digest(call: ToolCall) -> Digest:

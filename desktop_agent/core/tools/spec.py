@@ -33,6 +33,7 @@ from desktop_agent.core.model import (
 )
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.process import Command, ProcessRunner
+from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.reads import ReadLog
 
 SPOOL_KEY = "spool_path"
@@ -88,12 +89,22 @@ class ToolContext:
     clock: Clock = field(default_factory=SystemClock)
     todos: Callable[[], tuple[TodoItem, ...]] = tuple
     """The session's to-do list as it is now."""
+    limits: ContextLimits = field(default_factory=ContextLimits)
+    """How much of a result the model will read. A tool that can say how to read on cuts by them itself."""
     keep: Callable[[bytes, str], BlobRef] = _keeps_nothing
     """Stores a payload of that media type for good, beside the journal. Blocks: call it from a thread."""
     confine: Callable[[Command], Command] = unconfined
     """Puts a command into the sandbox. It blocks: call it in a thread. Raises `ToolError` when that is impossible."""
     keep_partial: Callable[[ToolResult], None] | None = None
     """Takes what a call had come to when it was cancelled, just before the cancellation goes on."""
+
+    def room(self, most_bytes: int) -> int:
+        """Return how many bytes an answer may take that wants to say itself what it leaves out."""
+        return max(_LEAST_ROOM, min(most_bytes, self.limits.as_output_limits().max_bytes - _NOTE_ROOM))
+
+
+_NOTE_ROOM = 512
+_LEAST_ROOM = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +162,9 @@ class Tool(ABC, Generic[A]):
             message = f"Invalid arguments for {self.name}: {problems}. Its arguments are: {known}."
             raise ToolError(message, error_type="validation") from error
 
+    async def aclose(self) -> None:
+        """Let go of what the tool holds beyond its calls. A session that closes asks for it; the tool may be used on."""
+
     def definition(self) -> ToolDefinition:
         """The tool as the model is told of it."""
         return ToolDefinition(
@@ -160,6 +174,13 @@ class Tool(ABC, Generic[A]):
 
 class ReadTool(Tool[A]):
     """A tool that looks and answers."""
+
+    def paths(self, arguments: A, context: ToolContext) -> tuple[str, ...]:
+        """The files that are named to be read, relative to the workspace, symlinks followed. Blocks.
+
+        The policy asks before a file that often holds secrets. Raises `ToolError` for what is outside.
+        """
+        return ()
 
     @abstractmethod
     async def run(self, arguments: A, context: ToolContext) -> ToolResult:

@@ -149,7 +149,7 @@ async def test_no_unix_socket_outside_is_reached(
     attempt = f"s = socket.socket(socket.AF_UNIX, {int(family)}); s.connect(a); s.send(b'out')"
     if kind == "pair":
         attempt = "s, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b'out', a)"
-    script = f'$PYTHON -I -c "import socket; a = \'{written}\'; {attempt}"'
+    script = f"$PYTHON -I -c \"import socket; a = '{written}'; {attempt}\""
     with socket.socket(socket.AF_UNIX, family) as outside:
         outside.settimeout(0)
         outside.bind(address)
@@ -177,7 +177,7 @@ DAEMONS = {
     "setsid": "setsid nohup sleep {time} >/dev/null 2>&1 &",
     "without_environment": "(env -i setsid setsid -f sleep {time} >/dev/null 2>&1 </dev/null &)",
     "daemon": python(
-        'import os, sys; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); '
+        "import os, sys; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); "
         'os.closerange(0, 3); os.execve("/bin/sleep", ["sleep", "{time}"], {{}})'
     ),
 }

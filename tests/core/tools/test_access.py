@@ -8,11 +8,10 @@ from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import SandboxMode
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.access import CAPABILITIES, Access, CallRules
-from desktop_agent.core.tools.builtin import first_tools
 from desktop_agent.core.tools.registry import ToolRegistry
-from tests.harness import Ground
+from tests.harness import BUILTIN_TOOLS, Ground
 
-REGISTRY = ToolRegistry(first_tools())
+REGISTRY = ToolRegistry(BUILTIN_TOOLS)
 READ_ONLY_RULES = CallRules(capabilities=CAPABILITIES - {"write_fs"})
 
 

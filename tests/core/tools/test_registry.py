@@ -1,21 +1,48 @@
 """The list of tools, and the tools as the model is told of them."""
 
 import json
+from pathlib import Path
 from typing import cast
 
 import pytest
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.tools.builtin import first_tools
+from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.spec import AnyTool
+from tests.harness import BUILTIN_TOOLS
 
-NAMES = ["read_file", "list_files", "grep", "edit_file", "create_file", "delete_file", "run_terminal_cmd"]
+NAMES = [
+    "read_file",
+    "list_files",
+    "grep",
+    "glob_file_search",
+    "codebase_search",
+    "view_image",
+    "edit_file",
+    "apply_patch",
+    "line_edit",
+    "template_block",
+    "create_file",
+    "delete_file",
+    "rename_file",
+    "run_terminal_cmd",
+    "job_control",
+    "todo_write",
+    "request_approval",
+    "web_search",
+    "web_fetch",
+]
+
+
+def command_tool(**limits: float) -> AnyTool:
+    return ToolRegistry(builtin_tools(Path("cache"), **limits)).require("run_terminal_cmd")
 
 
 def test_order_is_kept_and_tools_are_found_by_name() -> None:
-    registry = ToolRegistry(first_tools())
+    registry = ToolRegistry(BUILTIN_TOOLS)
     assert [tool.name for tool in registry] == NAMES
     assert registry.names == tuple(NAMES)
     assert [definition.name for definition in registry.definitions()] == NAMES
@@ -45,18 +72,18 @@ def test_a_name_that_no_provider_takes_is_refused() -> None:
 )
 def test_a_wrong_name_has_a_suggestion(name: str, best: str) -> None:
     with pytest.raises(ToolError, match=f"Did you mean '{best}'"):
-        ToolRegistry(first_tools()).require(name)
+        ToolRegistry(BUILTIN_TOOLS).require(name)
 
 
 def test_a_name_like_no_other_is_answered_with_all_names() -> None:
     with pytest.raises(ToolError) as unknown:
-        ToolRegistry(first_tools()).require("qqqq")
+        ToolRegistry(BUILTIN_TOOLS).require("qqqq")
     assert unknown.value.error_type == "not_found"
     assert "Did you mean" not in str(unknown.value)
     assert ", ".join(NAMES) in str(unknown.value)
 
 
-@pytest.mark.parametrize("tool", first_tools(), ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", BUILTIN_TOOLS, ids=lambda tool: tool.name)
 def test_schemas_are_plain_and_closed(tool: ReadFile) -> None:
     definition = tool.definition()
     text = json.dumps(definition.input_schema)
@@ -71,17 +98,19 @@ def test_schemas_are_plain_and_closed(tool: ReadFile) -> None:
 
 
 def test_the_command_time_limit_is_in_the_description() -> None:
-    *_, command = first_tools()
+    command = command_tool()
     assert "120 s" in command.description
-    *_, set_by_the_person = first_tools(command_timeout_s=30)
+    set_by_the_person = command_tool(command_timeout_s=30)
     assert "30 s" in set_by_the_person.description
-    *_, limited = first_tools(longest_command_s=60)
+    limited = command_tool(longest_command_s=60)
     assert "60 s at most" in limited.description
 
 
 def test_capabilities_are_those_that_the_policy_asks_about() -> None:
     """T-02."""
-    capabilities = {tool.name: tool.capabilities for tool in first_tools()}
-    assert set(map(capabilities.get, NAMES[:3])) == {("read_fs",)}
-    assert set(map(capabilities.get, NAMES[3:6])) == {("write_fs",)}
+    capabilities = {tool.name: tool.capabilities for tool in BUILTIN_TOOLS}
+    assert set(map(capabilities.get, NAMES[:6])) == {("read_fs",)}
+    assert set(map(capabilities.get, NAMES[6:13])) == {("write_fs",)}
     assert capabilities["run_terminal_cmd"] == ("exec_shell",)
+    assert set(map(capabilities.get, NAMES[14:17])) == {()}
+    assert set(map(capabilities.get, NAMES[17:])) == {("network",)}

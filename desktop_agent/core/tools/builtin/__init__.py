@@ -1,30 +1,59 @@
-"""The tools that come with the application, one module per family."""
+"""The tools that come with the application, one module per tool."""
 
+from pathlib import Path
+
+from desktop_agent.core.policy.paths import sensitivity
+from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
+from desktop_agent.core.tools.builtin.codebase_search import CodebaseSearch
 from desktop_agent.core.tools.builtin.create_file import CreateFile
 from desktop_agent.core.tools.builtin.delete_file import DeleteFile
 from desktop_agent.core.tools.builtin.edit_file import EditFile
+from desktop_agent.core.tools.builtin.glob_file_search import GlobFileSearch
 from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.job_control import JobControl
+from desktop_agent.core.tools.builtin.line_edit import LineEdit
 from desktop_agent.core.tools.builtin.list_files import ListFiles
 from desktop_agent.core.tools.builtin.read_file import ReadFile
+from desktop_agent.core.tools.builtin.rename_file import RenameFile
+from desktop_agent.core.tools.builtin.request_approval import RequestApproval
 from desktop_agent.core.tools.builtin.run_terminal_cmd import DEFAULT_TIMEOUT_S, RunTerminalCmd
+from desktop_agent.core.tools.builtin.template_block import TemplateBlock
+from desktop_agent.core.tools.builtin.todo_write import TodoWrite
+from desktop_agent.core.tools.builtin.view_image import ViewImage
+from desktop_agent.core.tools.builtin.web_fetch import WebFetch
+from desktop_agent.core.tools.builtin.web_search import WebSearch
 from desktop_agent.core.tools.spec import AnyTool
 
 
-def first_tools(
-    *, command_timeout_s: float = DEFAULT_TIMEOUT_S, longest_command_s: float | None = None
+def builtin_tools(
+    cache_folder: Path,
+    *,
+    command_timeout_s: float = DEFAULT_TIMEOUT_S,
+    longest_command_s: float | None = None,
 ) -> tuple[AnyTool, ...]:
-    """Return the tools that every session has, in the order the model is told of them.
+    """Return the tools that every session has, in the order the model is told of them. Touches no disk.
 
-    A foreground command may take `command_timeout_s` unless its call says otherwise, and never `longest_command_s`.
+    Indexes are kept in `cache_folder`. A foreground command may take `command_timeout_s` unless its call says
+    otherwise, and never `longest_command_s`.
     """
     return (
         ReadFile(),
         ListFiles(),
         Grep(),
+        GlobFileSearch(),
+        CodebaseSearch(cache_folder, is_secret=lambda path: sensitivity(path) is not None),
+        ViewImage(),
         EditFile(),
+        ApplyPatch(),
+        LineEdit(),
+        TemplateBlock(),
         CreateFile(),
         DeleteFile(),
+        RenameFile(),
         RunTerminalCmd(command_timeout_s, longest_s=longest_command_s),
         JobControl(),
+        TodoWrite(),
+        RequestApproval(),
+        WebSearch(),
+        WebFetch(),
     )

@@ -113,7 +113,7 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
                 found, progress = await self._search(arguments, question, place, context)  # with an index made anew
         except (OSError, sqlite3.Error) as error:
             raise ToolError(f"The search index could not be used: {error}. Use grep instead.") from error
-        return _answer(question, found, progress, arguments.max_results)
+        return _answer(question, found, progress, arguments.max_results, context.room(MOST_RETURNED_BYTES))
 
     async def warm_up(self, context: ToolContext) -> None:
         """Begin to bring the index of the workspace up to date, and return while that goes on in the background."""
@@ -202,14 +202,14 @@ async def _wait(update: _Update, context: ToolContext) -> None:
         update.task.result()
 
 
-def _answer(question: Question, found: Found, progress: Progress, count: int) -> ToolResult:
+def _answer(question: Question, found: Found, progress: Progress, count: int, max_bytes: int) -> ToolResult:
     results: list[JsonObject] = []
     cards: list[JsonObject] = []
     size = 0
     for hit in found.hits:
         result = _result(hit, question)
         size += len(json.dumps(result, ensure_ascii=False).encode("utf-8", "replace"))
-        if size > MOST_RETURNED_BYTES:
+        if size > max_bytes:
             break
         results.append(result)
         cards.append(card(hit.path, int(str(result["start_line"])), str(result["snippet"]).partition("\n")[0]))

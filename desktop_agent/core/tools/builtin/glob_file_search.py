@@ -57,12 +57,13 @@ class GlobFileSearch(ReadTool[GlobFileSearchArguments]):
         glob = Glob(f"**/{arguments.glob_pattern.removeprefix('**/')}")
         where = arguments.target_directory
         listing = await list_by(newest, place.absolute, where, context, select=glob.filter)
-        return await asyncio.to_thread(_answer, arguments, place, listing)
+        room = context.room(MOST_RETURNED_BYTES)
+        return await asyncio.to_thread(_answer, arguments, place, listing, room)
 
 
-def _answer(arguments: GlobFileSearchArguments, place: ResolvedPath, listing: Listing) -> ToolResult:
+def _answer(arguments: GlobFileSearchArguments, place: ResolvedPath, listing: Listing, max_bytes: int) -> ToolResult:
     found = listing.paths
-    shown = _within_limits(found, arguments.limit)
+    shown = _within_limits(found, arguments.limit, max_bytes)
     answer = list(shown)
     if len(shown) < len(found):
         answer.append(f"[{len(shown)} of {len(found)} files. Narrow glob_pattern or target_directory, or raise limit.]")
@@ -81,10 +82,10 @@ def _answer(arguments: GlobFileSearchArguments, place: ResolvedPath, listing: Li
     )
 
 
-def _within_limits(paths: list[str], limit: int) -> list[str]:
+def _within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
     size = 0
     for index, path in enumerate(paths[:limit]):
         size += len(path.encode("utf-8", "replace")) + 4
-        if size > MOST_RETURNED_BYTES:
+        if size > max_bytes:
             return paths[:index]
     return paths[:limit]

@@ -17,10 +17,11 @@ from pydantic import Field, model_validator
 
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import JsonObject, ToolResult
+from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.process import Command
 from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
 from desktop_agent.core.tools.builtin.grep_matches import Matches
-from desktop_agent.core.tools.builtin.target import not_found
+from desktop_agent.core.tools.builtin.target import not_found, path_read
 from desktop_agent.core.tools.cards import MOST_CARDS, card, file_cards, relative_to
 from desktop_agent.core.tools.globs import Glob
 from desktop_agent.core.tools.ripgrep import SearchEnd, prepare, run_ripgrep
@@ -74,7 +75,8 @@ class Grep(ReadTool[GrepArguments]):
     name = "grep"
     description = (
         "Search file contents with a regular expression. Leaves out hidden files, .git, node_modules, __pycache__, "
-        "binary files and what .gitignore names. Returns JSON: for output_mode content an array of lines, "
+        "files that often hold secrets, binary files and what .gitignore names. Returns JSON: for output_mode content "
+        "an array of lines, "
         "path:line:text (context lines path-line-text); for files_with_matches an array of paths; for count an object "
         "from path to number of matches. A last entry in brackets says when there is more."
     )
@@ -83,6 +85,9 @@ class Grep(ReadTool[GrepArguments]):
 
     def title(self, arguments: GrepArguments) -> str:
         return arguments.pattern if arguments.path == "." else f"{arguments.pattern} in {arguments.path}"
+
+    def paths(self, arguments: GrepArguments, context: ToolContext) -> tuple[str, ...]:
+        return (path_read(arguments.path, context),)
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolResult:
         """Search with ripgrep, whose process ends when this is cancelled."""
@@ -110,7 +115,7 @@ async def _content(arguments: GrepArguments, search: _Search, context: ToolConte
     end = await run_ripgrep(search.command, context, separator=b"\n", on_records=matches.add)
     _require_success(end, has_results=matches.count > 0)
     after = max(arguments.after, arguments.around, arguments.context_lines)
-    selection = matches.select(arguments.max_results, lines_after=after, max_bytes=MOST_RETURNED_BYTES)
+    selection = matches.select(arguments.max_results, lines_after=after, max_bytes=context.room(MOST_RETURNED_BYTES))
     lines = selection.lines[: arguments.head_limit]
     is_cut = selection.matches < matches.count or len(lines) < len(selection.lines)
     if selection.matches < matches.count and not _is_as_asked(arguments, selection.matches, entries=len(lines)):
@@ -208,7 +213,7 @@ def _options(arguments: GrepArguments, include: Glob | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Filter:
-    """Lets through what lies below `where`, is not hidden there, and matches `include`."""
+    """Lets through what lies below `where`, is neither hidden there nor often holds secrets, and matches `include`."""
 
     where: str
     include: Glob | None
@@ -218,7 +223,9 @@ class _Filter:
         if below == self.where:  # the file that was named
             return True
         is_hidden = any(part.startswith(".") for part in below.split("/"))
-        return not is_hidden and (self.include is None or self.include.matches(below))
+        if is_hidden or sensitivity(below) is not None:
+            return False
+        return self.include is None or self.include.matches(below)
 
 
 def _require_success(end: SearchEnd, *, has_results: bool) -> None:

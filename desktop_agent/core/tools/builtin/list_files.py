@@ -65,12 +65,13 @@ class ListFiles(ReadTool[ListFilesArguments]):
         else:
             measure = _MEASURES[arguments.sort]
             listing = await list_by(measure, folder, arguments.path, context, select=select, depth=depth)
-        return await asyncio.to_thread(_answer, arguments, place, listing)
+        room = context.room(MOST_RETURNED_BYTES)
+        return await asyncio.to_thread(_answer, arguments, place, listing, room)
 
 
-def _answer(arguments: ListFilesArguments, place: ResolvedPath, listing: Listing) -> ToolResult:
+def _answer(arguments: ListFilesArguments, place: ResolvedPath, listing: Listing, max_bytes: int) -> ToolResult:
     entries = listing.paths
-    shown = _within_limits(entries, arguments.limit)
+    shown = _within_limits(entries, arguments.limit, max_bytes)
     omitted = len(entries) - len(shown)
     answer: JsonObject = {"path": place.relative, "entries": shown, "total": len(entries)}
     if omitted:
@@ -116,12 +117,12 @@ def _depth(arguments: ListFilesArguments) -> int | None:
     return arguments.depth if arguments.recursive else 1
 
 
-def _within_limits(entries: list[str], limit: int) -> list[str]:
+def _within_limits(entries: list[str], limit: int, max_bytes: int) -> list[str]:
     shown: list[str] = []
     size = 0
     for entry in entries[:limit]:
         size += len(entry.encode("utf-8", "replace")) + 4
-        if size > MOST_RETURNED_BYTES:
+        if size > max_bytes:
             break
         shown.append(entry)
     return shown

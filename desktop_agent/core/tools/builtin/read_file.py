@@ -22,7 +22,7 @@ from desktop_agent.core.files import new_hasher
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding
-from desktop_agent.core.tools.builtin.target import LARGEST_EDITED_BYTES, failed, not_found
+from desktop_agent.core.tools.builtin.target import LARGEST_EDITED_BYTES, failed, not_found, path_read
 from desktop_agent.core.tools.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.textfile import BINARY_PROBE_BYTES, byte_order_mark, looks_binary
@@ -66,7 +66,7 @@ class ReadFile(ReadTool[ReadFileArguments]):
     name = "read_file"
     description = (
         "Read a text file of the workspace. Returns the text as it is, without line numbers, with \\n line endings. "
-        f"At most {MOST_RETURNED_BYTES:,} bytes come back; read longer files in parts with offset and limit (lines), "
+        "Long files come back in parts: the end of an answer says how to read on with offset and limit (lines), "
         "tail_lines, or byte_offset and byte_limit. Of a binary file it tells kind and size only."
     )
     capabilities = ("read_fs",)
@@ -74,6 +74,9 @@ class ReadFile(ReadTool[ReadFileArguments]):
 
     def title(self, arguments: ReadFileArguments) -> str:
         return arguments.path
+
+    def paths(self, arguments: ReadFileArguments, context: ToolContext) -> tuple[str, ...]:
+        return (path_read(arguments.path, context),)
 
     async def run(self, arguments: ReadFileArguments, context: ToolContext) -> ToolResult:
         """Read in a thread; when cancelled, the thread stops at its next chunk."""
@@ -90,7 +93,7 @@ def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Ev
         _require_regular(place.absolute, arguments.path, context)
         with place.absolute.open("rb") as file:
             before = os.fstat(file.fileno())
-            content, metadata = _answer(file, before.st_size, arguments, stop)
+            content, metadata = _answer(file, before.st_size, arguments, context, stop)
             digest = _digest(file) if before.st_size <= LARGEST_EDITED_BYTES else None
             after = os.fstat(file.fileno())
     except UnicodeDecodeError as error:
@@ -118,7 +121,7 @@ def _require_regular(path: Path, text: str, context: ToolContext) -> None:
 
 
 def _answer(
-    file: BufferedReader, size: int, arguments: ReadFileArguments, stop: threading.Event
+    file: BufferedReader, size: int, arguments: ReadFileArguments, context: ToolContext, stop: threading.Event
 ) -> tuple[str, JsonObject]:
     """Return what the model reads, and metadata."""
     beginning = file.read(BINARY_PROBE_BYTES)
@@ -136,6 +139,8 @@ def _answer(
         encoding=encoding if mark else arguments.encoding,
         errors=arguments.errors,
         is_stopped=stop.is_set,
+        most_bytes=context.room(MOST_RETURNED_BYTES),
+        most_lines=context.limits.max_lines - 1,
     )
     part = _part(reader, arguments)
     return part.text, {"lines": part.lines, "truncated": part.is_cut}

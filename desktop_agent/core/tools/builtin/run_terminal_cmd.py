@@ -28,7 +28,7 @@ from desktop_agent.core.process_output import SPOOL_LIMIT_BYTES, create_private
 from desktop_agent.core.process_terminal import HAS_TERMINALS
 from desktop_agent.core.tools.builtin.interactive import interactive_program
 from desktop_agent.core.tools.builtin.target import not_found
-from desktop_agent.core.tools.output import fit
+from desktop_agent.core.tools.output import fit_all
 from desktop_agent.core.tools.spec import SPOOL_KEY, CommandTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.terminal_text import plain_text
 
@@ -186,12 +186,12 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
             raise ToolError(f"The command could not be started: {error.strerror or error}.") from error
         except asyncio.CancelledError:
             if partial and context.keep_partial is not None:
-                answer = asyncio.create_task(_answer(partial[0], context.spool_folder))
+                answer = asyncio.create_task(_answer(partial[0], context))
                 with suppress(asyncio.CancelledError):
                     await unhurried(answer)
                 context.keep_partial(answer.result())
             raise
-        return await _answer(outcome, context.spool_folder)
+        return await _answer(outcome, context)
 
     async def _start(self, arguments: RunTerminalCmdArguments, command: Command, context: ToolContext) -> ToolResult:
         job = await context.jobs.start(command, shown=arguments.command, timeout_s=arguments.timeout)
@@ -219,11 +219,12 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         return min(arguments.timeout or self._default_s, self._longest_s)
 
 
-async def _answer(outcome: ProcessOutcome, spool_folder: Path) -> ToolResult:
+async def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
     """Return what the model reads: the output's beginning and end, the facts, and what it could not know otherwise."""
     prefix = f"command timed out after {outcome.duration_s:.1f}s\n" if outcome.timed_out else ""
     head, tail = plain_text(outcome.head), plain_text(outcome.tail)
-    output = fit(prefix + head, tail, total_lines=outcome.total_lines + bool(prefix))
+    lines = outcome.total_lines + bool(prefix)
+    output = fit_all(prefix + head, context.limits, tail=tail, total_lines=lines, is_printed=True)
     facts: JsonObject = {
         "exit_code": -1 if outcome.timed_out else outcome.exit_code,
         "duration_seconds": round(outcome.duration_s, 1),
@@ -236,7 +237,7 @@ async def _answer(outcome: ProcessOutcome, spool_folder: Path) -> ToolResult:
     metadata = dict(facts)
     spool = outcome.spool_path
     if spool is None and (output.is_truncated or head != outcome.head):  # people can open what the model does not read
-        spool = await asyncio.to_thread(_write_spool, spool_folder, outcome.head)
+        spool = await asyncio.to_thread(_write_spool, context.spool_folder, outcome.head)
     if spool is not None:
         metadata[SPOOL_KEY] = str(spool)
     is_error = outcome.timed_out or outcome.exit_code != 0

@@ -94,6 +94,11 @@ def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
     return place
 
 
+def path_read(text: str, context: ToolContext) -> str:
+    """Return where a path that is to be read leads, relative to the workspace. Raises `ToolError` when outside."""
+    return context.boundary.follow(context.boundary.for_reading(text)).relative
+
+
 def not_found(text: str, path: Path, boundary: Boundary) -> ToolError:
     """Return the error for a file that is not there, with what is there instead."""
     similar = paths_named(path.name, boundary.root) or closest_paths(path, boundary.root)

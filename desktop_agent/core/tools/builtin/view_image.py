@@ -14,7 +14,7 @@ from desktop_agent.core.errors import ToolError
 from desktop_agent.core.images import PictureError, PictureInfo, inspect_picture
 from desktop_agent.core.model import ToolResult
 from desktop_agent.core.tools.builtin.arguments import PathText
-from desktop_agent.core.tools.builtin.target import failed, not_found
+from desktop_agent.core.tools.builtin.target import failed, not_found, path_read
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 LARGEST_BYTES = 5 * 1024 * 1024 * 3 // 4
@@ -49,6 +49,9 @@ class ViewImage(ReadTool[ViewImageArguments]):
 
     def title(self, arguments: ViewImageArguments) -> str:
         return arguments.path
+
+    def paths(self, arguments: ViewImageArguments, context: ToolContext) -> tuple[str, ...]:
+        return (path_read(arguments.path, context),)
 
     async def run(self, arguments: ViewImageArguments, context: ToolContext) -> ToolResult:
         return await asyncio.to_thread(_view, arguments.path, context)

@@ -8,7 +8,6 @@ import pytest
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import Denied
 from desktop_agent.core.providers.scripted import Call, Say
-from desktop_agent.core.tools.builtin import first_tools
 from desktop_agent.core.tools.builtin.request_approval import RequestApproval
 from tests.harness import Ground
 
@@ -16,8 +15,7 @@ TOOL = RequestApproval()
 ARGUMENTS = {"action": "Delete the old migrations", "reason": "They fail.", "details": "rm a.sql\n\nrm b.sql\n"}
 
 
-def asking(ground: Ground) -> Call:
-    ground.extra_tools = () if any(tool.name == TOOL.name for tool in first_tools()) else (TOOL,)
+def asking() -> Call:
     return Call(TOOL.name, dict[str, object](ARGUMENTS))
 
 
@@ -39,7 +37,7 @@ def test_a_question_is_one_line() -> None:
 
 async def test_a_yes_is_reported(ground: Ground) -> None:
     """T-109."""
-    async with ground.session([[asking(ground)], [Say("ok")]], approval="always") as s:
+    async with ground.session([[asking()], [Say("ok")]], approval="always") as s:
         s.submit(_prompt())
         await s.answer()
         await _end(s)
@@ -50,7 +48,7 @@ async def test_a_yes_is_reported(ground: Ground) -> None:
 
 async def test_a_no_comes_with_the_persons_word_and_the_agent_goes_on_without(ground: Ground) -> None:
     """S-16: the agent reads that it was denied, and may do something else."""
-    async with ground.session([[asking(ground)], [Say("Then not.")]], approval="always") as s:
+    async with ground.session([[asking()], [Say("Then not.")]], approval="always") as s:
         s.submit(_prompt())
         await s.answer(Denied(message="keep them"))
         ended = await _end(s)

@@ -111,7 +111,6 @@ async def test_the_workspace_is_not_touched(work: "Workspace") -> None:
 
 async def test_two_calls_of_one_message_do_not_run_side_by_side(ground: Ground) -> None:
     """Z-40: the second starts from the list that the first one left."""
-    ground.extra_tools = () if any(tool.name == "todo_write" for tool in _first_tools()) else (TOOL,)
     first = Call("todo_write", {"todos": [item("a", "Read")]})
     second = Call("todo_write", {"merge": True, "todos": [item("b", "Fix")]})
     async with ground.session([[first, second], [Say("ok")]]) as s:
@@ -119,12 +118,6 @@ async def test_two_calls_of_one_message_do_not_run_side_by_side(ground: Ground) 
         kinds = [type(event) for event in s.rx.recorded if isinstance(event, ev.ToolCallStarted | ev.ToolCallFinished)]
         assert kinds == [ev.ToolCallStarted, ev.ToolCallFinished] * 2
         assert not s.rx.all(ev.ChangesRecorded)
-
-
-def _first_tools() -> Any:
-    from desktop_agent.core.tools.builtin import first_tools
-
-    return first_tools()
 
 
 def test_the_title_says_how_much_is_written() -> None:

@@ -1,0 +1,107 @@
+"""The rules in force in one session: its own, which the journal holds, and the lasting ones of the person's file.
+
+Several windows may share that file. Before every decision it is looked at again, and read when it changed, so a rule
+that was revoked elsewhere does not go on allowing here.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.model import Rule
+from desktop_agent.core.store.rules_file import LoadedRules, RulesFile
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """What tells one state of a file from another."""
+
+    modified_ns: int
+    size: int
+    inode: int
+
+
+class RuleBook:
+    """What the person decided once for calls to come."""
+
+    def __init__(self, file: RulesFile, session_rules: Mapping[str, Rule], log: EventLog) -> None:
+        """`session_rules` follows the log: it has a rule as soon as the answer that made it is on record."""
+        self._file = file
+        self._session_rules = session_rules
+        self._log = log
+        self._lasting = LoadedRules()
+        self._stamp: _Stamp | None = None
+        self._told: tuple[str, ...] = ()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules in force, the session's own first."""
+        return (*self._session_rules.values(), *self._lasting.rules)
+
+    async def refresh(self) -> None:
+        """Read the file if it changed, and tell the fronts what is in force and what of it cannot be used."""
+        stamp = await asyncio.to_thread(self._look)
+        if stamp == self._stamp:
+            return
+        self._lasting = await asyncio.to_thread(self._file.load)
+        self._stamp = stamp
+        self.tell()
+        await self._tell_problems()
+
+    async def keep(self, rules: Sequence[Rule]) -> None:
+        """Write the lasting ones of `rules` to the file. What cannot be written is told, and does not count."""
+        lasting = [rule for rule in rules if rule.scope != "session"]
+        if lasting:
+            try:
+                await asyncio.to_thread(self._file.add, *lasting)
+            except AgentError as error:
+                await self._tell_failure("The rule could not be kept, so you will be asked again.", error)
+        await self.refresh()
+        self.tell()
+
+    async def revoke(self, rule_id: str) -> None:
+        """Take a rule back, wherever it is kept; one that nobody has is no error."""
+        try:
+            await asyncio.to_thread(self._file.remove, rule_id)
+        except AgentError as error:
+            await self._tell_failure("The rule could not be taken back, so it still holds.", error)
+            return
+        if rule_id in self._session_rules:
+            await self._log.record(ev.RuleRevoked(rule_id=rule_id))
+        await self.refresh()
+        self.tell()
+
+    def tell(self) -> None:
+        """Tell the fronts what is in force."""
+        self._log.emit(ev.RulesReported(rules=self.rules))
+
+    def _look(self) -> _Stamp | None:
+        try:
+            status = self._file.path.stat()
+        except OSError:
+            return None
+        return _Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
+
+    async def _tell_problems(self) -> None:
+        problems = tuple(map(str, self._lasting.problems))
+        if not problems or problems == self._told:
+            return
+        self._told = problems
+        is_grave = self._lasting.is_forbidding_broken
+        title = "A rule that forbids or asks may not hold" if is_grave else "Some of your rules cannot be used"
+        await self._log.record(
+            ev.Notice(
+                level="error" if is_grave else "warning",
+                code="rules",
+                title=f"{title}: the rules file has mistakes.",
+                hint=f"Mend {self._file.path}.",
+                detail="\n".join(problems),
+            )
+        )
+
+    async def _tell_failure(self, title: str, error: AgentError) -> None:
+        notice = ev.Notice(level="error", code="rules", title=title, hint=error.hint, detail=error.detail or str(error))
+        await self._log.record(notice)

@@ -1,0 +1,328 @@
+"""How a call acts, by the kind of its tool: decided and asked, behind walls, written down, captured, answered.
+
+The orchestrator of one call. No tool asks for itself, confines itself or writes a workspace file itself.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import assert_never
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.clock import Clock
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.ids import CallId
+from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.model import FileChange, TodoItem, ToolCall, ToolResult, ToolUseBlock, Uncaptured
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.policy.call import CallFacts
+from desktop_agent.core.process import Command, ProcessRunner
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.tools.access import Access
+from desktop_agent.core.tools.confiner import Confiner, Walls
+from desktop_agent.core.tools.effects import Effects
+from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
+from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
+from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.spec import (
+    SPOOL_KEY,
+    AnyTool,
+    CommandTool,
+    EditTool,
+    ReadTool,
+    ToolArguments,
+    ToolContext,
+    unconfined,
+)
+
+INTERRUPTED = "The person stopped this call before it finished. It may have taken effect partly."
+LATER_CHANGES = Uncaptured(path=".", reason="What the background command changes from now on is not captured.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolbox:
+    """What calls work with: one per session."""
+
+    access: Access
+    boundary: Boundary
+    confiner: Confiner
+    reads: ReadLog
+    processes: ProcessRunner
+    jobs: Jobs
+    blobs: Blobs
+    environ: Mapping[str, str]
+    spool_folder: Path
+    todos: Callable[[], tuple[TodoItem, ...]]
+    limits: ContextLimits = field(default_factory=ContextLimits)
+
+
+@dataclass(slots=True)
+class TakenCall:
+    """A call on its way. `arguments` is None when they could not be used; `problem` then says why."""
+
+    block: ToolUseBlock
+    tool: AnyTool | None
+    arguments: ToolArguments | None
+    problem: ToolError | None
+    waited_s: float = 0.0
+    """How long it waited for the person: that is not its own time."""
+    partial: ToolResult | None = None
+    """What it had come to when it was stopped."""
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether it may run beside its neighbours."""
+        return self.tool is None or self.tool.is_parallel
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+        if self.tool is None or self.arguments is None:
+            return self.block.name
+        return self.tool.title(self.arguments)
+
+    def as_model(self) -> ToolCall:
+        """The call as events and approvals have it."""
+        return ToolCall(id=self.block.id, name=self.block.name, arguments=self.block.arguments)
+
+
+class Execution:
+    """Carries out the calls of one session."""
+
+    def __init__(self, box: Toolbox, gate: ApprovalGate, effects: Effects, log: EventLog, clock: Clock) -> None:
+        self._box = box
+        self._gate = gate
+        self._effects = effects
+        self._log = log
+        self._clock = clock
+
+    @property
+    def workspace(self) -> Path:
+        """The folder that calls work in."""
+        return self._box.boundary.root
+
+    async def run(self, turn: int, call: TakenCall) -> ToolResult:
+        """Carry out one call and return its result. Raises `ToolError` for what the model should read instead."""
+        if call.problem is not None:
+            raise call.problem
+        tool, arguments = call.tool, call.arguments
+        assert tool is not None
+        assert arguments is not None
+        if self._box.access.is_dry_run:
+            text = "dry-run: execution skipped"
+            return ToolResult(content=text, is_error=True, error_type="recoverable", metadata={"skipped": True})
+        context = self._context(turn, call)
+        match tool:
+            case ReadTool():
+                result = await self._read(turn, call, tool, arguments, context)
+            case EditTool():
+                result = await self._edit(turn, call, tool, arguments, context)
+            case CommandTool():
+                result = await self._command(turn, call, tool, arguments, context)
+            case _:
+                assert_never(tool)
+        return await self._settle(result)
+
+    async def conclude(self, call: TakenCall) -> ToolResult:
+        """Return the result of a call that was stopped, with what it had come to."""
+        if call.partial is None:
+            return ToolResult(content=INTERRUPTED, is_error=True, error_type="recoverable")
+        partial = await self._settle(call.partial)
+        content = f"{INTERRUPTED} Until then it had come to:\n{partial.content}"
+        return replace(partial, content=content, is_error=True, error_type="recoverable")
+
+    async def _read(
+        self,
+        turn: int,
+        call: TakenCall,
+        tool: ReadTool[ToolArguments],
+        arguments: ToolArguments,
+        context: ToolContext,
+    ) -> ToolResult:
+        paths = await asyncio.to_thread(tool.paths, arguments, context)
+        asks = tool.question(arguments)
+        facts = replace(self._facts(call), paths=paths, asks=asks, details=tool.circumstances(arguments))
+        await self._enter(turn, call, facts, asks or f"Allow {tool.name} {call.title}?")
+        return await tool.run(arguments, context)
+
+    async def _edit(
+        self,
+        turn: int,
+        call: TakenCall,
+        tool: EditTool[ToolArguments],
+        arguments: ToolArguments,
+        context: ToolContext,
+    ) -> ToolResult:
+        plan = await asyncio.to_thread(tool.plan, arguments, context)
+        changes = () if tool.is_dry_run(arguments) else await self._effects.prepare(turn, plan.writes)
+        if changes:
+            facts = replace(self._facts(call), paths=tuple(change.path for change in changes))
+            await self._enter(turn, call, facts, _edit_question(changes), changes)
+            await self._effects.apply(turn, call.block.id, changes)
+            for change in changes:
+                self._box.reads.note(change.path, change.after.digest if change.after else None)
+        return ToolResult(content=plan.content, metadata=plan.metadata)
+
+    async def _command(
+        self,
+        turn: int,
+        call: TakenCall,
+        tool: CommandTool[ToolArguments],
+        arguments: ToolArguments,
+        context: ToolContext,
+    ) -> ToolResult:
+        command = tool.command(arguments)
+        folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
+        facts = replace(
+            self._facts(call),
+            command=command,
+            folder=folder,
+            details=tool.circumstances(arguments),
+            wants_unconfined=tool.wants_unconfined(arguments),
+            justification=tool.justification(arguments),
+        )
+        permit = await self._enter(turn, call, facts, "Run this command?")
+        arguments, note = _as_permitted(tool, arguments, permit)
+        walls = await self._box.confiner.walls(permit.confinement)
+        result = await self._run_command(turn, call, tool, arguments, context, walls)
+        if denial := walls.denial_in(result):
+            facts = replace(facts, command=tool.command(arguments), wants_unconfined=True)
+            result = await self._escalate(turn, call, facts, tool, arguments, context, result, denial)
+        return replace(result, content=note + result.content) if note else result
+
+    async def _escalate(
+        self,
+        turn: int,
+        call: TakenCall,
+        facts: CallFacts,
+        tool: CommandTool[ToolArguments],
+        arguments: ToolArguments,
+        context: ToolContext,
+        refused: ToolResult,
+        denial: str,
+    ) -> ToolResult:
+        """Ask whether a command that the sandbox stopped may run again without it, and do so."""
+        reason = f"{denial} Run it again outside the sandbox?"
+        try:
+            permit = await self._enter(turn, call, facts, "Run this command outside the sandbox?", reason=reason)
+        except NotApprovedError as error:
+            note = f"[{denial} It was not run outside the sandbox: {error}]\n"
+        except ToolError:
+            note = f"[{denial} Your person's settings do not let it run outside.]\n"
+        else:
+            await self._drop(refused)
+            arguments, edited = _as_permitted(tool, arguments, permit)
+            result = await self._run_command(turn, call, tool, arguments, context, Walls())
+            note = f"[{denial} The person allowed it outside the sandbox; this is that run.]\n"
+            metadata = result.metadata | {"escalated": True}
+            return replace(result, content=note + edited + result.content, metadata=metadata)
+        return replace(refused, content=note + refused.content)
+
+    async def _run_command(
+        self,
+        turn: int,
+        call: TakenCall,
+        tool: CommandTool[ToolArguments],
+        arguments: ToolArguments,
+        context: ToolContext,
+        walls: Walls,
+    ) -> ToolResult:
+        """Run a command behind `walls`, between two looks at the workspace unless it cannot change anything there."""
+        context = replace(context, confine=walls.confine)
+        if not walls.may_write:
+            result = await tool.run(arguments, context)
+        else:
+            await self._effects.begin_command(turn, call.block.id)
+            known_gaps: tuple[Uncaptured, ...] = ()
+            try:
+                result = await tool.run(arguments, context)
+                known_gaps = (LATER_CHANGES,) if "job_id" in result.metadata else ()
+            finally:
+                await self._effects.collect(turn, call.block.id, known_gaps)
+        if not walls.words:
+            return result
+        return replace(result, metadata=result.metadata | {"confinement": walls.words})
+
+    def _facts(self, call: TakenCall) -> CallFacts:
+        assert call.tool is not None
+        return CallFacts(tool=call.block.name, capabilities=call.tool.capabilities, source=call.tool.source)
+
+    async def _enter(
+        self,
+        turn: int,
+        call: TakenCall,
+        facts: CallFacts,
+        title: str,
+        changes: tuple[FileChange, ...] = (),
+        reason: str = "",
+    ) -> Permit:
+        asked = self._clock.monotonic()
+        try:
+            return await self._gate.enter(turn, call.as_model(), facts, title=title, changes=changes, reason=reason)
+        finally:
+            call.waited_s += self._clock.monotonic() - asked
+
+    async def _settle(self, result: ToolResult) -> ToolResult:
+        """Move a spooled output into the blobs and keep what the model reads within the limits."""
+        spool = result.metadata.get(SPOOL_KEY)
+        if isinstance(spool, str):
+            output = await asyncio.to_thread(self._box.blobs.adopt, Path(spool), "text/plain")
+            metadata = {key: value for key, value in result.metadata.items() if key != SPOOL_KEY}
+            result = replace(result, output=output, metadata=metadata)
+        # What a command printed has been cut by the same limits already; around it stand only facts and notes.
+        is_printed = "exit_code" in result.metadata
+        fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits)
+        return replace(result, content=fitted.text)
+
+    async def _drop(self, result: ToolResult) -> None:
+        """Remove the spooled output of a run that is not the call's result."""
+        spool = result.metadata.get(SPOOL_KEY)
+        if isinstance(spool, str):
+            await asyncio.to_thread(Path(spool).unlink, missing_ok=True)
+
+    def _context(self, turn: int, call: TakenCall) -> ToolContext:
+        call_id: CallId = call.block.id
+
+        def emit_output(text: str) -> None:
+            self._log.emit(ev.ToolOutputDelta(turn=turn, call_id=call_id, text=text))
+
+        def keep_partial(result: ToolResult) -> None:
+            call.partial = result
+
+        confine: Callable[[Command], Command] = unconfined
+        return ToolContext(
+            call_id=call_id,
+            boundary=self._box.boundary,
+            reads=self._box.reads,
+            processes=self._box.processes,
+            jobs=self._box.jobs,
+            environ=self._box.environ,
+            spool_folder=self._box.spool_folder,
+            emit_output=emit_output,
+            clock=self._clock,
+            todos=self._box.todos,
+            limits=self._box.limits,
+            keep=self._box.blobs.put_ref,
+            confine=confine,
+            keep_partial=keep_partial,
+        )
+
+
+def _as_permitted(
+    tool: CommandTool[ToolArguments], arguments: ToolArguments, permit: Permit
+) -> tuple[ToolArguments, str]:
+    """Return the arguments as the person left them, and what the model is told when they changed the command."""
+    edited = permit.edited_command
+    if edited is None or edited == tool.command(arguments):
+        return arguments, ""
+    note = f"[The person changed the command before allowing it. What ran: {edited}]\n"
+    return tool.with_command(arguments, edited), note
+
+
+def _edit_question(changes: tuple[FileChange, ...]) -> str:
+    verbs = {"created": "Create", "modified": "Change", "deleted": "Delete", "mode_changed": "Change the mode of"}
+    if len(changes) == 1:
+        return f"{verbs[changes[0].kind]} {changes[0].path}?"
+    return f"Change {len(changes)} files?"
