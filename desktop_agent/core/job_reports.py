@@ -45,7 +45,7 @@ class JobReports:
 
     async def _wait(self, *, is_anything_running: bool) -> None:
         """Return when a job started or ended, or, while one runs, when it is time to look again."""
-        waits = [asyncio.create_task(self._changed.wait())]
+        waits: list[asyncio.Task[object]] = [asyncio.create_task(self._changed.wait())]
         if is_anything_running:
             waits.append(asyncio.create_task(self._clock.sleep(EVERY_S)))
         try:

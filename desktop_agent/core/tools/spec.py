@@ -163,7 +163,7 @@ class Tool(ABC, Generic[A]):
             raise ToolError(message, error_type="validation") from error
 
     async def aclose(self) -> None:
-        """Let go of what the tool holds beyond its calls. A session that closes asks for it; the tool may be used on."""
+        """Let go of what it holds beyond its calls. A session that closes asks for it; the tool may be used on."""
 
     def definition(self) -> ToolDefinition:
         """The tool as the model is told of it."""
