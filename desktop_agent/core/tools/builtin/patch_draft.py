@@ -77,6 +77,8 @@ class PatchDraft:
 
     def _update_file(self, patch: FilePatch, path: str) -> JsonObject:
         source = self._target(patch.source_path or path, follow=patch.source_path is None)
+        if patch.is_copy:  # git copies what was there before the patch
+            source = replace(source, before=self._before[source.path])
         if source.before is None:
             raise not_found(patch.source_path or path, source.absolute, self.context.boundary)
         after = source.before
