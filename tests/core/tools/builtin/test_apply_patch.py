@@ -93,6 +93,7 @@ def test_several_files_are_changed_by_one_patch(work: "Workspace") -> None:
             None,
         ),
         ("--- a/a.txt\n+++ b/a.txt\n@@ -1,9 +1,7 @@\n one\n-two\n+2\n three\n", None),
+        ("*** Update File: a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -2 +2 @@\n-two\n+2\n*** End Patch\n", None),
         ("@@\n one\n-two\n+2\n", "a.txt"),
         ("@@ -2,1 +2,1 @@\n-two\n+2\n", "a.txt"),
         ("@@ one @@\n-two\n+2\n", "a.txt"),
@@ -432,6 +433,7 @@ def test_a_file_is_deleted_only_when_it_is_what_the_patch_removes(work: "Workspa
         ("diff --git x y\nold mode 100644\nnew mode 100755\n", "names no file"),
         ("diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+x\n", "mode 120000"),
         ("-x\n+y\n", "names no file"),
+        ("--- a/a.txt\n+++ b/a.txt\n@@@ -1,1 -1,1 +1,1 @@@\n--x\n++y\n", "diffs of merges"),
     ],
 )
 def test_what_cannot_be_read_is_explained(work: "Workspace", patch: str, message: str) -> None:
