@@ -41,7 +41,8 @@ class Facts:
 
 def facts(path: Path) -> Facts:
     status = path.stat()
-    attributes = tuple((name, os.getxattr(path, name)) for name in sorted(os.listxattr(path)))
+    names = sorted(os.listxattr(path)) if hasattr(os, "listxattr") else []
+    attributes = tuple((name, os.getxattr(path, name)) for name in names)
     owner = (status.st_uid, status.st_gid)
     return Facts(path.read_bytes(), stat.S_IMODE(status.st_mode), owner, status.st_nlink, attributes, path.is_symlink())
 
@@ -55,7 +56,7 @@ def plain(folder: Path) -> Path:
 
 def with_attributes(folder: Path) -> Path:
     path = plain(folder)
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # not every file system takes them, and not every system has them
         os.setxattr(path, "user.note", b"mine")
         os.setxattr(path, "system.posix_acl_access", ACL)
     return path
@@ -84,7 +85,7 @@ def with_hard_link(folder: Path) -> Path:
 
 def in_a_folder_with_a_default_acl(folder: Path) -> Path:
     path = plain(folder)
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # not every file system takes them, and not every system has them
         os.setxattr(folder, "system.posix_acl_default", ACL)
     return path
 

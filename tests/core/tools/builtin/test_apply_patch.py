@@ -257,6 +257,13 @@ def test_white_space_at_the_end_of_lines_may_differ(work: "Workspace") -> None:
     assert work.bytes_of("a.txt") == b"one  \n2\nthree\n"
 
 
+def test_many_differences_are_not_all_listed(work: "Workspace") -> None:
+    work.write("a.txt", "".join(f"{number} \n" for number in range(50)))
+    fuzz = apply(work, "*** Update File: a.txt\n" + "".join(f"@@\n-{number}\n+x\n" for number in range(50)))["fuzz"]
+    assert fuzz.count("hunk") == 10
+    assert fuzz.endswith("; and 40 more")
+
+
 def test_an_indent_that_differs_everywhere_by_the_same_is_put_right(work: "Workspace") -> None:
     work.write("a.py", "class A:\n\tdef f(self):\n\t\tpass\n\n    # four\n")
     answer = apply(work, "*** Update File: a.py\n@@\n def f(self):\n-    pass\n+    return 1\n+\n+def g(self): ...\n")

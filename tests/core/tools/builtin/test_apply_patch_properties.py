@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core.files import FileState
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
 from desktop_agent.core.tools.patches.apply import apply_hunks
 from desktop_agent.core.tools.patches.gitdiff import read_diff
@@ -157,4 +156,3 @@ def test_a_file_that_is_added_has_the_lines_it_says(content: bytes) -> None:
     text = "*** Begin Patch\n*** Add File: a\n" + "".join(f"+{line}\n" for line in lines) + "*** End Patch\n"
     (patch,) = parse_patch(text)
     assert patch.content == "".join(f"{line}\n" for line in lines)
-    assert FileState(content=patch.content.encode()).content == patch.content.encode()
