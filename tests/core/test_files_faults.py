@@ -11,59 +11,20 @@ import shutil
 import stat
 import struct
 import tempfile
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from desktop_agent.core import files
 from desktop_agent.core.files import FileState, write_atomically, write_state
+from tests.faulty_os import FAULTS, in_place_of_os, rounds
 
-CONTENT_CALLS = ("open", "write", "read", "lseek", "ftruncate", "fsync", "close", "replace", "unlink", "symlink")
-CALLS = frozenset(
-    (*CONTENT_CALLS, "stat", "fstat", "fchmod", "chmod", "fchown", "listxattr", "getxattr", "setxattr", "removexattr")
-)
-FAULTS = [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EPERM, errno.EINTR]
 OLD = b"old content\r\n" * 40
 ACL = struct.pack("<I" + "HHI" * 5, 2, 1, 6, 2**32 - 1, 2, 4, 1000, 4, 4, 2**32 - 1, 16, 4, 2**32 - 1, 32, 0, 2**32 - 1)
 """Owner rw, user 1000 r, group r, mask r, others nothing: as `acl(5)` stores it."""
-
-
-class FaultyOs:
-    """The `os` module, whose n-th system call fails; with `is_short`, its n-th write takes only a part."""
-
-    def __init__(self, *, nth: int, code: int = 0, is_short: bool = False) -> None:
-        self.nth = nth
-        self.is_short = is_short
-        self.code = code
-        self.count = 0
-        self.failed = ""
-
-    def __getattr__(self, name: str) -> object:
-        real = getattr(os, name)
-        return self._counted(name, real) if name in CALLS else real
-
-    def _counted(self, name: str, real: Callable[..., object]) -> Callable[..., object]:
-        def call(*args: object, **kwargs: object) -> object:
-            if self.is_short and name != "write":
-                return real(*args, **kwargs)
-            self.count += 1
-            if self.count != self.nth:
-                return real(*args, **kwargs)
-            self.failed = name
-            if name == "write" and self.code != errno.EINTR:
-                data = bytes(cast("memoryview[int]", args[1]))
-                taken = real(args[0], data[: max(1, len(data) // 2)])  # a disk that fills up takes a part first
-                if self.is_short:
-                    return taken
-            elif name == "close":
-                real(*args, **kwargs)  # the descriptor is gone also where this fails
-            raise OSError(self.code, os.strerror(self.code))
-
-        return call
 
 
 @dataclass(frozen=True)
@@ -80,7 +41,8 @@ class Facts:
 
 def facts(path: Path) -> Facts:
     status = path.stat()
-    attributes = tuple((name, os.getxattr(path, name)) for name in sorted(os.listxattr(path)))
+    names = sorted(os.listxattr(path)) if hasattr(os, "listxattr") else []
+    attributes = tuple((name, os.getxattr(path, name)) for name in names)
     owner = (status.st_uid, status.st_gid)
     return Facts(path.read_bytes(), stat.S_IMODE(status.st_mode), owner, status.st_nlink, attributes, path.is_symlink())
 
@@ -94,7 +56,7 @@ def plain(folder: Path) -> Path:
 
 def with_attributes(folder: Path) -> Path:
     path = plain(folder)
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # not every file system takes them, and not every system has them
         os.setxattr(path, "user.note", b"mine")
         os.setxattr(path, "system.posix_acl_access", ACL)
     return path
@@ -123,33 +85,13 @@ def with_hard_link(folder: Path) -> Path:
 
 def in_a_folder_with_a_default_acl(folder: Path) -> Path:
     path = plain(folder)
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # not every file system takes them, and not every system has them
         os.setxattr(folder, "system.posix_acl_default", ACL)
     return path
 
 
 KINDS = [plain, with_attributes, of_another_owner, linked, with_hard_link, in_a_folder_with_a_default_acl]
 NEW = {"longer": b"new content\n" * 90, "shorter": b"new", "empty": b""}
-
-
-@contextmanager
-def in_place_of_os(faulty: FaultyOs) -> Generator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "os", faulty)
-        yield
-
-
-def rounds(folder: Path, **fault: object) -> Iterator[tuple[FaultyOs, Path]]:
-    """Yield a fault for the first call, the second, … and a fresh folder for each, until no call is left to fail."""
-    for nth in range(1, 1000):
-        faulty = FaultyOs(nth=nth, **fault)  # pyright: ignore[reportArgumentType] - code and is_short, as they come
-        room = folder / str(nth)
-        room.mkdir()
-        yield faulty, room
-        if not faulty.failed:
-            assert nth > 1
-            return
-    pytest.fail("the write never comes to its end")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -60,7 +60,7 @@ def _settle_end(result: list[str], added: list[str], item: Splice, lines: Sequen
     if is_open and item.start == len(lines) and not result[-1].endswith("\n"):
         result[-1] += _ending_near(lines, item.start)
     is_closed = not is_open if item.ends_with_newline is None else item.ends_with_newline
-    if not is_closed:
+    if not is_closed and item.added[-1]:  # an empty line without a newline would be no line
         ending = "\n" if item.is_verbatim else _ending(added[-1])
         added[-1] = added[-1].removesuffix(ending)
 

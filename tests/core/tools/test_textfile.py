@@ -101,3 +101,20 @@ def test_lines_are_counted_at_newlines_only() -> None:
     assert TextFile("a\x0cb\u2028c\x85d\n".encode()).total_lines == 1
     assert TextFile(b"a\nb").total_lines == 2
     assert TextFile(b"").total_lines == 0
+
+
+def test_lines_are_whole_and_make_the_file_again() -> None:
+    """Z-81."""
+    for content in (b"", b"a", b"a\r\nb\n\nc\x0c\x85", b"\xef\xbb\xbfa\n", "a\r\nb".encode("utf-16")):
+        file = TextFile(content)
+        assert file.encoded(file.lines) == content
+        assert len(file.lines) == file.total_lines
+    assert TextFile(b"a\r\n\xff\nb").lines == ("a\r\n", "\udcff\n", "b")
+    assert TextFile(b"\xef\xbb\xbfa").encoded(["b"], has_mark=False) == b"b"
+
+
+def test_half_a_character_in_utf16_is_shown_and_kept() -> None:
+    content = "\ufeffa\ud800b\n".encode("utf-16-le", "surrogatepass")
+    file = TextFile(content)
+    assert file.shown_text == "a\ufffdb\n"
+    assert file.encoded(file.lines) == content

@@ -13,6 +13,7 @@ from desktop_agent.core.tools.spec import ToolContext
 from desktop_agent.core.tools.textfile import NotTextError, TextFile
 
 _NO_FILE = "file did not exist"
+_MOST_NOTES = 10
 
 
 @dataclass(slots=True)
@@ -77,6 +78,8 @@ class PatchDraft:
 
     def _update_file(self, patch: FilePatch, path: str) -> JsonObject:
         source = self._target(patch.source_path or path, follow=patch.source_path is None)
+        if patch.is_copy:  # git copies what was there before the patch
+            source = replace(source, before=self._before[source.path])
         if source.before is None:
             raise not_found(patch.source_path or path, source.absolute, self.context.boundary)
         after = source.before
@@ -88,7 +91,8 @@ class PatchDraft:
             after = replace(after, content=patched.content)
             entry |= {"added": patched.added, "removed": patched.removed}
             if patched.notes:
-                entry["fuzz"] = "; ".join(patched.notes)
+                more = len(patched.notes) - _MOST_NOTES
+                entry["fuzz"] = "; ".join(patched.notes[:_MOST_NOTES]) + (f"; and {more} more" if more > 0 else "")
         after = replace(after, mode=_mode(after.mode, patch))
         if patch.source_path is None:
             self._put(source, after)

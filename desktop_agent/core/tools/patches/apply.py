@@ -30,7 +30,7 @@ def apply_hunks(file: TextFile, hunks: Sequence[Hunk], alternatives: Sequence[Se
     raw = list(file.lines)
     names_mark = file.has_mark and any(text.startswith(_MARK) for hunk in hunks for text in hunk.old)
     if names_mark:  # git takes the mark for a part of the first line
-        raw[:1] = [_MARK + line for line in raw[:1]]
+        raw[:1] = [_MARK + line for line in raw[:1] or [""]]
     shown = [as_shown(line.removesuffix("\n")) for line in raw]
     has_lost = any("\ufffd" in text and "\ufffd" not in line for text, line in zip(shown, raw, strict=True))
     places = _place(shown, hunks, alternatives)

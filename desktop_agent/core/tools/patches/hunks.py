@@ -34,6 +34,8 @@ def is_diff_header(lines: Sequence[str], at: int) -> bool:
 def read_hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
     """Return the hunk whose header is line `at`, and the index of the line after it."""
     header = lines[at].rstrip()
+    if header.startswith("@@@ -"):
+        raise PatchError("diffs of merges ('@@@') are not supported; compare with one parent")
     if numbered := _NUMBERED.match(header):
         first, old, _, new = numbered.groups()
         old_count, new_count = (1 if count is None else int(count) for count in (old, new))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from desktop_agent.core.tools.patches.gitdiff import read_diff
 from desktop_agent.core.tools.patches.hunks import (
+    GIT_HEADER,
     bare_readings,
     is_diff_header,
     is_hunk_header,
@@ -118,8 +119,11 @@ def _added_content(lines: Sequence[str]) -> str:
 def _hunks(lines: Sequence[str], at: int) -> list[Hunk]:
     hunks: list[Hunk] = []
     while at < len(lines):
-        if not lines[at].strip():
+        if not lines[at].strip() or lines[at].startswith(GIT_HEADER):
             at += 1
+            continue
+        if is_diff_header(lines, at):
+            at += 2  # the same file, named once more as in a unified diff
             continue
         read = read_hunk if is_hunk_header(lines[at]) else read_bare_hunk
         hunk, at = read(lines, at)

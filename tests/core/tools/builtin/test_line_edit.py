@@ -1,0 +1,200 @@
+"""`line_edit`: the lines that were meant, and no byte of any other."""
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.tools.builtin.line_edit import LineEdit
+
+if TYPE_CHECKING:
+    from tests.core.tools.conftest import Workspace
+
+TOOL = LineEdit()
+
+
+def edit(work: "Workspace", mode: str, **arguments: object) -> dict[str, Any]:
+    return work.apply(TOOL, path="a.txt", mode=mode, **arguments)
+
+
+def refusal(work: "Workspace", mode: str, **arguments: object) -> str:
+    before = work.bytes_of("a.txt")
+    with pytest.raises(ToolError) as caught:
+        edit(work, mode, **arguments)
+    assert work.bytes_of("a.txt") == before
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "after", "line", "changed"),
+    [
+        ({"mode": "insert_before", "line": 2, "text": "x\ny"}, "one\nx\ny\ntwo\nthree\n", 2, 2),
+        ({"mode": "insert_after", "line": 3, "text": "x\n"}, "one\ntwo\nthree\nx\n", 4, 1),
+        ({"mode": "replace", "line": 2, "text": "2"}, "one\n2\nthree\n", 2, 1),
+        ({"mode": "replace", "line": 1, "line_count": 2, "text": "1"}, "1\nthree\n", 1, 2),
+        ({"mode": "delete", "line": 2}, "one\nthree\n", 2, 1),
+        ({"mode": "delete", "line": 1, "line_count": 3}, "", 1, 3),
+        ({"mode": "REPLACE", "anchor": "wo", "text": "\n"}, "one\n\nthree\n", 2, 1),
+        ({"mode": "Insert_After", "anchor": "one", "text": "x\r\ny"}, "one\nx\ny\ntwo\nthree\n", 2, 2),
+    ],
+)
+def test_each_mode_changes_the_lines_that_were_meant(
+    work: "Workspace", arguments: dict[str, object], after: str, line: int, changed: int
+) -> None:
+    """T-62, T-65."""
+    work.write("a.txt", "one\ntwo\nthree\n")
+    answer = work.apply(TOOL, path="a.txt", **arguments)
+    mode = str(arguments["mode"]).lower()
+    assert answer == {"ok": True, "action": mode, "path": "a.txt", "line": line, "lines_changed": changed}
+    assert work.bytes_of("a.txt").decode() == after
+
+
+def test_an_anchor_on_several_lines_means_the_first_unless_told(work: "Workspace") -> None:
+    """T-62."""
+    work.write("a.txt", "x 1\ny\nx 2\nx 3\n")
+    assert edit(work, "replace", anchor="x", text="z")["note"] == "anchor is on 3 lines; this was occurrence 1"
+    assert edit(work, "delete", anchor="x", occurrence=2)["line"] == 4
+    assert work.bytes_of("a.txt") == b"z\ny\nx 2\n"
+    assert "so there is no occurrence 3" in refusal(work, "delete", anchor="x", occurrence=3)
+
+
+def test_a_line_that_is_not_there_is_explained(work: "Workspace") -> None:
+    """E-08."""
+    work.write("a.txt", "def compute():\n    pass\n")
+    assert "There is no line 3: a.txt has 2 lines" in refusal(work, "delete", line=3)
+    assert "no 2 lines from line 2 on" in refusal(work, "delete", line=2, line_count=2)
+    assert "1: def compute():" in refusal(work, "delete", anchor="def comptue():")
+    assert "search with grep" in refusal(work, "delete", anchor="0123456789")
+
+
+def test_an_empty_file_takes_a_first_line(work: "Workspace") -> None:
+    for mode in ("insert_before", "insert_after"):
+        work.write("a.txt")
+        work.context.reads.note("a.txt", digest_of(b""))
+        edit(work, mode, line=1, text="x")
+        assert work.bytes_of("a.txt") == b"x\n"
+    work.write("a.txt")
+    work.context.reads.note("a.txt", digest_of(b""))
+    assert "has 0 lines" in refusal(work, "replace", line=1, text="x")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"mode": "delete", "line": 1}, "path"),
+        ({"path": "", "mode": "delete", "line": 1}, "path"),
+        ({"path": "a", "line": 1}, "mode"),
+        (
+            {"path": "a", "mode": "swap", "line": 1},
+            r"mode must be one of \[insert_before, insert_after, replace, delete\]",
+        ),
+        ({"path": "a", "mode": 1, "line": 1}, "mode must be one of"),
+        ({"path": "a", "mode": "delete"}, "specify either line or anchor"),
+        ({"path": "a", "mode": "delete", "line": 1, "anchor": "x"}, "specify either line or anchor"),
+        ({"path": "a", "mode": "delete", "line": 0}, "line"),
+        ({"path": "a", "mode": "delete", "anchor": ""}, "anchor"),
+        ({"path": "a", "mode": "delete", "anchor": "x\ny"}, "within one line"),
+        ({"path": "a", "mode": "delete", "line": 1, "occurrence": 0}, "occurrence"),
+        ({"path": "a", "mode": "delete", "line": 1, "line_count": 0}, "line_count"),
+        ({"path": "a", "mode": "insert_after", "line": 1, "line_count": 2, "text": "x"}, "line_count is only valid"),
+        ({"path": "a", "mode": "replace", "line": 1}, "text is required for insert/replace modes"),
+        ({"path": "a", "mode": "replace", "line": 1, "text": ""}, "text is required for insert/replace modes"),
+        ({"path": "a", "mode": "insert_before", "line": 1}, "text is required for insert/replace modes"),
+        ({"path": "a", "mode": "delete", "line": 1, "text": "x"}, "text must be omitted for delete mode"),
+        ({"path": "a", "mode": "delete", "line": 1, "count": 2}, "count"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:
+    """T-62, T-63, T-08, V-01, Z-68: the message is the error, not a JSON text that fails to parse."""
+    with pytest.raises(ToolError, match=message) as caught:
+        TOOL.parse(arguments)
+    assert caught.value.error_type == "validation"
+
+
+def test_what_is_no_file_is_refused(work: "Workspace") -> None:
+    """T-64, Z-68, Z-90: the message says what is wrong, not only the path."""
+    work.write("a.txt", "x")
+    (work.root / "folder").mkdir()
+    os.mkfifo(work.root / "pipe")
+    for path, message in {
+        "b.txt": "b.txt does not exist. Did you mean a.txt",
+        "folder": "path is a directory",
+        "pipe": "neither a file nor a symlink",
+        "../x": "outside the workspace",
+        ".git/config": "edit tools never write",
+    }.items():
+        with pytest.raises(ToolError) as caught:
+            work.apply(TOOL, path=path, mode="delete", line=1)
+        assert message in str(caught.value)
+
+
+def test_a_large_file_is_answered_with_a_warning(work: "Workspace") -> None:
+    """T-06, T-65."""
+    work.write("a.txt", "line\n" * 2000)
+    answer = edit(work, "delete", line=1)
+    assert answer["total_lines"] == 2000
+    assert "large file" in answer["warning"]
+    assert "warning" not in edit(work, "delete", line=1)
+
+
+def test_a_dry_run_plans_the_same_and_says_so(work: "Workspace") -> None:
+    """T-05."""
+    work.write("a.txt", "one\n")
+    plan = work.plan(TOOL, path="a.txt", mode="replace", line=1, text="1", dry_run=True)
+    assert json.loads(plan.content)["dry_run"] is True
+    assert TOOL.is_dry_run(TOOL.parse({"path": "a", "mode": "delete", "line": 1, "dry_run": True}))
+    assert work.bytes_of("a.txt") == b"one\n"
+    assert [write.after.content for write in plan.writes if write.after] == [b"1\n"]
+
+
+def test_mode_link_encoding_and_freshness_are_kept(work: "Workspace") -> None:
+    """Z-81, Z-82, T-81."""
+    work.write("real.txt", "\ufeffa\r\nb".encode("utf-16-le")).chmod(0o750)
+    (work.root / "a.txt").symlink_to("real.txt")
+    assert edit(work, "insert_after", line=2, text="c")["path"] == "real.txt"
+    assert (work.root / "a.txt").is_symlink()
+    assert work.bytes_of("real.txt") == "\ufeffa\r\nb\r\nc".encode("utf-16-le")
+    assert (work.root / "real.txt").stat().st_mode & 0o777 == 0o750
+    work.write("real.txt", "else")
+    assert "changed on disk" in refusal(work, "delete", line=1)
+    work.write("bin", b"\0")
+    with pytest.raises(ToolError, match="binary"):
+        work.apply(TOOL, path="bin", mode="delete", line=1)
+
+
+LINES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"\xff\x0c\n", "é\u2028\r\n".encode(), b"\n"]), min_size=1)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines=LINES, end=st.sampled_from([b"", b"end"]), data=st.data())
+def test_all_other_lines_keep_their_bytes(
+    work: "Workspace", lines: list[bytes], end: bytes, data: st.DataObject
+) -> None:
+    """Z-81, for any file and any line."""
+    content = b"".join(lines) + end
+    count = len(lines) + bool(end)
+    work.write("a.txt", content)
+    work.context.reads.note("a.txt", digest_of(content))
+    mode = data.draw(st.sampled_from(["insert_before", "insert_after", "replace", "delete"]))
+    line = data.draw(st.integers(1, count))
+    edit(work, mode, line=line, **({} if mode == "delete" else {"text": "new"}))
+    after = work.bytes_of("a.txt")
+    whole = [*lines, *([end] if end else [])]
+    first = line - 1 + (mode == "insert_after")
+    rest = b"".join(whole[line - 1 + (mode != "insert_before") :])
+    assert after.startswith(b"".join(whole[:first]))
+    assert after.endswith(rest)
+    if mode != "delete":
+        assert after.endswith(b"\n") == content.endswith(b"\n")
+
+
+def test_editing_lines_is_writing() -> None:
+    """T-02."""
+    assert TOOL.capabilities == ("write_fs",)
+    assert not TOOL.is_read_only
+    assert TOOL.title(TOOL.parse({"path": "a", "mode": "delete", "line": 1})) == "a"

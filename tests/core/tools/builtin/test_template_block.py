@@ -1,0 +1,192 @@
+"""`template_block`: whole lines beside an anchor or in place of a block, and no byte of any other."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.tools.builtin.template_block import TemplateBlock
+
+if TYPE_CHECKING:
+    from tests.core.tools.conftest import Workspace
+
+TOOL = TemplateBlock()
+TEXT = "def a():\n    pass\n\n\ndef b():\n    pass\n"
+
+
+def edit(work: "Workspace", mode: str, anchor: str, template: str, **arguments: object) -> dict[str, Any]:
+    return work.apply(TOOL, path="a.py", mode=mode, anchor=anchor, template=template, **arguments)
+
+
+def refusal(work: "Workspace", mode: str, anchor: str, template: str, **arguments: object) -> str:
+    before = work.bytes_of("a.py")
+    with pytest.raises(ToolError) as caught:
+        edit(work, mode, anchor, template, **arguments)
+    assert work.bytes_of("a.py") == before
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "after", "line", "changed"),
+    [
+        (
+            {"mode": "insert_before", "anchor": "def b", "template": "# b\n"},
+            "def a():\n    pass\n\n\n# b\ndef b():\n    pass\n",
+            5,
+            1,
+        ),
+        ({"mode": "insert_after", "anchor": "def b():\n    pa", "template": "x\ny"}, TEXT + "x\ny\n", 7, 2),
+        (
+            {"mode": "insert_after", "anchor": "def a():\n", "template": "    x"},
+            TEXT.replace("():\n", "():\n    x\n", 1),
+            2,
+            1,
+        ),
+        ({"mode": "replace_block", "anchor": "def a", "template": "def A():"}, TEXT.replace("def a", "def A"), 1, 1),
+        (
+            {"mode": "replace_block", "anchor": "def a():\n    pass", "template": "a = 1"},
+            "a = 1\n\n\ndef b():\n    pass\n",
+            1,
+            1,
+        ),
+        (
+            {
+                "mode": "replace_block",
+                "anchor": "def a",
+                "template": "a = 1",
+                "expected_block": "def a():\r\n    pass\r\n",
+            },
+            "a = 1\n\n\ndef b():\n    pass\n",
+            1,
+            1,
+        ),
+    ],
+)
+def test_each_mode_puts_the_template_where_it_was_meant(
+    work: "Workspace", arguments: dict[str, object], after: str, line: int, changed: int
+) -> None:
+    """T-69, T-71."""
+    work.write("a.py", TEXT)
+    answer = work.apply(TOOL, path="a.py", **arguments)
+    assert answer == {
+        "ok": True,
+        "action": arguments["mode"],
+        "path": "a.py",
+        "line": line,
+        "lines_changed": changed,
+    }
+    assert work.bytes_of("a.py").decode() == after
+
+
+def test_an_occurrence_can_be_chosen(work: "Workspace") -> None:
+    """T-69."""
+    work.write("a.py", TEXT)
+    assert edit(work, "insert_after", "pass", "    # 2", occurrence=2)["note"].startswith("anchor occurs 2 times")
+    assert work.bytes_of("a.py").decode() == TEXT + "    # 2\n"
+    assert "no occurrence 3" in refusal(work, "insert_after", "pass", "x", occurrence=3)
+
+
+def test_an_anchor_that_is_not_there_is_answered_with_what_is(work: "Workspace") -> None:
+    """T-70, E-08."""
+    work.write("a.py", TEXT)
+    message = refusal(work, "insert_after", "def  a():", "x")
+    assert message.startswith("anchor does not occur in a.py. Nothing was changed.")
+    assert "other white space are at line 1: def a():" in message
+    assert "1: def a():" in refusal(work, "insert_after", "def aa():", "x")
+    assert "search with grep" in refusal(work, "insert_after", "0123456789", "x")
+
+
+def test_a_block_that_is_not_what_was_expected_is_shown(work: "Workspace") -> None:
+    """T-70."""
+    work.write("a.py", TEXT)
+    message = refusal(work, "replace_block", "def a", "x", expected_block="def a():\n    return")
+    assert message.startswith("expected_block does not match at line 2: its line 2 is '    return', but a.py has ")
+    assert "'    pass'" in message
+    assert "the file ends there" in refusal(work, "replace_block", "def b", "x", expected_block="def b():\n    pass\nx")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"path": ""}, "path"),
+        ({"path": None}, "path"),
+        ({"mode": "INSERT_AFTER"}, "mode"),
+        ({"mode": "replace"}, "mode"),
+        ({"anchor": ""}, "anchor"),
+        ({"anchor": None}, "anchor"),
+        ({"occurrence": 0}, "occurrence"),
+        ({"template": ""}, "template"),
+        ({"template": None}, "template"),
+        ({"expected_block": "x"}, "expected_block is only valid for replace_block mode"),
+        ({"mode": "replace_block", "expected_block": ""}, "expected_block"),
+        ({"text": "x"}, "text"),
+    ],
+)
+def test_wrong_arguments_are_named(change: dict[str, object], message: str) -> None:
+    """T-69, T-08, V-01."""
+    arguments = {"path": "a", "mode": "insert_after", "anchor": "x", "template": "y", **change}
+    with pytest.raises(ToolError, match=message) as caught:
+        TOOL.parse({key: value for key, value in arguments.items() if value is not None})
+    assert caught.value.error_type == "validation"
+
+
+def test_a_large_file_is_answered_with_a_warning(work: "Workspace") -> None:
+    """T-06."""
+    work.write("a.py", "line\n" * 1999 + "last\n")
+    answer = edit(work, "replace_block", "last", "end")
+    assert answer["total_lines"] == 2000
+    assert "large file" in answer["warning"]
+
+
+def test_a_dry_run_plans_the_same_and_says_so(work: "Workspace") -> None:
+    """T-05."""
+    work.write("a.py", TEXT)
+    plan = work.plan(TOOL, path="a.py", mode="insert_after", anchor="def b", template="x", dry_run=True)
+    assert json.loads(plan.content)["dry_run"] is True
+    assert len(plan.writes) == 1
+    assert work.bytes_of("a.py").decode() == TEXT
+    with pytest.raises(ToolError, match="anchor"):
+        work.plan(TOOL, path="a.py", mode="insert_after", anchor="nowhere", template="x", dry_run=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a\r\nanchor\r\nb\n", b"a\r\nanchor\r\nx\r\ny\r\nb\n"),
+        (b"a\n\xff anchor \x0c\x85", b"a\n\xff anchor \x0c\x85\nx\ny"),
+        (b"\xef\xbb\xbfanchor\r\n", b"\xef\xbb\xbfanchor\r\nx\r\ny\r\n"),
+        ("anchor\r\nb".encode("utf-16"), "anchor\r\nx\r\ny\r\nb".encode("utf-16")),
+    ],
+)
+def test_everything_but_the_template_stays(work: "Workspace", before: bytes, after: bytes) -> None:
+    """Z-81, Z-82."""
+    work.write("a.py", before).chmod(0o750)
+    edit(work, "insert_after", "anchor", "x\ny\n")
+    assert work.bytes_of("a.py") == after
+    assert (work.root / "a.py").stat().st_mode & 0o777 == 0o750
+
+
+def test_what_is_no_text_file_is_refused(work: "Workspace") -> None:
+    """Z-68, Z-90, T-81."""
+    (work.root / "folder").mkdir()
+    work.write("bin", b"\0x")
+    work.write("a.py", "x\n")
+    work.context.reads.note("a.py", digest_of(b"older"))
+    for path, message in {
+        "folder": "path is a directory",
+        "b.py": "does not exist",
+        "bin": "binary",
+        "../x": "outside",
+        "a.py": "changed on disk",
+    }.items():
+        with pytest.raises(ToolError, match=message):
+            work.apply(TOOL, path=path, mode="insert_after", anchor="x", template="y")
+
+
+def test_inserting_blocks_is_writing() -> None:
+    """T-02."""
+    assert TOOL.capabilities == ("write_fs",)
+    assert not TOOL.is_read_only
+    assert TOOL.title(TOOL.parse({"path": "a", "mode": "insert_after", "anchor": "x", "template": "y"})) == "a"
