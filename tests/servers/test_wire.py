@@ -136,3 +136,22 @@ def test_a_fifth_breakpoint_is_found() -> None:
     assert check_request(changed("messages.0.content", [cached, cached])) == [
         "body: 5 blocks with cache_control, 4 at most"
     ]
+
+
+def test_what_the_api_refuses_of_a_result_with_pictures_is_found() -> None:
+    def problems(*blocks: JsonObject, is_error: bool = False) -> list[str]:
+        body = copy.deepcopy(GOOD)
+        result = cast("Any", body)["messages"][2]["content"][0]
+        result |= {"content": list(blocks), "is_error": is_error}
+        return check_request(body)
+
+    def image(data: str, media_type: str = "image/png") -> JsonObject:
+        return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}}
+
+    text: JsonObject = {"type": "text", "text": "[a.png]"}
+    assert problems(text, image("YWJj")) == []
+    assert "text only" in problems(text, image("YWJj"), is_error=True)[0]
+    assert "not base64" in problems(image("no base64!"))[0]
+    assert "exceeds 5 MB" in problems(image("YWJj" * 1_400_000))[0]
+    assert "blank" in problems({"type": "text", "text": " "})[0]
+    assert "image/bmp" in problems(image("YWJj", "image/bmp"))[0]

@@ -82,6 +82,8 @@ def _pairing(messages: list[JsonObject]) -> Iterator[str]:
 def _content(blocks: list[JsonObject], path: str) -> Iterator[str]:
     for number, block in enumerate(blocks):
         where = f"{path}.content.{number}"
+        if block.get("type") == "tool_result":
+            yield from _pictures(_objects(block.get("content")), where, is_error=block.get("is_error") is True)
         match block:
             case {"type": "text", "text": str(text)} if not text.strip():
                 yield f"{where}: text must not be blank"
@@ -94,8 +96,6 @@ def _content(blocks: list[JsonObject], path: str) -> Iterator[str]:
                     yield f"{where}.name: {name!r} is not a tool's name"
             case {"type": "tool_result", "is_error": True} if not block.get("content"):
                 yield f"{where}: an error must have content"
-            case {"type": "tool_result", "content": list(inner)}:
-                yield from _pictures(cast("list[JsonObject]", inner), where, is_error=bool(block.get("is_error")))
             case {"type": "tool_result", "tool_use_id": str(call_id)} if not _CALL_ID.fullmatch(call_id):
                 yield f"{where}.tool_use_id: {call_id!r} has characters that ids do not have"
             case _:

@@ -1,5 +1,6 @@
 """Which pictures a request carries, and what stands in the place of the others."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,7 @@ def test_the_newest_pictures_stay_and_older_ones_leave_a_word() -> None:
 def test_the_beginning_of_the_conversation_seldom_changes() -> None:
     """A provider's cache holds only what is the same again: pictures leave several at a time."""
     beginnings = [packed(*viewed(*range(count))).messages[:8] for count in range(MOST_PICTURES, MOST_PICTURES + 9)]
-    changes = sum(before != after for before, after in zip(beginnings, beginnings[1:], strict=False))
+    changes = sum(before != after for before, after in pairwise(beginnings))
     assert changes == 1
 
 
