@@ -167,7 +167,7 @@ _ATOMS = _WORDS | {"comment", "heredoc_body", "heredoc_end", "heredoc_start", "v
 _RESERVED = frozenset(
     {
         "then", "else", "elif", "fi", "do", "done", "case", "esac", "in", "function", "select", "until", "while", "if",
-        "for", "{", "}", "end", "always", "]]",
+        "for", "{", "}", "end", "always", "]]", "!",
     }
 )  # fmt: skip
 _EVALUATE = frozenset(
@@ -218,7 +218,9 @@ class _Walker:
 
     # --- statements ---------------------------------------------------------------------------------------------
 
-    def _statement(self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool) -> None:
+    def _statement(  # noqa: C901  # one case per kind of node, each a line or two
+        self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool
+    ) -> None:
         match node.type:
             case "redirected_statement":
                 own = [child for child in node.children if child.type in _REDIRECTS]
@@ -443,7 +445,8 @@ class _Walker:
         """Record `segment`, or what it wraps."""
         if len(self.segments) >= MOST_SEGMENTS or len(segment.wrappers) > DEEPEST:
             raise _TooMuchError
-        if segment.parts and not segment.wrappers and segment.words[0] in _RESERVED:
+        # Behind `time` these are the shell's own words; a name with `=` is an assignment to some shells' wrappers.
+        if segment.program in _RESERVED or "=" in segment.program:
             self.problems.append(f"`{segment.words[0]}` where a command was expected")
         layers = unwrap(segment.parts)
         if not layers or any(layer.is_beside for layer in layers):
