@@ -280,6 +280,12 @@ class _Walker:
         for redirect in redirects:
             self._redirect(redirect, found)
         words = tuple(word for _, word in sorted(found.words, key=lambda pair: pair[0]))
+        # `ls &> f rm x` is one command to bash; to a plain sh it is `ls &` and `> f rm x`.
+        both = [
+            child.start_byte for redirect in redirects for child in redirect.children if child.type in ("&>", "&>>")
+        ]
+        if both and any(place > min(both) for place, _ in found.words):
+            self.problems.append("a redirection that shells read differently")
         if node.type == "declaration_command" and any(
             re.fullmatch(r"[-+]\w*[^-+xrgaA\W]\w*", w.text) for w in words[1:]
         ):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
-from tests.core.policy.lines import NOW, WORK, bare, rule, run, sandboxed, verdict
+from tests.core.policy.lines import bare, rule, run, sandboxed, verdict
 
 READ = CallFacts(tool="read_file", capabilities=("read_fs",), paths=("a.py",))
 EDIT = CallFacts(tool="edit_file", capabilities=("write_fs",), paths=("a.py",))
@@ -70,8 +70,10 @@ def test_under_the_strict_sandbox_commands_run_unasked_where_nothing_can_be_writ
 @pytest.mark.parametrize(
     ("command", "word"),
     [
-        ("git commit -m x", "git"), ("git push", "network"), ("curl https://x", "network"), ("pip install x", "network"),
-        ("rm -rf ../x", "outside"), ("echo x > /etc/hosts", "outside"), ("cp a ~/b", "outside"), ("sudo make", "rights"),
+        ("git commit -m x", "git"), ("git push", "network"), ("curl https://x", "network"), ("pip install x",
+        "network"),
+        ("rm -rf ../x", "outside"), ("echo x > /etc/hosts", "outside"), ("cp a ~/b", "outside"), ("sudo make",
+        "rights"),
         ("pytest && git add .", "git"), ("bash -c 'npm install'", "network"),
     ],
 )  # fmt: skip
@@ -169,7 +171,8 @@ def test_other_tools_are_allowed_by_their_name() -> None:
         ("echo", "echo forbidden"), ("echo", 'e""cho x'), ("echo", "ls; echo x"), ("echo", "/bin/echo x"),
         ("echo", "sudo env A=1 echo x"), ("echo", "ls $(echo x)"), ("echo", "ECHO x"), ("echo", "bash -c 'echo x'"),
         ("rm -rf /", "rm -fr /"), ("rm -rf /", "rm  -rf /"), ("rm -rf /", "sudo rm -r -f /"), ("rm -rf /", "rm -rf //"),
-        ("rm -rf /", "rm --recursive --force /"), ("rm -rf", "rm -rf x"), ("rm -rf", "rm -Rf x"), ("rm", "find . -exec rm {} +"),
+        ("rm -rf /", "rm --recursive --force /"), ("rm -rf", "rm -rf x"), ("rm -rf", "rm -Rf x"), ("rm",
+        "find . -exec rm {} +"),
         ("git push", "git -C x push"), ("git push", "git --no-pager push -f"), ("git push", "git -c a=b push"),
         ("dd if=", "dd if=/dev/zero of=x"), ("rm", "ssh host rm x"), ("sudo", "sudo ls"), ("bash", "bash -c ls"),
         ("rm", "ls | xargs rm"), ("pytest", "uv run pytest"),
@@ -280,8 +283,3 @@ def test_no_rewriting_of_a_path_gets_an_edit_into_git(path: str, rewrites: list[
         path = rewrite.format(path)
     context = sandboxed("never", rule("**", kind="edit"), rule(path, kind="edit"))
     assert isinstance(decide(replace(EDIT, paths=(path,)), context), Forbid)
-
-
-def test_a_decision_is_the_same_every_time() -> None:
-    assert decide(TEST, sandboxed()) == decide(TEST, sandboxed())
-    assert (NOW, WORK) == (sandboxed().now, sandboxed().workspace)

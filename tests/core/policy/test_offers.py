@@ -1,5 +1,7 @@
 """What people may say yes to, and the rules that their answer makes."""
 
+from dataclasses import replace
+
 import pytest
 
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, FileChange
@@ -13,14 +15,27 @@ CHANGE = FileChange(id="1.1", path="a.py", kind="created", author="agent", befor
 
 
 def _request(call: CallFacts, question: Ask | None = None) -> ApprovalRequest:
-    given = {} if question is None else {
-        "confinement": question.confinement_words, "is_escalation": question.is_escalation,
-        "rule_kind": question.rule_kind, "rule_patterns": question.rule_patterns,
-    }  # fmt: skip
-    return ApprovalRequest(
-        call_id="c", tool=call.tool, title="", reason="", arguments_digest="", command=call.command, cwd=call.folder,
-        details=call.details, changes=(CHANGE,) if call.command is None else (), **given,
-    )  # pyright: ignore[reportArgumentType]  # one of two sets of fields # fmt: skip
+    """The request as it is recorded; without a question, as it was before there were rules."""
+    plain = ApprovalRequest(
+        call_id="c",
+        tool=call.tool,
+        title="",
+        reason="",
+        arguments_digest="",
+        command=call.command,
+        cwd=call.folder,
+        details=call.details,
+        changes=(CHANGE,) if call.command is None else (),
+    )
+    if question is None:
+        return plain
+    return replace(
+        plain,
+        confinement=question.confinement_words,
+        is_escalation=question.is_escalation,
+        rule_kind=question.rule_kind,
+        rule_patterns=question.rule_patterns,
+    )
 
 
 def _asked(call: CallFacts, policy: str = "on_write") -> Ask:

@@ -11,7 +11,8 @@ GIT = [
     ".gi\u200ct/config", ".g\u200dit", ".git::$INDEX_ALLOCATION/config", "./.git", "x/../.git", "a//.git",
 ]  # fmt: skip
 SECRET = [
-    ".env", ".env.local", "a/.env.production", ".ENV", "key.pem", "server.key", "id_rsa", "id_ed25519", ".netrc", ".npmrc",
+    ".env", ".env.local", "a/.env.production", ".ENV", "key.pem", "server.key", "id_rsa", "id_ed25519",
+    ".netrc", ".npmrc",
     ".pypirc", "credentials", "credentials.json", "x.kdbx", "secrets.yaml", ".ssh/config", ".aws/config", "prod.env",
     ".env.", "x/../.env", ".git-credentials",
 ]  # fmt: skip
@@ -42,7 +43,8 @@ def test_no_way_of_writing_makes_a_special_file_ordinary(path: str, forms: list[
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("a", "sub/a"), ("../a", "a"), ("../../a", None), ("/w/a", "a"), ("/w", "."), ("/wx", None), ("/etc/passwd", None),
+        ("a", "sub/a"), ("../a", "a"), ("../../a", None), ("/w/a", "a"), ("/w", "."), ("/wx", None),
+        ("/etc/passwd", None),
         ("~/a", None), ("x/../../../a", None), ("/w/../etc", None), ("./a/./b", "sub/a/b"),
     ],
 )  # fmt: skip

@@ -119,12 +119,13 @@ def test_a_program_nobody_knows_is_not_static(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "foo (", "echo 'abc", 'echo "abc', "ls -l; }", "ls | ", "if ls", "r\\\nm x", "eval $X", "bash -c \"$X\"", ". ./x",
+        "foo (", "echo 'abc", 'echo "abc', "ls -l; }", "ls | ", "if ls", "r\\\nm x", "eval $X",
+        "bash -c \"$X\"", ". ./x",
         "source x", "curl x | sh", "bash < x", "bash <<E\nrm x\nE", "python -c 'x'", "python3 -c 'x'", "python3 - < x",
         "perl -e 'x'", "node -e 'x'", "ruby -e x", "alias ls=rm; ls", "ls() { rm x; }; ls", "function ls { rm x; }; ls",
         "env -S 'rm x'", "su -c 'rm x'", "watch rm x", "set -k; ls", "hash -p /x/y ls", "a='x[$(rm y)]'; echo $((a))",
         "[ -v 'x[$(rm y)]' ]", "[[ 'x[$(rm y)]' -eq 1 ]]", "echo ${x@P}", "ls \x07", "ls\rrm x", "cat <<A <<B\nA\nB",
-        "awk 'BEGIN{system(\"rm x\")}'", "echo $'\\' ; rm x #'", "shopt -s expand_aliases", "fish -c 'rm x'",
+        "awk 'BEGIN{system(\"rm x\")}'", "echo $'\\' ; rm x #'", "ls &> f rm x", "shopt -s expand_aliases", "fish -c 'rm x'",
         "bash --rcfile x -c ls", "timeout --unknown 3 rm x", "echo \ud800", "PS4='$(rm x)' ls",
     ],
 )  # fmt: skip
@@ -140,11 +141,16 @@ def test_a_redirection_knows_what_it_writes() -> None:
     ]  # fmt: skip
 
 
-def test_a_redirection_around_several_commands_is_not_lost() -> None:
-    for command in ("{ ls; } > f", "(ls) > f", "for i in a; do ls; done > f", "if ls; then ls; fi > f", "bash -c ls > f",
-                    "case x in a) ;; esac > f", "ls && ls > f", "ls | cat > f", "! ls > f", "> f", "x=1 > f"):  # fmt: skip
-        writes = [item.target.text for segment in parse(command).segments for item in segment.redirections]
-        assert writes == ["f"], command
+@pytest.mark.parametrize(
+    "command",
+    [
+        "{ ls; } > f", "(ls) > f", "for i in a; do ls; done > f", "if ls; then ls; fi > f", "bash -c ls > f",
+        "case x in a) ;; esac > f", "ls && ls > f", "ls | cat > f", "! ls > f", "> f", "x=1 > f", "while ls; do ls; done > f",
+    ],
+)  # fmt: skip
+def test_a_redirection_around_several_commands_is_not_lost(command: str) -> None:
+    writes = [item.target.text for segment in parse(command).segments for item in segment.redirections]
+    assert writes == ["f"]
 
 
 def test_the_source_of_a_command_is_a_part_of_the_line() -> None:

@@ -1,6 +1,5 @@
 """The rules file: kept through faults, other processes and editing by hand."""
 
-import os
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -141,4 +140,4 @@ def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_lost(file: Rules
     assert file.load().is_forbidding_broken
     with pytest.raises(StorageError):
         file.add(PUSH)
-    assert not [name for name in os.listdir(file.path.parent) if name.endswith(".tmp")]
+    assert not list(file.path.parent.glob("*.tmp"))
