@@ -1,6 +1,5 @@
 """Which commands only read, as a table of what does and what seems to."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,10 +25,9 @@ READING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", READING)
-def test_a_command_that_only_reads_counts(command: str) -> None:
+def test_a_command_that_only_reads_counts() -> None:
     """Z-93: `/bin/ls`, `FOO=1 ls` and pipes of readers are recognised."""
-    assert only_reads(parse(command)), parse(command)
+    assert [command for command in READING if not only_reads(parse(command))] == []
 
 
 NOT_READING = [
@@ -66,10 +64,9 @@ NOT_READING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", NOT_READING)
-def test_what_may_do_more_does_not_count(command: str) -> None:
+def test_what_may_do_more_does_not_count() -> None:
     """Z-93, and everything that is not known (fail closed)."""
-    assert not only_reads(parse(command)), parse(command)
+    assert [command for command in NOT_READING if only_reads(parse(command))] == []
 
 
 WRITERS = [

@@ -125,7 +125,8 @@ def test_a_program_nobody_knows_is_not_static(command: str) -> None:
         "perl -e 'x'", "node -e 'x'", "ruby -e x", "alias ls=rm; ls", "ls() { rm x; }; ls", "function ls { rm x; }; ls",
         "env -S 'rm x'", "su -c 'rm x'", "watch rm x", "set -k; ls", "hash -p /x/y ls", "a='x[$(rm y)]'; echo $((a))",
         "[ -v 'x[$(rm y)]' ]", "[[ 'x[$(rm y)]' -eq 1 ]]", "echo ${x@P}", "ls \x07", "ls\rrm x", "cat <<A <<B\nA\nB",
-        "awk 'BEGIN{system(\"rm x\")}'", "echo $'\\' ; rm x #'", "ls &> f rm x", "shopt -s expand_aliases", "fish -c 'rm x'",
+        "awk 'BEGIN{system(\"rm x\")}'", "echo $'\\' ; rm x #'", "ls &> f rm x", "shopt -s expand_aliases",
+        "fish -c 'rm x'",
         "bash --rcfile x -c ls", "timeout --unknown 3 rm x", "echo \ud800", "PS4='$(rm x)' ls",
     ],
 )  # fmt: skip
@@ -145,7 +146,8 @@ def test_a_redirection_knows_what_it_writes() -> None:
     "command",
     [
         "{ ls; } > f", "(ls) > f", "for i in a; do ls; done > f", "if ls; then ls; fi > f", "bash -c ls > f",
-        "case x in a) ;; esac > f", "ls && ls > f", "ls | cat > f", "! ls > f", "> f", "x=1 > f", "while ls; do ls; done > f",
+        "case x in a) ;; esac > f", "ls && ls > f", "ls | cat > f", "! ls > f", "> f", "x=1 > f",
+        "while ls; do ls; done > f",
     ],
 )  # fmt: skip
 def test_a_redirection_around_several_commands_is_not_lost(command: str) -> None:
@@ -168,8 +170,8 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_line_takes_long(name: str) -> None:
-    """What would cost more is not understood; tests/benchmarks has the times."""
+def test_a_line_that_would_take_long_is_given_up_on(name: str) -> None:
+    """None of these passes 50 ms; without the limits some take seconds."""
     parsed = parse(HOSTILE[name])
     assert parsed.problems or len(parsed.segments) <= 400
 
