@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from desktop_agent.core.policy.grammar import (
@@ -191,6 +192,7 @@ class _Walker:
     ) -> None:
         match node.type:
             case "redirected_statement":
+                self._one_line(node)
                 own = [child for child in node.children if child.type in REDIRECTS]
                 bodies = [child for child in node.named_children if child.type not in REDIRECTS]
                 takes_them = len(bodies) == 1 and bodies[0].type in PASS_DOWN
@@ -275,7 +277,14 @@ class _Walker:
         for redirect in redirects:
             self._expansions(redirect)
 
+    def _one_line(self, node: "Node") -> None:
+        """Check that no line ends between the parts of a simple command: to a shell the rest is another command."""
+        for before, after in pairwise(node.children):
+            if "\n" in self._source[before.end_byte : after.start_byte].replace("\\\n", ""):
+                self.problems.append("a command that goes on behind its line")
+
     def _children(self, node: "Node", found: _Command) -> None:
+        self._one_line(node)
         for child in node.children:
             match child.type:
                 case "command_name":
@@ -305,12 +314,13 @@ class _Walker:
             self._has_arithmetic = True
         found.words.append((node.start_byte, Word(opener)))
         start, end = node.children[0].end_byte, node.children[-1].start_byte
+        if self._source[start : start + 1] not in (" ", "\t") or self._source[end - 1] not in (" ", "\t"):
+            self.problems.append("a test that was not understood")
         try:
             words = split_words(self._source, start, end, holes_of(node))
             found.words += [(start + index, _as_text(word)) for index, word in enumerate(words)]
         except NotAWordError as error:
-            if opener == "[":
-                self.problems.append(str(error))
+            self.problems.append(str(error))
             found.words.append((start, Word(_text_of(self._data, start, end), "complex")))
 
     def _word(self, node: "Node", found: _Command) -> None:
@@ -345,6 +355,7 @@ class _Walker:
         if node.type == "heredoc_redirect":
             self._heredoc(node, found)
             return
+        self._one_line(node)
         operator = "".join(child.type for child in node.children if not child.is_named)
         targets = [child for child in node.named_children if child.type in WORDS]
         if targets:

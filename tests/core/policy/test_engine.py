@@ -137,6 +137,18 @@ def test_secrets_ask_under_every_policy_but_for_a_rule_that_names_them(path: str
         assert isinstance(decide(call, sandboxed("never")), Forbid)
 
 
+@pytest.mark.parametrize(
+    "command", ["cat .env", "ls && head -3 < ~/.ssh/id_rsa", "grep x sub/.ENV.local", "pytest --env=.env"]
+)
+def test_a_command_that_names_a_secret_asks_like_a_tool_that_reads_it(command: str) -> None:
+    for policy, mode in (("on_write", "restricted"), ("on_request", "restricted"), ("on_request", "strict")):
+        found = verdict(command, sandboxed(policy, sandbox=mode))
+        assert isinstance(found, Ask)
+        assert "secrets" in found.reason
+        assert verdict(command, sandboxed(policy, rule(command, is_exact=True), sandbox=mode)).__class__ is Allow
+    assert isinstance(verdict(command, sandboxed("never")), Forbid)
+
+
 def test_our_own_folder_asks_before_it_is_edited() -> None:
     call = replace(EDIT, paths=(".desktop-agent/rules.toml",))
     assert isinstance(decide(call, sandboxed("on_request", rule("**", kind="edit"))), Ask)
