@@ -17,7 +17,7 @@ from desktop_agent.core.model import Rule, RuleKind
 from desktop_agent.core.policy.call import CallFacts, Confinement, PolicyContext
 from desktop_agent.core.policy.paths import inside, sensitivity
 from desktop_agent.core.policy.reading import only_reads
-from desktop_agent.core.policy.risks import Risk, needs_network, outside_paths, risks_of, writes_git
+from desktop_agent.core.policy.risks import Risk, needs_network, outside_paths, risks_of, secret_in, writes_git
 from desktop_agent.core.policy.rules import matching_rule, names_any, patterns_for
 from desktop_agent.core.policy.shell import ParsedCommand, parse
 
@@ -233,6 +233,8 @@ def _question(command: _Command) -> Ask | None:
         why = f" It says: {call.justification}" if call.justification else ""
         reason = f"The model asks to run this outside the sandbox.{why}"
         return command.ask(reason, confinement="none", is_escalation=True)
+    if secret := secret_in(command.parsed):
+        return command.ask(secret.note, cause=secret.cause, confinement=_free_confinement(command))
     if context.sandbox == "strict" or command.only_reads:
         return command.ask(_ALWAYS, confinement="strict") if context.policy == "always" else None
     if command.need is not None and context.policy != "never":

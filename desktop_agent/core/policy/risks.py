@@ -117,6 +117,17 @@ def outside_paths(segment: Segment, folder: str, workspace: str) -> tuple[str, .
     )
 
 
+def secret_in(parsed: ParsedCommand) -> Risk | None:
+    """Return the first file named in a line that often holds secrets, by its name alone; None when there is none."""
+    for segment in parsed.segments:
+        for text in [*segment.words[1:], *(redirection.target.text for redirection in segment.redirections)]:
+            if any(sensitivity(piece) == "secret" for piece in _pieces(text)):
+                return Risk(
+                    f"`{text}` often holds secrets, and what is printed goes to the model.", parsed.source(segment)
+                )
+    return None
+
+
 def _paths_in(word: str) -> Iterator[str]:
     """Yield what may be a path in a word: the word, or the value of an option."""
     if "://" in word:

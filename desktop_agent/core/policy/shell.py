@@ -8,11 +8,28 @@ document that ends elsewhere, all become *problems*, and a line with a problem i
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from desktop_agent.core.policy.grammar import (
+    ARITHMETIC,
+    DEEPEST,
+    EVALUATE,
+    GROUPS,
+    PASS_DOWN,
+    REDIRECTS,
+    RESERVED,
+    STATEMENTS,
+    WORDS,
+    holes_of,
+    is_plain_body,
+    is_too_deep,
+    node_text,
+    unaccounted,
+)
 from desktop_agent.core.policy.words import Hole, NotAWordError, Word, decode_word, split_words
 from desktop_agent.core.policy.wrappers import program_name, unwrap
 
@@ -22,10 +39,11 @@ if TYPE_CHECKING:
 LONGEST_BYTES = 32 * 1024
 MOST_SIGNS = 300
 """Of brackets, expansions, pipes and redirections: they make the parser try several readings, and many cost seconds."""
-MOST_BLANKS = 4_000
-DEEPEST = 80
+MOST_BLANKS = 3_000
 MOST_SEGMENTS = 400
 DEEPEST_SCRIPTS = 4
+LONGEST_SCRIPT_BYTES = 8 * 1024
+"""Of a script in a word, which is gone through once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +128,7 @@ def _parse(command: str, depth: int) -> ParsedCommand:
         return ParsedCommand(command, (), ("it has too many words",))
     if re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", data):
         return ParsedCommand(command, (), ("control characters",))
-    if depth > DEEPEST_SCRIPTS:
+    if depth > DEEPEST_SCRIPTS or (depth and len(data) > LONGEST_SCRIPT_BYTES):
         return ParsedCommand(command, (), ("scripts within scripts",))
     walker = _Walker(data, depth)
     try:
@@ -128,55 +146,6 @@ def _parser() -> "Parser":
     import tree_sitter_bash
 
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-
-
-_WORDS = frozenset(
-    {
-        "word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "number",
-        "simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion",
-        "brace_expression", "extglob_pattern", "regex",
-    }
-)  # fmt: skip
-_HOLES = frozenset(
-    {
-        "simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion",
-        "ansi_c_string", "translated_string", "brace_expression", "extglob_pattern",
-    }
-)  # fmt: skip
-_GROUPS = frozenset(
-    {
-        "program", "list", "subshell", "compound_statement", "negated_command", "if_statement", "elif_clause",
-        "else_clause", "while_statement", "for_statement", "c_style_for_statement", "case_statement", "case_item",
-        "do_group", "variable_assignments", "command_substitution", "process_substitution",
-    }
-)  # fmt: skip
-_PASS_DOWN = frozenset(
-    {
-        "command", "declaration_command", "unset_command", "test_command", "list", "pipeline", "negated_command",
-        "variable_assignment", "redirected_statement",
-    }
-)  # fmt: skip
-"""What a redirection around it belongs to the last command of, and to no more."""
-_REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
-_ARITHMETIC = frozenset(
-    {
-        "binary_expression", "unary_expression", "postfix_expression", "ternary_expression", "parenthesized_expression",
-    }
-)  # fmt: skip
-_ATOMS = _WORDS | {"comment", "heredoc_body", "heredoc_end", "heredoc_start", "variable_assignment", "test_command"}
-_RESERVED = frozenset(
-    {
-        "then", "else", "elif", "fi", "do", "done", "case", "esac", "in", "function", "select", "until", "while", "if",
-        "for", "{", "}", "end", "always", "]]",
-    }
-)  # fmt: skip
-_EVALUATE = frozenset(
-    {
-        "[[", "[", "test", "let", "declare", "typeset", "local", "export", "readonly", "printf", "unset", "read",
-        "mapfile", "readarray", "wait", "getopts",
-    }
-)  # fmt: skip
-"""Builtins that may evaluate an index such as `a[$(rm x)]` in a quoted word."""
 
 
 class _TooMuchError(Exception):
@@ -209,21 +178,24 @@ class _Walker:
         root = _parser().parse(self._data).root_node
         if root.has_error:
             self.problems.append("it is not valid shell")
-        if _is_too_deep(root):
+        if is_too_deep(root):
             self.problems.append("it is nested too deeply")
             return
-        self._account(root, 0, len(self._data))
+        self.problems += unaccounted(root, self._source, 0, len(self._data))
         self._statement(root, (), is_piped=False)
         self._look_back()
 
     # --- statements ---------------------------------------------------------------------------------------------
 
-    def _statement(self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool) -> None:
+    def _statement(  # noqa: C901  # one case per kind of node, each a line or two
+        self, node: "Node", redirects: Sequence["Node"], *, is_piped: bool
+    ) -> None:
         match node.type:
             case "redirected_statement":
-                own = [child for child in node.children if child.type in _REDIRECTS]
-                bodies = [child for child in node.named_children if child.type not in _REDIRECTS]
-                takes_them = len(bodies) == 1 and bodies[0].type in _PASS_DOWN
+                self._one_line(node)
+                own = [child for child in node.children if child.type in REDIRECTS]
+                bodies = [child for child in node.named_children if child.type not in REDIRECTS]
+                takes_them = len(bodies) == 1 and bodies[0].type in PASS_DOWN
                 for body in bodies:
                     self._statement(body, [*own, *redirects] if takes_them else (), is_piped=is_piped)
                 if not takes_them:
@@ -236,7 +208,7 @@ class _Walker:
                     self._statement(child, redirects if is_last else (), is_piped=is_piped or index > 0)
             case "function_definition":
                 name = node.child_by_field_name("name")
-                self._functions.add(_text(name) if name else "")
+                self._functions.add(node_text(name) if name else "")
                 for child in node.named_children:
                     if child != name:
                         self._statement(child, (), is_piped=is_piped)
@@ -244,13 +216,13 @@ class _Walker:
                 pass
             case "command_substitution" | "process_substitution":
                 self._substitution(node)
-            case kind if kind in _GROUPS:
+            case kind if kind in GROUPS:
                 self._group(node, redirects, is_piped=is_piped)
-            case kind if kind in _WORDS:
+            case kind if kind in WORDS:
                 self._expansions(node)
-            case kind if kind in _REDIRECTS:
+            case kind if kind in REDIRECTS:
                 self._command(node, [node, *redirects], is_piped=is_piped)
-            case kind if kind in _ARITHMETIC:
+            case kind if kind in ARITHMETIC:
                 self._has_arithmetic = True
                 self._expansions(node)
             case kind:
@@ -278,11 +250,17 @@ class _Walker:
         for redirect in redirects:
             self._redirect(redirect, found)
         words = tuple(word for _, word in sorted(found.words, key=lambda pair: pair[0]))
+        # `ls &> f rm x` is one command to bash; to a plain sh it is `ls &` and `> f rm x`.
+        both = [
+            child.start_byte for redirect in redirects for child in redirect.children if child.type in ("&>", "&>>")
+        ]
+        if both and any(place > min(both) for place, _ in found.words):
+            self.problems.append("a redirection that shells read differently")
         if node.type == "declaration_command" and any(
             re.fullmatch(r"[-+]\w*[^-+xrgaA\W]\w*", w.text) for w in words[1:]
         ):
             self.problems.append(f"`{words[0].text}` with options that change how values are read")
-        spans = [node, *redirects] if node.type not in _REDIRECTS else [*redirects]
+        spans = [node, *redirects] if node.type not in REDIRECTS else [*redirects]
         begin = min(span.start_byte for span in spans)
         end = max(span.end_byte for span in spans)
         bare = Segment(
@@ -294,12 +272,19 @@ class _Walker:
             is_piped=is_piped,
         )
         self._emit(bare)
-        if node.type not in _REDIRECTS and node.type != "redirected_statement":
+        if node.type not in REDIRECTS and node.type != "redirected_statement":
             self._expansions(node)
         for redirect in redirects:
             self._expansions(redirect)
 
+    def _one_line(self, node: "Node") -> None:
+        """Check that no line ends between the parts of a simple command: to a shell the rest is another command."""
+        for before, after in pairwise(node.children):
+            if "\n" in self._source[before.end_byte : after.start_byte].replace("\\\n", ""):
+                self.problems.append("a command that goes on behind its line")
+
     def _children(self, node: "Node", found: _Command) -> None:
+        self._one_line(node)
         for child in node.children:
             match child.type:
                 case "command_name":
@@ -308,13 +293,13 @@ class _Walker:
                     self._assignment(child, found)
                 case "variable_assignment":
                     self._assignment(child, found)
-                    name = _text(child).partition("=")[0]
+                    name = node_text(child).partition("=")[0]
                     found.words.append((child.start_byte, Word(f"{name}=…", "simple")))
                 case "variable_name":
-                    found.words.append((child.start_byte, Word(_text(child))))
-                case kind if kind in _REDIRECTS:
+                    found.words.append((child.start_byte, Word(node_text(child))))
+                case kind if kind in REDIRECTS:
                     self._redirect(child, found)
-                case kind if kind in _WORDS:
+                case kind if kind in WORDS:
                     self._word(child, found)
                 case "comment":
                     pass
@@ -329,16 +314,17 @@ class _Walker:
             self._has_arithmetic = True
         found.words.append((node.start_byte, Word(opener)))
         start, end = node.children[0].end_byte, node.children[-1].start_byte
+        if self._source[start : start + 1] not in (" ", "\t") or self._source[end - 1] not in (" ", "\t"):
+            self.problems.append("a test that was not understood")
         try:
-            words = split_words(self._source, start, end, _holes(node))
+            words = split_words(self._source, start, end, holes_of(node))
             found.words += [(start + index, _as_text(word)) for index, word in enumerate(words)]
         except NotAWordError as error:
-            if opener == "[":
-                self.problems.append(str(error))
+            self.problems.append(str(error))
             found.words.append((start, Word(_text_of(self._data, start, end), "complex")))
 
     def _word(self, node: "Node", found: _Command) -> None:
-        found.words.append((node.start_byte, self._decoded(node.start_byte, node.end_byte, _holes(node))))
+        found.words.append((node.start_byte, self._decoded(node.start_byte, node.end_byte, holes_of(node))))
 
     def _decoded(self, start: int, end: int, holes: dict[int, Hole]) -> Word:
         try:
@@ -349,7 +335,7 @@ class _Walker:
         return _as_text(word)
 
     def _assignment(self, node: "Node", found: _Command) -> None:
-        raw = _text(node)
+        raw = node_text(node)
         match = re.match(r"([A-Za-z_]\w*)(\[\w+\])?\+?=", raw, re.ASCII)
         if match is None:
             self.problems.append("an assignment that was not recognised")
@@ -360,7 +346,7 @@ class _Walker:
         elif start == node.end_byte:
             found.assignments.append((match[1], ""))
         else:
-            word = self._decoded(start, node.end_byte, _holes(node))
+            word = self._decoded(start, node.end_byte, holes_of(node))
             found.assignments.append((match[1], word.text if word.is_known else "…"))
             if word.is_known and _could_run(word.text):
                 self.problems.append(f"the value of {match[1]} may be run later")
@@ -369,17 +355,18 @@ class _Walker:
         if node.type == "heredoc_redirect":
             self._heredoc(node, found)
             return
+        self._one_line(node)
         operator = "".join(child.type for child in node.children if not child.is_named)
-        targets = [child for child in node.named_children if child.type in _WORDS]
+        targets = [child for child in node.named_children if child.type in WORDS]
         if targets:
-            word = self._decoded(targets[0].start_byte, targets[0].end_byte, _holes(targets[0]))
+            word = self._decoded(targets[0].start_byte, targets[0].end_byte, holes_of(targets[0]))
             found.redirections.append(Redirection(operator, word))
         elif not operator.endswith("-"):
             self.problems.append("a redirection without a target")
         for extra in targets[1:]:  # the grammar takes the words behind the target for targets, too
             self._word(extra, found)
         for child in node.named_children:
-            if child.type not in _WORDS and child.type != "file_descriptor":
+            if child.type not in WORDS and child.type != "file_descriptor":
                 self.problems.append(f"it has a part of an unknown kind ({child.type.lower()})")
 
     def _heredoc(self, node: "Node", found: _Command) -> None:
@@ -387,7 +374,7 @@ class _Walker:
         self._heredocs += 1
         parts = {child.type: child for child in node.children}
         start, finish, body = parts.get("heredoc_start"), parts.get("heredoc_end"), parts.get("heredoc_body")
-        quoted = re.fullmatch(r"'(\w+)'|\"(\w+)\"|(\w+)", _text(start) if start else "", re.ASCII)
+        quoted = re.fullmatch(r"'(\w+)'|\"(\w+)\"|(\w+)", node_text(start) if start else "", re.ASCII)
         if self._heredocs > 1 or quoted is None or finish is None or start is None:
             self.problems.append("a here document that was not understood")
             return
@@ -404,12 +391,12 @@ class _Walker:
         if not line_start or finish.end_byte != line_start + len(line):
             self.problems.append("a here document that does not end where it seems to")
             return
-        if quoted[3] is not None and not _is_plain_body(self._source[body_start:line_start], body_start, body):
+        if quoted[3] is not None and not is_plain_body(self._source[body_start:line_start], body_start, body):
             self.problems.append("expansions in a here document")
         for child in node.named_children:
-            if child.type in _REDIRECTS:
+            if child.type in REDIRECTS:
                 self._redirect(child, found)
-            elif child.type in _WORDS:
+            elif child.type in WORDS:
                 self._word(child, found)
             elif not child.type.startswith("heredoc_") and child.type != "file_descriptor":
                 self._statement(child, (), is_piped=True)
@@ -423,18 +410,18 @@ class _Walker:
             return
         if node.type in ("arithmetic_expansion", "subscript"):
             self._has_arithmetic = True
-        elif node.type == "expansion" and re.search(r"@[A-Za-z]\}$|^\$\{!", _text(node)):
+        elif node.type == "expansion" and re.search(r"@[A-Za-z]\}$|^\$\{!", node_text(node)):
             self.problems.append("an expansion that may run its value")
-        elif node.type == "ansi_c_string" and "\\'" in _text(node):
+        elif node.type == "ansi_c_string" and "\\'" in node_text(node):
             self.problems.append("a quoted text that shells read differently")
         for child in node.children:
-            if child.type not in _STATEMENTS:
+            if child.type not in STATEMENTS:
                 self._expansions(child)
 
     def _substitution(self, node: "Node") -> None:
         if self._source.startswith("`", node.start_byte) and b"\\" in self._data[node.start_byte : node.end_byte]:
             self.problems.append("backslashes inside backticks")
-        self._account(node, node.start_byte, node.end_byte)
+        self.problems += unaccounted(node, self._source, node.start_byte, node.end_byte)
         self._group(node, (), is_piped=False)
 
     # --- taking further apart -----------------------------------------------------------------------------------
@@ -443,7 +430,8 @@ class _Walker:
         """Record `segment`, or what it wraps."""
         if len(self.segments) >= MOST_SEGMENTS or len(segment.wrappers) > DEEPEST:
             raise _TooMuchError
-        if segment.parts and not segment.wrappers and segment.words[0] in _RESERVED:
+        # Behind `time` these are the shell's own words; a name with `=` is an assignment to some shells' wrappers.
+        if segment.program in RESERVED or "=" in segment.program:
             self.problems.append(f"`{segment.words[0]}` where a command was expected")
         layers = unwrap(segment.parts)
         if not layers or any(layer.is_beside for layer in layers):
@@ -492,99 +480,14 @@ class _Walker:
         names |= {wrapper for segment in self.segments for wrapper in segment.wrappers}
         for name in sorted(self._functions & names):
             self.problems.append(f"`{name}` is defined anew in this line")
-        if self._has_arithmetic or names & _EVALUATE:
+        if self._has_arithmetic or names & EVALUATE:
             texts = [part.text for segment in self.segments for part in segment.parts if part.is_known]
             if any(_could_run(text) for text in texts):
                 self.problems.append("quoted text that may be run")
 
-    # --- accounting for every byte ------------------------------------------------------------------------------
-
-    def _account(self, node: "Node", start: int, end: int) -> None:
-        """Check that the tree has everything a shell would see between `start` and `end`."""
-        atoms = sorted((a for a in _atoms(node) if a.end_byte > a.start_byte), key=lambda a: a.start_byte)
-        position, was_word = start, False
-        for atom in atoms:
-            gap = self._source[position : atom.start_byte] if atom.start_byte >= position else "?"
-            blank = gap.replace("\\\n", "")
-            is_word = atom.type in _ATOMS or re.fullmatch(r"[\w{}!]+|\[+", atom.type) is not None
-            runs_together = was_word and is_word and not blank
-            if blank.strip(" \t\n") or (gap and not blank) or (runs_together and not _may_touch(atom, self._source)):
-                self.problems.append("text that was not understood")
-                return
-            if atom.type == "comment" and (
-                "\n" in _text(atom) or self._source[max(0, atom.start_byte - 1)] not in " \t\n;&|()#"
-            ):
-                self.problems.append("a comment that was not understood")
-            position, was_word = max(position, atom.end_byte), is_word
-        if self._source[position:end].replace("\\\n", " ").strip(" \t\n"):
-            self.problems.append("text that was not understood")
-
-
-_STATEMENTS = _GROUPS - {"command_substitution", "process_substitution"} | {
-    "command", "declaration_command", "unset_command", "test_command", "redirected_statement", "pipeline",
-    "function_definition",
-}  # fmt: skip
-
-
-def _atoms(node: "Node") -> Iterator["Node"]:
-    """Yield the parts of a statement that count as a whole: words, comments, operators."""
-    for child in node.children:
-        if child.type in _ATOMS or (child.child_count == 0):
-            yield child
-        else:
-            yield from _atoms(child)
-
-
-def _may_touch(atom: "Node", source: str) -> bool:
-    """Whether a shell, too, ends the word before `atom` though no blank stands between them."""
-    before = source[atom.start_byte - 1]
-    return before in "\n;" or (atom.type in ("heredoc_body", "heredoc_end", "{", "!") and before == "\n")
-
-
-def _holes(node: "Node") -> dict[int, Hole]:
-    """Return the outermost expansions of a word by where they start."""
-    found: dict[int, Hole] = {}
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        if current.type in _HOLES:
-            kind = current.type
-            if kind == "expansion" and re.fullmatch(r"\$\{\w+\}", _text(current), re.ASCII):
-                kind = "plain_expansion"
-            found[current.start_byte] = Hole(current.end_byte, kind)
-        else:
-            pending += current.children
-    return found
-
-
-def _is_plain_body(text: str, start: int, body: "Node | None") -> bool:
-    """Whether every substitution in an unquoted here document is one that the tree knows."""
-    holes = _holes(body) if body is not None else {}
-    covered = [range(place, hole.end) for place, hole in holes.items()]
-    return (
-        all(
-            any(start + match.start() in span for span in covered)
-            for match in re.finditer(r"(?<!\\)(\$\(|`|\$\{)", text)
-        )
-        and "\\\\" not in text
-    )
-
-
-def _is_too_deep(root: "Node") -> bool:
-    level = [root]
-    for _ in range(DEEPEST):
-        level = [child for node in level for child in node.children]
-        if not level:
-            return False
-    return True
-
 
 def _could_run(text: str) -> bool:
     return "$(" in text or "`" in text
-
-
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode("latin-1")
 
 
 def _text_of(data: bytes, start: int, end: int) -> str:

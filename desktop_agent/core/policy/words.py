@@ -4,6 +4,7 @@ This reads the raw text itself instead of trusting the parser's nodes, so that a
 where it begins and ends. The parser says where expansions are ("holes"); everything else is decided here.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -14,6 +15,7 @@ knows but which does nothing by itself. `complex`: anything else."""
 
 _BLANKS = " \t\n"
 _OPERATORS = ";&|<>()"
+_VARIABLE = re.compile(r"\$(\w+|[-!?@*#$])", re.ASCII)
 _SIMPLE_HOLES = frozenset({"simple_expansion", "plain_expansion", "command_substitution"})
 
 
@@ -147,6 +149,8 @@ class _Reader:
             return False
         if hole.end > self._end:
             raise NotAWordError("an expansion that does not end")
+        if hole.kind == "simple_expansion" and not _VARIABLE.fullmatch(self._source, self.position, hole.end):
+            raise NotAWordError("an expansion that was not recognised")
         self._weaken("simple" if hole.kind in _SIMPLE_HOLES else "complex")
         self.position = hole.end
         return True

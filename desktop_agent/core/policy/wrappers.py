@@ -131,7 +131,7 @@ def unwrap(words: Sequence[Word]) -> tuple[Unwrapped, ...]:
     if not words or not words[0].is_known:
         return ()
     name = program_name(words[0].text).casefold()
-    base = PurePosixPath(name).name
+    base = name.rpartition("/")[2]
     rest = tuple(words[1:])
     if takes := _RUNS.get(base):
         return takes(rest)

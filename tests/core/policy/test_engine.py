@@ -1,77 +1,297 @@
-"""What may run unasked, as a table."""
+"""What may run unasked, what is asked, and what is out of the question, as tables."""
 
+import shlex
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from desktop_agent.core.model import Allowed, ApprovalPolicy, ApprovalRequest, Capability
-from desktop_agent.core.policy.engine import EDITS, Allow, Ask, CallFacts, decide, grants_of, scope_offers
+from desktop_agent.core.policy.call import CallFacts
+from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
+from tests.core.policy.lines import bare, rule, run, sandboxed, verdict
 
-READ = CallFacts(tool="read_file", capabilities=("read_fs",))
-EDIT = CallFacts(tool="edit_file", capabilities=("write_fs",))
+READ = CallFacts(tool="read_file", capabilities=("read_fs",), paths=("a.py",))
+EDIT = CallFacts(tool="edit_file", capabilities=("write_fs",), paths=("a.py",))
 SEARCH = CallFacts(tool="web_search", capabilities=("network",))
-RUN = CallFacts(tool="run_terminal_cmd", capabilities=("exec_shell",), command="pytest -q")
+MCP = CallFacts(tool="mcp__x", capabilities=("write_fs",), source="external")
+WORD = CallFacts(tool="request_approval", capabilities=(), asks="May I delete the old tests?")
+LOOK, TEST = run("git status"), run("pytest -q")
+CALLS = {"read": READ, "edit": EDIT, "search": SEARCH, "mcp": MCP, "word": WORD, "look": LOOK, "test": TEST}
 
 
 @pytest.mark.parametrize(
-    ("policy", "asks"),
+    ("policy", "expected"),
     [
-        ("always", [READ, EDIT, SEARCH, RUN]),
-        ("on_write", [EDIT, SEARCH, RUN]),
-        ("on_request", [SEARCH, RUN]),
-        ("never", [SEARCH, RUN]),
+        # Z-62: `always` means every call, also reading and network. S-05, S-10, Z-27.
+        ("always", dict.fromkeys(CALLS, "Ask")),
+        ("on_write", {"read": "Allow", "edit": "Ask", "look": "strict", "test": "Ask"}),
+        ("on_request", {"read": "Allow", "edit": "Allow", "look": "strict", "test": "restricted"}),
+        ("never", {"read": "Allow", "edit": "Allow", "look": "strict", "test": "restricted", "search": "Forbid",
+                   "mcp": "Forbid", "word": "Forbid"}),
     ],
+)  # fmt: skip
+def test_each_policy_leaves_exactly_this_free_in_a_sandbox(policy: str, expected: dict[str, str]) -> None:
+    found = {name: decide(call, sandboxed(policy)) for name, call in CALLS.items()}
+    shown = {name: _shown(verdict) for name, verdict in found.items()}
+    assert shown == dict.fromkeys(CALLS, "Ask") | expected
+    assert all(verdict.reason for verdict in found.values() if not isinstance(verdict, Allow))
+
+
+def _shown(verdict: Allow | Ask | Forbid) -> str:
+    return (verdict.confinement or "Allow") if isinstance(verdict, Allow) else type(verdict).__name__
+
+
+@pytest.mark.parametrize("command", ["ls", "git status", "pytest -q", "rm x"])
+@pytest.mark.parametrize("policy", ["always", "on_write", "on_request"])
+def test_without_a_sandbox_every_command_asks(command: str, policy: str) -> None:
+    """Z-94: what nothing confines is never run as if it were confined."""
+    for context in (bare(policy), sandboxed(policy, sandbox="none")):
+        found = verdict(command, context)
+        assert isinstance(found, Ask)
+        assert found.confinement == "none"
+        assert not found.is_escalation
+    assert "doctor" in str(verdict(command, bare(policy)))
+
+
+def test_without_a_sandbox_and_without_anybody_to_ask_no_command_runs() -> None:
+    """Z-04: no answer is a no."""
+    assert isinstance(verdict("ls", bare("never")), Forbid)
+
+
+@pytest.mark.parametrize("policy", ["on_write", "on_request", "never"])
+def test_under_the_strict_sandbox_commands_run_unasked_where_nothing_can_be_written(policy: str) -> None:
+    context = sandboxed(policy, sandbox="strict")
+    for command in ("rm -rf /", "pytest", "git commit -m x", "curl x", "ls ; rm -rf ~"):  # Z-93: walls, not words
+        assert verdict(command, context) == Allow("strict")
+    assert isinstance(decide(EDIT, context), Forbid)
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("git commit -m x", "git"), ("git push", "network"), ("curl https://x", "network"), ("pip install x",
+        "network"),
+        ("rm -rf ../x", "outside"), ("echo x > /etc/hosts", "outside"), ("cp a ~/b", "outside"), ("sudo make",
+        "rights"),
+        ("pytest && git add .", "git"), ("bash -c 'npm install'", "network"),
+    ],
+)  # fmt: skip
+def test_what_obviously_needs_more_asks_up_front_to_run_outside(command: str, word: str) -> None:
+    for policy in ("on_request", "on_write", "always"):
+        found = verdict(command, sandboxed(policy))
+        assert isinstance(found, Ask)
+        assert (found.confinement, found.is_escalation) == ("none", True)
+        assert word in found.reason
+        assert found.cause in command
+        assert found.cause
+    assert verdict(command, sandboxed("never")) == Allow("restricted")
+
+
+def test_a_command_that_stays_in_the_sandbox_is_asked_as_that() -> None:
+    found = verdict("pytest -q", sandboxed("on_write"))
+    assert isinstance(found, Ask)
+    assert found.confinement_words == "In the sandbox: may write this folder, no network"
+    assert found.rule_patterns == (("pytest -q", "pytest"),)
+    assert isinstance(verdict("touch /tmp/x", sandboxed("on_request")), Allow)
+
+
+def test_wanting_out_of_the_sandbox_is_asked_with_the_reason() -> None:
+    """S-16: refused with a word that lets the model go on without it."""
+    wants = run("pytest", wants_unconfined=True, justification="The tests need a socket.")
+    for policy in ("on_write", "on_request", "always"):
+        for mode in ("restricted", "strict"):
+            found = decide(wants, sandboxed(policy, sandbox=mode))
+            assert isinstance(found, Ask)
+            assert found.is_escalation
+            assert "The tests need a socket." in found.reason
+    refused = decide(wants, sandboxed("never"))
+    assert isinstance(refused, Forbid)
+    assert "approval policy" in refused.reason
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", [".git/config", "sub/.git/hooks/x", ".GIT/config", ".git", "x/../.git/HEAD", ".git./x"]
 )
-def test_each_policy_asks_for_exactly_this(policy: ApprovalPolicy, asks: list[CallFacts]) -> None:
-    verdicts = {facts.tool: decide(facts, policy, ()) for facts in (READ, EDIT, SEARCH, RUN)}
-    assert {tool for tool, verdict in verdicts.items() if isinstance(verdict, Ask)} == {f.tool for f in asks}
-    assert all(verdict.reason for verdict in verdicts.values() if isinstance(verdict, Ask))
-
-
 @pytest.mark.parametrize("policy", ["always", "on_write", "on_request", "never"])
-def test_a_command_that_nothing_confines_asks_under_every_policy(policy: ApprovalPolicy) -> None:
-    assert isinstance(decide(RUN, policy, ()), Ask)
-
-
-def test_a_granted_command_runs_and_any_other_one_asks() -> None:
-    """The same words in another folder or with another environment are another command."""
-    request = ApprovalRequest(
-        call_id="c", tool="t", title="", reason="", arguments_digest="", command="pytest -q", cwd="/w"
-    )
-    grants = grants_of(request, Allowed(scope="session"))
-    granted = replace(RUN, folder="/w")
-    assert decide(granted, "on_write", grants) == Allow()
-    others = (
-        replace(granted, command="pytest -q; rm -rf ~"),
-        replace(granted, folder="/elsewhere"),
-        replace(granted, details=("Variables: PATH=/tmp/evil",)),
-    )
-    assert all(isinstance(decide(other, "on_write", grants), Ask) for other in others)
-
-
-def test_granted_edits_run_but_no_command_does() -> None:
-    assert decide(EDIT, "on_write", {EDITS}) == Allow()
-    assert isinstance(decide(RUN, "on_write", {EDITS}), Ask)
+def test_gits_own_files_are_read_but_never_edited(path: str, policy: str) -> None:
+    everything = rule("**", kind="edit")
+    assert isinstance(decide(replace(EDIT, paths=("a", path)), sandboxed(policy, everything)), Forbid)
+    assert isinstance(decide(replace(READ, paths=(path,)), sandboxed("on_write")), Allow)
 
 
 @pytest.mark.parametrize(
-    ("capabilities", "command", "labels"),
-    [
-        (("read_fs",), None, ["Allow once"]),
-        (("write_fs",), None, ["Allow once", "Allow edits in this session"]),
-        (("exec_shell",), "ls -l", ["Allow once", "Allow `ls -l` in this session"]),
-    ],
+    "path", [".env", "sub/.env.local", "key.pem", "id_rsa", ".ssh/config", ".ENV", ".aws/credentials"]
 )
-def test_every_way_to_say_yes_says_what_it_means(
-    capabilities: tuple[Capability, ...], command: str | None, labels: list[str]
-) -> None:
-    facts = CallFacts(tool="t", capabilities=capabilities, command=command)
-    assert [offer.label for offer in scope_offers(facts)] == labels
+def test_secrets_ask_under_every_policy_but_for_a_rule_that_names_them(path: str) -> None:
+    for call in (replace(READ, paths=(path,)), replace(EDIT, paths=("a.py", path))):
+        for policy in ("always", "on_write", "on_request"):
+            found = decide(call, sandboxed(policy, rule("**", kind="edit"), rule("*", kind="tool")))
+            assert isinstance(found, Ask)
+            assert found.cause == path
+            named = (rule(path, kind="edit"), rule("a.py", kind="edit"))
+            assert isinstance(decide(call, sandboxed(policy, *named)), Allow)
+        assert isinstance(decide(call, sandboxed("never")), Forbid)
 
 
-def test_an_edited_command_is_granted_as_it_was_edited() -> None:
-    request = ApprovalRequest(call_id="c", tool="t", title="", reason="", arguments_digest="", command="rm x")
-    grants = grants_of(request, Allowed(scope="session", edited_command="ls"))
-    assert decide(replace(RUN, command="ls"), "on_write", grants) == Allow()
-    assert isinstance(decide(replace(RUN, command="rm x"), "on_write", grants), Ask)
-    assert grants_of(request, Allowed(scope="once")) == set()
+@pytest.mark.parametrize(
+    "command", ["cat .env", "ls && head -3 < ~/.ssh/id_rsa", "grep x sub/.ENV.local", "pytest --env=.env"]
+)
+def test_a_command_that_names_a_secret_asks_like_a_tool_that_reads_it(command: str) -> None:
+    for policy, mode in (("on_write", "restricted"), ("on_request", "restricted"), ("on_request", "strict")):
+        found = verdict(command, sandboxed(policy, sandbox=mode))
+        assert isinstance(found, Ask)
+        assert "secrets" in found.reason
+        assert verdict(command, sandboxed(policy, rule(command, is_exact=True), sandbox=mode)).__class__ is Allow
+    assert isinstance(verdict(command, sandboxed("never")), Forbid)
+
+
+def test_our_own_folder_asks_before_it_is_edited() -> None:
+    call = replace(EDIT, paths=(".desktop-agent/rules.toml",))
+    assert isinstance(decide(call, sandboxed("on_request", rule("**", kind="edit"))), Ask)
+    assert isinstance(decide(call, sandboxed("never")), Forbid)
+
+
+def test_edits_are_allowed_by_rules_for_every_one_of_their_paths() -> None:
+    both = replace(EDIT, paths=("src/a.py", "docs/b.md"))
+    assert isinstance(decide(both, sandboxed("on_write", rule("src/**", kind="edit"))), Ask)
+    rules = (rule("src/**", kind="edit"), rule("docs/*.md", kind="edit"))
+    assert isinstance(decide(both, sandboxed("on_write", *rules)), Allow)
+    forbidding = rule("docs/*", kind="edit", effect="forbid")
+    assert isinstance(decide(both, sandboxed("on_request", *rules, forbidding)), Forbid)
+
+
+def test_other_tools_are_allowed_by_their_name() -> None:
+    assert isinstance(decide(SEARCH, sandboxed("always", rule("web_*", kind="tool"))), Allow)
+    assert isinstance(decide(MCP, sandboxed("on_write", rule("mcp__x", kind="tool"))), Allow)
+    assert isinstance(decide(MCP, sandboxed("on_write", rule("**", kind="edit"))), Ask)
+    assert isinstance(decide(SEARCH, sandboxed("on_write", rule("web_*", kind="tool", effect="forbid"))), Forbid)
+    assert isinstance(decide(READ, sandboxed("on_write", rule("read_file", kind="tool", effect="ask"))), Ask)
+    assert isinstance(decide(replace(MCP, capabilities=("read_fs",)), sandboxed("on_write")), Allow)
+
+
+# --- blocked commands ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("blocked", "command"),
+    [
+        # S-03, S-18; Z-92: `e""cho` is echo. Z-91: options in any form and order.
+        ("echo", "echo forbidden"), ("echo", 'e""cho x'), ("echo", "ls; echo x"), ("echo", "/bin/echo x"),
+        ("echo", "sudo env A=1 echo x"), ("echo", "ls $(echo x)"), ("echo", "ECHO x"), ("echo", "bash -c 'echo x'"),
+        ("rm -rf /", "rm -fr /"), ("rm -rf /", "rm  -rf /"), ("rm -rf /", "sudo rm -r -f /"), ("rm -rf /", "rm -rf //"),
+        ("rm -rf /", "rm --recursive --force /"), ("rm -rf", "rm -rf x"), ("rm -rf", "rm -Rf x"), ("rm",
+        "find . -exec rm {} +"),
+        ("git push", "git -C x push"), ("git push", "git --no-pager push -f"), ("git push", "git -c a=b push"),
+        ("dd if=", "dd if=/dev/zero of=x"), ("rm", "ssh host rm x"), ("sudo", "sudo ls"), ("bash", "bash -c ls"),
+        ("rm", "ls | xargs rm"), ("pytest", "uv run pytest"),
+    ],
+)  # fmt: skip
+def test_a_blocked_command_is_forbidden_however_it_is_written(blocked: str, command: str) -> None:
+    for context in (bare(blocked_commands=(blocked,)), sandboxed("never", blocked_commands=(blocked,))):
+        exact = rule(command, is_exact=True, is_unconfined=True)
+        found = verdict(command, replace(context, rules=(exact,)))
+        assert found == Forbid(f"Command contains blocked pattern: {blocked}")
+
+
+@pytest.mark.parametrize(
+    ("blocked", "command"),
+    [
+        # Z-91, Z-92: words are compared, not texts.
+        ("echo", "cat echo.txt"), ("rm -rf /", "rm -rf /tmp/x"), ("dd if=", "cat add if=1"), ("dd if=", "ls 'dd if='"),
+        ("rm", "ls rm"), ("git push", "git commit -m push"), ("more", "cat more.txt"), ("less", "ls useless"),
+    ],
+)  # fmt: skip
+def test_a_name_that_only_looks_blocked_is_not(blocked: str, command: str) -> None:
+    assert not isinstance(verdict(command, sandboxed("on_request", blocked_commands=(blocked,))), Forbid)
+
+
+@pytest.mark.parametrize("command", ["$X y", "eval $X", "echo 'x", "python -c x", "git $X", "ls | sh", "rm${IFS}x"])
+def test_what_may_hide_a_blocked_command_is_asked(command: str) -> None:
+    blocked = {"blocked_commands": ("rm", "git push")}
+    assert isinstance(verdict(command, sandboxed("on_request", **blocked)), Ask)
+    assert isinstance(verdict(command, sandboxed("never", **blocked)), Forbid)
+    assert verdict(command, sandboxed("on_request")) == Allow("restricted")
+
+
+def test_an_empty_command_is_refused() -> None:
+    assert verdict(" ", sandboxed()) == Forbid("Command must not be empty")  # S-03
+
+
+# --- no way around ------------------------------------------------------------------------------------------------
+
+_QUOTED = [
+    "rm",
+    r"\rm",
+    "r''m",
+    '"rm"',
+    "'r'm",
+    r"r\m",
+    "/bin/rm",
+    "RM",
+    "r$X",
+    "$'rm'",
+    "r{m,}",
+    "$(echo rm)",
+    "r\\\nm",
+]
+_WRAPS = [
+    "{}", "sudo {}", "env A=1 {}", "nice -n 3 {}", "nohup {} &", "timeout 3 {}", "xargs {}", "bash -c Q", "( {} )",
+    "ls && {}", "ls; {}", "ls | {}", "ls\n{}", "{} # ls", "{} > /dev/null", "echo $({})", "echo `{}`", "cat <({})",
+    "if ls; then {}; fi", "! {}", "while {}; do ls; done", "f() {{ {}; }}; f", "eval Q", "command {}", "A=1 {}",
+    "find . -exec {} \\;", "ls \\\n && {}", "{{ {}; }}", "exec {}", "time {}", "echo \"$({})\"", "cat <<E\n$({})\nE",
+    "case x in *) {};; esac", "x=$({}); ls", "trap Q EXIT", "ssh h {}", "echo ${{x:-$({})}}", "sh -lc Q",
+]  # fmt: skip
+
+
+def _wrapped(command: str, wraps: list[str]) -> str:
+    """Wrap a command again and again; quotes fit, and backticks, which do not nest, are used once."""
+    for wrap in wraps:
+        if not ("`" in wrap and "`" in command):
+            command = wrap.replace("Q", shlex.quote(command)) if "Q" in wrap else wrap.format(command)
+    return command
+
+
+@given(
+    st.sampled_from(_QUOTED),
+    st.lists(st.sampled_from(_WRAPS), min_size=1, max_size=3),
+    st.sampled_from([" x", " -rf x", ""]),
+)
+def test_no_rewriting_of_a_forbidden_command_is_ever_allowed(word: str, wraps: list[str], rest: str) -> None:
+    """S-17, Z-91, Z-92, Z-93."""
+    command = _wrapped(word + rest, wraps)
+    broad = (rule("ls"), rule("echo"), rule("find"), rule("r"), rule("cat"))
+    for policy in ("always", "on_write", "on_request", "never"):
+        blocked = verdict(command, sandboxed(policy, *broad, blocked_commands=("rm",)))
+        assert not isinstance(blocked, Allow), command
+        open_ = verdict(
+            command, bare(policy, *(replace(r, is_unconfined=True) for r in broad), blocked_commands=("rm",))
+        )
+        assert not isinstance(open_, Allow), command
+    forbidden = verdict(command, bare("on_request", rule("rm", effect="forbid"), *broad))
+    assert not isinstance(forbidden, Allow), command
+
+
+@given(st.sampled_from(_QUOTED), st.lists(st.sampled_from(_WRAPS), min_size=1, max_size=3))
+def test_no_rewriting_of_a_command_gets_by_a_rule_that_is_not_about_it(word: str, wraps: list[str]) -> None:
+    command = _wrapped(f"{word} x", wraps)
+    others = tuple(
+        rule(name, is_unconfined=True) for name in ("ls", "cat", "echo", "find", "git push", "xargs", "sudo")
+    )
+    assert isinstance(verdict(command, bare("on_write", *others)), Ask), command
+
+
+_PATHS = [".git/config", ".git", ".git/hooks/pre-commit"]
+_REWRITES = ["./{}", "x/../{}", ".//{}", "{}", "a/b/../../{}", "sub/{}"]
+
+
+@given(st.sampled_from(_PATHS), st.lists(st.sampled_from(_REWRITES), max_size=3), st.booleans())
+def test_no_rewriting_of_a_path_gets_an_edit_into_git(path: str, rewrites: list[str], is_upper: bool) -> None:
+    path = path.upper() if is_upper else path
+    for rewrite in rewrites:
+        path = rewrite.format(path)
+    context = sandboxed("never", rule("**", kind="edit"), rule(path, kind="edit"))
+    assert isinstance(decide(replace(EDIT, paths=(path,)), context), Forbid)

@@ -1,0 +1,39 @@
+"""What the policy's tests speak in: a workspace, a moment, and short ways to a decision."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from desktop_agent.core.model import Rule
+from desktop_agent.core.policy.call import CallFacts, PolicyContext
+from desktop_agent.core.policy.engine import Verdict, decide
+
+NOW = datetime(2026, 11, 22, 4, 0, tzinfo=UTC)
+WORK = "/home/me/work"
+
+
+def rule(pattern: str, **fields: Any) -> Rule:
+    """A rule that allows a command in this session, unless `fields` say otherwise."""
+    usual: dict[str, Any] = {"id": pattern, "effect": "allow", "kind": "command", "scope": "session", "created_at": NOW}
+    return Rule(pattern=pattern, **(usual | fields))
+
+
+def run(command: str, **fields: Any) -> CallFacts:
+    """A call of the command tool in the workspace."""
+    usual: dict[str, Any] = {"tool": "run_terminal_cmd", "capabilities": ("exec_shell",), "folder": WORK}
+    return CallFacts(command=command, **(usual | fields))
+
+
+def sandboxed(policy: str = "on_write", *rules: Rule, **fields: Any) -> PolicyContext:
+    """A context with a sandbox that is really there."""
+    usual: dict[str, Any] = {"now": NOW, "workspace": WORK, "is_sandbox_available": True}
+    return PolicyContext(policy=policy, rules=rules, **(usual | fields))  # pyright: ignore[reportArgumentType]  # a table's text
+
+
+def bare(policy: str = "on_write", *rules: Rule, **fields: Any) -> PolicyContext:
+    """A context without a sandbox."""
+    return sandboxed(policy, *rules, is_sandbox_available=False, **fields)
+
+
+def verdict(command: str, context: PolicyContext) -> Verdict:
+    """The decision on a command line."""
+    return decide(run(command), context)

@@ -1,0 +1,93 @@
+"""Paths on a real disk: what leads out of the workspace, and what only seems to."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.policy.boundary import Boundary
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "work"
+    for folder in (root / ".git", root / "sub", tmp_path / "beside", tmp_path / "shared"):
+        folder.mkdir(parents=True)
+    (root / ".git" / "config").write_text("x")
+    (tmp_path / "shared" / "doc.md").write_text("x")
+    (root / "out").symlink_to(tmp_path / "beside")
+    (root / "in").symlink_to(root / "sub")
+    (root / "hidden").symlink_to(root / ".git")
+    (root / "loop").symlink_to(root / "loop")
+    return root
+
+
+@pytest.mark.parametrize(
+    "path", ["../beside/x", "/etc/passwd", "out/x", "sub/../../beside", "in/../../beside/x", "~root/x/../../..", "out"]
+)
+def test_what_leads_outside_is_refused(root: Path, path: str) -> None:
+    """Z-63, Z-90: symlinks and `..` are followed for real, relative to the workspace."""
+    for resolve in (Boundary(root).for_reading, Boundary(root).for_writing):
+        with pytest.raises(ToolError, match="outside the workspace"):
+            resolve(path)
+
+
+@pytest.mark.parametrize(("path", "relative"), [("a..b", "a..b"), ("in/x", "sub/x"), ("sub/../a", "a"), ("./a", "a")])
+def test_what_only_looks_like_it_leads_outside_is_fine(root: Path, path: str, relative: str) -> None:
+    assert Boundary(root).for_writing(path).relative == relative
+
+
+@pytest.mark.parametrize(
+    "path", [".git/config", ".git", "hidden/config", "sub/../.git/x", ".GIT/config", ".git./x", "git~1/x"]
+)
+def test_gits_own_files_are_not_written(root: Path, path: str) -> None:
+    with pytest.raises(ToolError, match="edit tools never write"):
+        Boundary(root).for_writing(path)
+
+
+def test_an_allowed_folder_is_read_and_not_written(root: Path) -> None:
+    """G-08, Z-63."""
+    shared = root.parent / "shared"
+    boundary = Boundary(root, (shared,))
+    found = boundary.for_reading(str(shared / "doc.md"))
+    assert (found.absolute, found.relative) == (shared / "doc.md", str(shared / "doc.md"))
+    with pytest.raises(ToolError, match="may be read, but not written"):
+        boundary.for_writing(str(shared / "doc.md"))
+    with pytest.raises(ToolError, match="outside"):
+        boundary.for_reading("out/x")
+    assert not boundary.contains(shared)
+
+
+def test_a_link_into_an_allowed_folder_is_not_written_through(root: Path) -> None:
+    shared = root.parent / "shared"
+    (root / "docs").symlink_to(shared)
+    boundary = Boundary(root, (shared,))
+    assert boundary.for_reading("docs/doc.md").absolute == shared / "doc.md"
+    with pytest.raises(ToolError, match="not written"):
+        boundary.for_writing("docs/new.md")
+
+
+def test_a_loop_of_links_and_a_name_too_long_are_said(root: Path) -> None:
+    for path in ("loop", "x" * 5000):
+        with pytest.raises(ToolError):
+            Boundary(root).for_writing(path)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from([".git/config", "../beside/x", "out/x", "hidden/config", "/etc/passwd"]),
+    st.lists(st.sampled_from(["./{}", "sub/../{}", "in/../{}", "sub/.//../{}", "{}/.", "{}/../x/../x"]), max_size=4),
+)
+def test_no_rewriting_of_a_path_gets_written(root: Path, path: str, forms: list[str]) -> None:
+    for form in forms:
+        if not (path.startswith("/") and form.startswith(("./", "sub", "in"))):
+            path = form.format(path)
+    boundary = Boundary(root)
+    try:
+        found = boundary.for_writing(path)
+    except ToolError:
+        return
+    assert boundary.contains(found.absolute)
+    assert ".git" not in found.target.relative_to(root).parts

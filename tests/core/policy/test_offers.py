@@ -1,0 +1,118 @@
+"""What people may say yes to, and the rules that their answer makes."""
+
+from dataclasses import replace
+
+import pytest
+
+from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, FileChange
+from desktop_agent.core.policy.call import CallFacts
+from desktop_agent.core.policy.engine import Allow, Ask, decide
+from desktop_agent.core.policy.offers import EDITS, grants_of, rules_of, scope_offers
+from tests.core.policy.lines import NOW, WORK, bare, rule, run, sandboxed
+
+EDIT = CallFacts(tool="edit_file", capabilities=("write_fs",), paths=("a.py",))
+CHANGE = FileChange(id="1.1", path="a.py", kind="created", author="agent", before=None, after=None)
+
+
+def _request(call: CallFacts, question: Ask | None = None) -> ApprovalRequest:
+    """The request as it is recorded; without a question, as it was before there were rules."""
+    plain = ApprovalRequest(
+        call_id="c",
+        tool=call.tool,
+        title="",
+        reason="",
+        arguments_digest="",
+        command=call.command,
+        cwd=call.folder,
+        details=call.details,
+        changes=(CHANGE,) if call.command is None else (),
+    )
+    if question is None:
+        return plain
+    return replace(
+        plain,
+        confinement=question.confinement_words,
+        is_escalation=question.is_escalation,
+        rule_kind=question.rule_kind,
+        rule_patterns=question.rule_patterns,
+    )
+
+
+def _asked(call: CallFacts, policy: str = "on_write") -> Ask:
+    question = decide(call, sandboxed(policy))
+    assert isinstance(question, Ask)
+    return question
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (run("git push origin main"), "`git push` outside the sandbox"),
+        (run("pytest -q"), "`pytest -q`"),
+        (run("make && pytest"), "`make` and `pytest`"),
+        (run("make $X"), "`make $X`"),
+        (CallFacts(tool="web_search", capabilities=("network",)), "`web_search`"),
+    ],
+)
+def test_every_way_to_say_yes_says_what_it_means(call: CallFacts, what: str) -> None:
+    labels = [offer.label for offer in scope_offers(call, _asked(call))]
+    assert labels == [
+        "Allow once",
+        f"Allow {what} in this session",
+        f"Allow {what} in this project",
+        f"Always allow {what}",
+    ]
+
+
+def test_all_edits_are_offered_for_a_session_or_a_project() -> None:
+    labels = [offer.label for offer in scope_offers(EDIT, _asked(EDIT))]
+    assert labels == ["Allow once", "Allow edits in this session", "Allow edits in this project"]
+
+
+def test_the_persons_own_word_is_given_once() -> None:
+    call = CallFacts(tool="request_approval", capabilities=(), asks="May I?")
+    assert [offer.label for offer in scope_offers(call, _asked(call))] == ["Allow once"]
+
+
+@pytest.mark.parametrize("scope", ["session", "project", "always"])
+@pytest.mark.parametrize(
+    "call", [run("git push origin main"), run("pytest -q"), run("make && pytest"), run("make $X"), EDIT,
+             run("make", details=("Variables: A=1",))]
+)  # fmt: skip
+def test_after_a_yes_for_longer_the_same_call_is_not_asked_again(call: CallFacts, scope: ApprovalScope) -> None:
+    question = _asked(call)
+    rules = rules_of(_request(call, question), Allowed(scope=scope), now=NOW, workspace=WORK)
+    assert {made.scope for made in rules} == {scope}
+    assert decide(call, sandboxed("on_write", *rules)) == Allow(question.confinement, rules[0])
+
+
+def test_once_makes_no_rule_and_own_rules_are_kept() -> None:
+    request = _request(run("make"))
+    own = rule("make", scope="always")
+    assert rules_of(request, Allowed(scope="once"), now=NOW) == ()
+    assert rules_of(request, Allowed(scope="always", rules=(own,)), now=NOW) == (own,)
+
+
+def test_an_old_answer_means_the_exact_command_as_it_did() -> None:
+    """Journals from before there were rules: the line, its folder and its details, without a sandbox."""
+    call = run("pytest -q", details=("Variables: A=1",))
+    grants = grants_of(_request(call), Allowed(scope="session"))
+    assert isinstance(decide(call, bare("on_write", *grants)), Allow)
+    for other in (run("pytest -q; rm -rf ~", details=call.details), run("pytest -q"), run("pytest -q", folder="/x")):
+        assert isinstance(decide(other, bare("on_write", *grants)), Ask)
+
+
+def test_an_old_answer_to_an_edit_means_all_edits_and_no_command() -> None:
+    (made,) = grants_of(_request(EDIT), Allowed(scope="session"))
+    assert (made.kind, made.pattern) == ("edit", EDITS)
+    assert isinstance(decide(EDIT, bare("on_write", made)), Allow)
+    assert isinstance(decide(run("make"), bare("on_write", made)), Ask)
+
+
+def test_an_edited_command_is_allowed_as_it_was_edited() -> None:
+    for question in (None, _asked(run("rm x"))):
+        request = _request(run("rm x"), question)
+        rules = rules_of(request, Allowed(scope="session", edited_command="make"), now=NOW)
+        context = (bare if question is None else sandboxed)("on_write", *rules)
+        assert isinstance(decide(run("make"), context), Allow)
+        assert isinstance(decide(run("rm x"), context), Ask)
