@@ -4,7 +4,6 @@ from desktop_agent.core.tools.builtin.create_file import CreateFile
 from desktop_agent.core.tools.builtin.delete_file import DeleteFile
 from desktop_agent.core.tools.builtin.edit_file import EditFile
 from desktop_agent.core.tools.builtin.grep import Grep
-from desktop_agent.core.tools.builtin.job_control import JobControl
 from desktop_agent.core.tools.builtin.list_files import ListFiles
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.builtin.run_terminal_cmd import DEFAULT_TIMEOUT_S, RunTerminalCmd
@@ -26,5 +25,4 @@ def first_tools(
         CreateFile(),
         DeleteFile(),
         RunTerminalCmd(command_timeout_s, longest_s=longest_command_s),
-        JobControl(),
     )
