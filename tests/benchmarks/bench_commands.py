@@ -18,6 +18,8 @@ from statistics import median
 
 import psutil
 import pytest
+from PySide6.QtCore import QElapsedTimer, Qt, QTimer
+from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.jobs import Jobs
@@ -25,6 +27,7 @@ from desktop_agent.core.model import JsonObject
 from desktop_agent.core.process import Command, ProcessRunner
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.spec import unconfined
+from desktop_agent.ui.eventloop import run
 from tests.core.stubborn import STUBBORN, survivors
 from tests.core.tools.conftest import Workspace, workspace
 
@@ -218,3 +221,34 @@ async def test_ending_a_stubborn_tree(tmp_path: Path, capsys: pytest.CaptureFixt
         await jobs.aclose()
         await processes.aclose()
     show(capsys, *lines)
+
+
+def test_the_window_meanwhile(
+    qapp: QApplication, tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same in the window's own loop, with a timer that wants its turn every millisecond."""
+    frame = QElapsedTimer()
+    late: list[float] = []
+
+    def tick() -> None:
+        late.append(frame.nsecsElapsed() / 1e6 - 1)
+        frame.restart()
+
+    timer = QTimer(interval=1, timerType=Qt.TimerType.PreciseTimer)
+    timer.timeout.connect(tick)
+
+    async def main() -> int:
+        async with workspace(tmp_path) as work:
+            await taken(work, "head -c 1000000 /dev/zero")
+            frame.start()
+            timer.start()
+            await taken(work, ROWS["short lines"].format(size=size))
+            timer.stop()
+        return 0
+
+    assert run(qapp, main) == 0
+    show(
+        capsys,
+        f"the window's loop while a command prints {size >> 20:,} MiB: stalls at most {FRAME_MS:.1f} ms",
+        f"longest {max(late):.1f} ms, {len(late):,} turns",
+    )
