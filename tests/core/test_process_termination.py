@@ -46,6 +46,10 @@ def in_bwrap_with_its_own_processes(command: Command) -> Command:
     return replace(command, argv=(BWRAP, *options, "--", *command.argv))
 
 
+def in_bwrap_in_a_terminal(command: Command) -> Command:
+    return in_terminal(in_bwrap_with_its_own_processes(command))
+
+
 needs_bwrap = pytest.mark.skipif(not BWRAP, reason="needs bwrap")
 every_way_to_run = pytest.mark.parametrize(
     "wrap",
@@ -54,6 +58,7 @@ every_way_to_run = pytest.mark.parametrize(
         in_terminal,
         pytest.param(in_bwrap, marks=needs_bwrap),
         pytest.param(in_bwrap_with_its_own_processes, marks=needs_bwrap),
+        pytest.param(in_bwrap_in_a_terminal, marks=needs_bwrap),
     ],
 )
 
