@@ -241,6 +241,16 @@ async def test_of_endless_output_the_file_has_both_ends_and_the_answer_says_so(w
     assert b"\n[... 12,825,604 bytes not kept ...]\n" in content[SPOOL_LIMIT_BYTES:]
 
 
+async def test_a_file_that_cannot_be_written_does_not_make_the_command_fail(
+    work: "Workspace", expected_logs: list[str]
+) -> None:
+    expected_logs.append("could not be written")
+    await asyncio.to_thread(work.context.spool_folder.write_text, "a file, not a folder")
+    result = await run(work, "seq 1000; exit 3")
+    assert json.loads(result.content)["metadata"]["exit_code"] == 3
+    assert SPOOL_KEY not in result.metadata
+
+
 async def test_short_output_leaves_no_file(work: "Workspace") -> None:
     result = await run(work, "seq 100")
     assert SPOOL_KEY not in result.metadata
