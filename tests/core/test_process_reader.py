@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -95,6 +96,16 @@ async def test_what_was_read_last_is_kept_although_its_sink_is_slow(runner: Proc
     gate.set()
     await child.end()
     assert b"".join(chunks) == b"one\ntwo\n"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_sink_that_fails_does_not_hang_the_command(runner: ProcessRunner, tmp_path: Path) -> None:
+    def fail(_: bytes) -> None:
+        raise RuntimeError("boom")
+
+    child = await runner.read(shell("yes", tmp_path), fail)
+    assert await child.wait(20)
+    assert (await child.end()).exit_code == 128 + signal.SIGPIPE
 
 
 @pytest.mark.parametrize("tty", [False, True])
