@@ -8,6 +8,7 @@ A job's output (both streams, as written) goes to a log file of its own, which `
 import asyncio
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -138,6 +139,8 @@ def _look_at(jobs: list[Job]) -> dict[str, Job]:
 
 
 def _last_line(log: Path) -> str:
-    """Return the last line with anything on it, as it was written. Blocks."""
-    lines = [line for line in read_tail(log, _LINE_BYTES).splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+    """Return the last line with anything on it, as it was written, or nothing when that cannot be read. Blocks."""
+    with suppress(OSError):
+        lines = [line for line in read_tail(log, _LINE_BYTES).splitlines() if line.strip()]
+        return lines[-1] if lines else ""
+    return ""

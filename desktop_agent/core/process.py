@@ -203,10 +203,10 @@ async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_
             reader = OutputReader(terminal.ours, output, typed=typed)
             argv = terminal.launching(command.argv)
         else:
+            stdin, argv = await _stdin(command, ours), command.argv
             reading, theirs = open_pipe()
             ours.callback(os.close, theirs)
             reader = OutputReader(reading, output)
-            stdin, argv = await _stdin(command, ours), command.argv
         try:
             pipes = ChildPipes({}, reader)
             transport = await _spawn(command, argv, mark, pipes, stdin=stdin, stdout=theirs, stderr=theirs)

@@ -90,6 +90,8 @@ class OutputReader:
         while is_ready():
             try:
                 chunk = os.read(fd, READ_BYTES)
+            except BlockingIOError:  # a terminal's promise of output may be broken
+                continue
             except OSError as error:
                 if error.errno == errno.EIO:  # how a terminal says that nobody is at its other end
                     return
@@ -98,8 +100,10 @@ class OutputReader:
                 return
             self.received_bytes += len(chunk)
             self.is_taking = True
-            self._sink(chunk)
-            self.is_taking = False
+            try:
+                self._sink(chunk)
+            finally:
+                self.is_taking = False
 
     def _waiting(self) -> Callable[[], bool]:
         """Return what waits for output and says whether there is any; False means that reading was stopped."""

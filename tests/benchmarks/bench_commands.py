@@ -12,12 +12,15 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import psutil
 import pytest
+from PySide6.QtCore import QElapsedTimer, Qt, QTimer
+from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.jobs import Jobs
@@ -25,6 +28,7 @@ from desktop_agent.core.model import JsonObject
 from desktop_agent.core.process import Command, ProcessRunner
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.spec import unconfined
+from desktop_agent.ui.eventloop import run
 from tests.core.stubborn import STUBBORN, survivors
 from tests.core.tools.conftest import Workspace, workspace
 
@@ -218,3 +222,41 @@ async def test_ending_a_stubborn_tree(tmp_path: Path, capsys: pytest.CaptureFixt
         await jobs.aclose()
         await processes.aclose()
     show(capsys, *lines)
+
+
+def test_the_window_meanwhile(
+    qapp: QApplication, tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same in the window's own loop, with a timer that wants its turn every millisecond."""
+    frame = QElapsedTimer()
+    late: list[float] = []
+    rows: dict[str, list[float]] = {"nothing": [], **{name: [] for name in ROWS}}
+
+    def tick() -> None:
+        late.append(frame.nsecsElapsed() / 1e6 - 1)
+        frame.restart()
+
+    timer = QTimer(interval=1, timerType=Qt.TimerType.PreciseTimer)
+    timer.timeout.connect(tick)
+
+    async def longest(work: Awaitable[object]) -> float:
+        late.clear()
+        frame.start()
+        timer.start()
+        await work
+        timer.stop()
+        return max(late)
+
+    async def main() -> int:
+        async with workspace(tmp_path) as work:
+            await taken(work, "head -c 1000000 /dev/zero")
+            for _ in range(REPEATS):
+                rows["nothing"].append(await longest(asyncio.sleep(0.5)))
+                for name, pattern in ROWS.items():
+                    rows[name].append(await longest(taken(work, pattern.format(size=size))))
+        return 0
+
+    assert run(qapp, main) == 0
+    lines = [f"{name:20}{median(stalls):10.1f}{max(stalls):10.1f}" for name, stalls in rows.items()]
+    title = f"the window's loop while a command prints {size >> 20:,} MiB: longest stall at most {FRAME_MS:.1f} ms"
+    show(capsys, title, f"{'':20}{'median ms':>10}{'worst ms':>10}", *lines)

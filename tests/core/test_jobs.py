@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.job_log import LOG_LIMIT_BYTES
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.process import Command, ProcessRunner
 
@@ -118,3 +119,53 @@ async def test_an_unknown_job_is_a_key_error(jobs: Jobs) -> None:
     for method in (jobs.wait, jobs.stop, jobs.tail):
         with pytest.raises(KeyError):
             await method("job-x")
+
+
+async def test_a_snapshot_has_memory_and_the_last_line(jobs: Jobs, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "gate")
+    script = "printf 'one\\ntwo\\n\\n'; (echo > gate; exec sleep 100)"
+    job = await jobs.start(shell(script, tmp_path), shown="x")
+    await asyncio.to_thread((tmp_path / "gate").read_text)
+    [seen] = await jobs.snapshot()
+    assert (seen.id, seen.state, seen.last_line) == (job.id, "running", "two")
+    assert seen.memory_bytes > psutil.Process(job.pid).memory_info().rss > 0
+    await jobs.stop(job.id)
+    [ended] = await jobs.snapshot()
+    assert (ended.state, ended.last_line, ended.memory_bytes) == ("stopped", "two", 0)
+    assert jobs.list() == (ended,)
+
+
+async def test_every_start_and_end_is_told(jobs: Jobs, tmp_path: Path) -> None:
+    told: list[list[str]] = []
+    jobs.on_change = lambda: told.append([job.state for job in jobs.list()])
+    first = await jobs.start(shell("sleep 100", tmp_path), shown="x")
+    second = await jobs.start(shell("read -r _ < /dev/null; exit 1", tmp_path), shown="y")
+    await jobs.wait(second.id)
+    await jobs.stop(first.id)
+    assert told == [["running"], ["running", "running"], ["running", "exited"], ["stopped", "exited"]]
+
+
+async def test_stopping_can_be_asked_for_without_waiting(jobs: Jobs, tmp_path: Path) -> None:
+    ended = asyncio.Event()
+    job = await jobs.start(shell("sleep 100", tmp_path), shown="x")
+    jobs.on_change = ended.set
+    jobs.ask_to_stop(job.id)
+    await ended.wait()
+    assert [job.state for job in jobs.list()] == ["stopped"]
+    jobs.ask_to_stop(job.id)
+    with pytest.raises(KeyError):
+        jobs.ask_to_stop("job-x")
+
+
+async def test_waiting_ends_at_its_limit(jobs: Jobs, tmp_path: Path) -> None:
+    job = await jobs.start(shell("sleep 100", tmp_path), shown="x")
+    assert (await jobs.wait(job.id, 0.01)).state == "running"
+
+
+async def test_a_job_that_prints_much_keeps_the_disk(jobs: Jobs, tmp_path: Path) -> None:
+    job = await jobs.wait((await jobs.start(shell("yes | head -c 50000000; echo end", tmp_path), shown="x")).id)
+    sizes = [log.stat().st_size for log in await asyncio.to_thread(lambda: sorted(job.log.parent.iterdir()))]
+    assert len(sizes) == 2
+    assert max(sizes) <= LOG_LIMIT_BYTES
+    assert (await jobs.tail(job.id)).endswith("y\nend\n")
+    assert job.last_line == "end"

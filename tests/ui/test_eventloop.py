@@ -8,11 +8,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
+from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.process import Command, ProcessOutcome, ProcessRunner
 from desktop_agent.ui import eventloop
 from desktop_agent.ui.eventloop import TaskSpawner, run
 
@@ -66,6 +69,24 @@ def test_a_child_process_can_be_talked_to(qapp: QApplication) -> None:
 
     assert run(qapp, main) == 0
     assert seen == [b"hello"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
+@pytest.mark.parametrize("tty", [False, True])
+def test_a_command_that_prints_much_is_read_to_its_end(qapp: QApplication, tmp_path: Path, *, tty: bool) -> None:
+    outcomes: list[ProcessOutcome] = []
+    shown: list[str] = []
+
+    async def main() -> int:
+        runner = ProcessRunner(SystemClock())
+        command = Command(argv=("/bin/sh", "-c", "seq 200000"), cwd=tmp_path, environ={"PATH": "/bin"}, tty=tty)
+        outcomes.append(await runner.run(command, on_text=shown.append))
+        await runner.aclose()
+        return 0
+
+    assert run(qapp, main) == 0
+    assert outcomes[0].total_lines == 200_000
+    assert shown[-1].endswith("200000\n")
 
 
 def test_work_in_a_thread_does_not_stop_the_window(qapp: QApplication) -> None:

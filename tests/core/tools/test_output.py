@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.tools.output import MODEL_FORMAT, RESULT_LIMIT, OutputLimits, count_lines, fit
+from desktop_agent.core.tools.output import (
+    MODEL_FORMAT,
+    RESULT_LIMIT,
+    ContextLimits,
+    OutputLimits,
+    count_lines,
+    fit,
+    fit_all,
+)
 
 SMALL = OutputLimits(max_bytes=200, max_lines=12, head_bytes=60, head_lines=5)
 MARK = re.compile(r"\[\.\.\. omitted (\d+) of (\d+) lines \.\.\.]\n\n")
@@ -142,3 +150,60 @@ def test_every_result_has_a_limit_of_its_own() -> None:
     assert fitted.is_truncated
     assert 102_000 < len(fitted.text.encode()) <= 102_400
     assert "omitted" in fitted.text
+
+
+# --- the three layers -------------------------------------------------------------------------------------------------
+
+
+def test_what_commands_print_keeps_to_the_model_format_first() -> None:
+    """Z-08, O-01, O-08, O-09: the order is defined, and each layer narrows the one before."""
+    text = "x\n" * 300
+    assert count_lines(fit_all(text, ContextLimits(), is_printed=True).text.encode()) == 256
+    assert fit_all(text, ContextLimits()).is_truncated is False
+    narrow = ContextLimits(max_lines=100)
+    assert count_lines(fit_all(text, narrow, is_printed=True).text.encode()) == 100
+    wide = ContextLimits(max_tool_tokens=10**6, max_stdout_bytes=10**7, max_lines=10**6)
+    assert len(fit_all("x" * 200_000, wide).text) == RESULT_LIMIT.max_bytes
+
+
+def test_the_persons_limits_are_tokens_bytes_and_lines() -> None:
+    """O-08: a token is taken for four bytes."""
+    assert len(fit_all("x" * 50_000, ContextLimits()).text) == 16_000
+    assert len(fit_all("x" * 50_000, ContextLimits(max_stdout_bytes=5_000)).text) == 5_000
+    assert len(fit_all("x" * 50_000, ContextLimits(max_tool_tokens=1_000)).text) == 4_000
+    assert count_lines(fit_all("x\n" * 2_000, ContextLimits()).text.encode()) == 800
+
+
+def test_a_text_is_cut_once_and_its_header_counts_all() -> None:
+    fitted = fit_all("line\n" * 100_000, ContextLimits(max_lines=50), is_printed=True)
+    assert fitted.text.count("Total output lines:") == 1
+    assert fitted.text.startswith("Total output lines: 100000\n")
+
+
+limits = st.builds(
+    ContextLimits,
+    max_tool_tokens=st.integers(-1, 400),
+    max_stdout_bytes=st.integers(-1, 2_000),
+    max_lines=st.integers(-1, 60),
+)
+
+
+@given(texts, st.integers(1, 40), limits, st.booleans())
+def test_any_text_keeps_to_any_limits_with_a_tail_and_whole_characters(
+    text: str, repeats: int, limits: ContextLimits, is_printed: bool
+) -> None:
+    """Z-110, Z-111: bytes are counted, not characters, with the header and the mark."""
+    text *= repeats
+    fitted = fit_all(text, limits, is_printed=is_printed)
+    allowed = limits.as_output_limits()
+    content = fitted.text.encode()
+    assert len(content) <= min(allowed.max_bytes, RESULT_LIMIT.max_bytes)
+    assert count_lines(content) <= allowed.max_lines
+    assert fit_all(text, limits, is_printed=is_printed) == fitted
+    if fitted.is_truncated:
+        _, omitted, total, tail = parts(fitted.text)
+        assert tail
+        assert text.endswith(tail)
+        assert 0 < omitted <= total == count_lines(text.encode())
+    else:
+        assert fitted.text == text

@@ -3,6 +3,7 @@
 It starts nothing and touches no file: stopping only ends what a person has allowed to run. So nobody is asked.
 """
 
+import asyncio
 import json
 import re
 from datetime import datetime
@@ -85,7 +86,7 @@ def _known(job_id: str, jobs: Jobs) -> str:
 
 
 async def _report(job_id: str, arguments: JobControlArguments, jobs: Jobs) -> ToolResult:
-    output, is_truncated = _tail(await jobs.tail(job_id, _RAW_BYTES), arguments)
+    output, is_truncated = await asyncio.to_thread(_tail, await jobs.tail(job_id, _RAW_BYTES), arguments)
     job = jobs.get(job_id)
     assert job is not None
     answer: JsonObject = {"job": _facts(job), "output": output, "truncated": is_truncated}

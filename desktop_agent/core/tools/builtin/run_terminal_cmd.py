@@ -9,6 +9,7 @@ People see the output as it was written, live and in the file; the model reads i
 
 import asyncio
 import json
+import logging
 import math
 import os
 import secrets
@@ -24,7 +25,7 @@ from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.process import Command, ProcessOutcome
 from desktop_agent.core.process_child import unhurried
-from desktop_agent.core.process_output import SPOOL_LIMIT_BYTES, create_private
+from desktop_agent.core.process_output import SPOOL_LIMIT_BYTES, create_private, write_all
 from desktop_agent.core.process_terminal import HAS_TERMINALS
 from desktop_agent.core.tools.builtin.interactive import interactive_program
 from desktop_agent.core.tools.builtin.target import not_found
@@ -45,6 +46,8 @@ _NEVER_WAIT = {
 _DEFAULT_TERM = "xterm-256color"
 _NO_SHELLS = frozenset({"false", "nologin"})
 _LONGEST_SHOWN = 200
+
+logger = logging.getLogger(__name__)
 
 
 class RunTerminalCmdArguments(ToolArguments):
@@ -144,8 +147,6 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
             lines.append(f"Input: {_shortened(arguments.stdin)}")
         if arguments.shell is not None:
             lines.append(f"Shell: {arguments.shell}")
-        if arguments.with_escalated_permissions:
-            lines.append(f"Asks to run outside the sandbox: {_shortened(arguments.justification or 'no reason given')}")
         if arguments.is_background:
             lines.append("Runs in the background until it ends or is stopped.")
         return tuple(lines)
@@ -171,30 +172,45 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         if arguments.tty and not HAS_TERMINALS:
             raise ToolError("This system has no terminal to run it in. Leave tty out.")
         command = await asyncio.to_thread(self._prepare, arguments, context)
-        partial: list[ProcessOutcome] = []
+        if arguments.is_background:
+            return await self._start(arguments, command, context)
+        outcomes: list[ProcessOutcome] = []
         try:
-            if arguments.is_background:
-                return await self._start(arguments, command, context)
+            await self._see_through(arguments, command, context, outcomes)
+            return await asyncio.to_thread(_answer, outcomes[0], context)
+        except asyncio.CancelledError:
+            if outcomes and context.keep_partial is not None:
+                answer = asyncio.create_task(asyncio.to_thread(_answer, outcomes[0], context))
+                with suppress(asyncio.CancelledError):
+                    await unhurried(answer)
+                context.keep_partial(answer.result())
+            raise
+
+    async def _see_through(
+        self,
+        arguments: RunTerminalCmdArguments,
+        command: Command,
+        context: ToolContext,
+        outcomes: list[ProcessOutcome],
+    ) -> None:
+        """Run `command` and add how it went to `outcomes`, also when this is cancelled and somebody keeps that."""
+        try:
             outcome = await context.processes.run(
                 command,
                 timeout_s=self._timeout_s(arguments),
                 spool_folder=context.spool_folder,
                 on_text=context.emit_output,
-                on_cancelled=partial.append if context.keep_partial is not None else None,
+                on_cancelled=outcomes.append if context.keep_partial is not None else None,
             )
         except OSError as error:
-            raise ToolError(f"The command could not be started: {error.strerror or error}.") from error
-        except asyncio.CancelledError:
-            if partial and context.keep_partial is not None:
-                answer = asyncio.create_task(_answer(partial[0], context))
-                with suppress(asyncio.CancelledError):
-                    await unhurried(answer)
-                context.keep_partial(answer.result())
-            raise
-        return await _answer(outcome, context)
+            raise _not_started(error) from error
+        outcomes.append(outcome)
 
     async def _start(self, arguments: RunTerminalCmdArguments, command: Command, context: ToolContext) -> ToolResult:
-        job = await context.jobs.start(command, shown=arguments.command, timeout_s=arguments.timeout)
+        try:
+            job = await context.jobs.start(command, shown=arguments.command, timeout_s=arguments.timeout)
+        except OSError as error:
+            raise _not_started(error) from error
         log = shlex.quote(str(job.log))
         output = (
             f"background command dispatched\njob_id: {job.id}\npid: {job.pid}\nstdout_log: {job.log}\n"
@@ -219,8 +235,12 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         return min(arguments.timeout or self._default_s, self._longest_s)
 
 
-async def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
-    """Return what the model reads: the output's beginning and end, the facts, and what it could not know otherwise."""
+def _not_started(error: OSError) -> ToolError:
+    return ToolError(f"The command could not be started: {error.strerror or error}.")
+
+
+def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
+    """Return what the model reads: the output's both ends, the facts, and what it could not know otherwise. Blocks."""
     prefix = f"command timed out after {outcome.duration_s:.1f}s\n" if outcome.timed_out else ""
     head, tail = plain_text(outcome.head), plain_text(outcome.tail)
     lines = outcome.total_lines + bool(prefix)
@@ -237,7 +257,7 @@ async def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
     metadata = dict(facts)
     spool = outcome.spool_path
     if spool is None and (output.is_truncated or head != outcome.head):  # people can open what the model does not read
-        spool = await asyncio.to_thread(_write_spool, context.spool_folder, outcome.head)
+        spool = _write_spool(context.spool_folder, outcome.head)
     if spool is not None:
         metadata[SPOOL_KEY] = str(spool)
     is_error = outcome.timed_out or outcome.exit_code != 0
@@ -269,10 +289,15 @@ def _note(outcome: ProcessOutcome) -> str:
     return " ".join(sentences)
 
 
-def _write_spool(folder: Path, text: str) -> Path:
+def _write_spool(folder: Path, text: str) -> Path | None:
+    """Write the whole output to a file. A full disk does not make the command fail that has already run."""
     path = folder / f"output-{secrets.token_hex(8)}.log"
-    with create_private(path) as file:
-        file.write(text.encode())
+    try:
+        with create_private(path) as file:
+            write_all(file, text.encode())
+    except OSError:
+        logger.warning("The output of a command could not be written to a file", exc_info=True)
+        return None
     return path
 
 

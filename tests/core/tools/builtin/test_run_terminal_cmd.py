@@ -17,6 +17,7 @@ import pytest
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import ToolResult
 from desktop_agent.core.process import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.process_output import SPOOL_LIMIT_BYTES
 from desktop_agent.core.tools.builtin import run_terminal_cmd as module
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.spec import ToolContext
@@ -228,6 +229,28 @@ async def test_output_that_is_long_only_for_the_model_is_kept_whole_too(work: "W
     assert (await asyncio.to_thread(spool.stat)).st_mode & 0o777 == 0o600
 
 
+async def test_of_endless_output_the_file_has_both_ends_and_the_answer_says_so(work: "Workspace") -> None:
+    """O-10: what is kept has a limit, which is said."""
+    result = await run(work, "yes | head -c 80000000; echo end")
+    answer = json.loads(result.content)
+    assert answer["output"].startswith("Total output lines: 40000001\n")
+    assert answer["output"].endswith("\ny\nend\n")
+    assert answer["note"] == ("Of the 80,000,004 bytes of output the first 67,108,864 and the end were kept.")
+    content = await asyncio.to_thread(Path(str(result.metadata[SPOOL_KEY])).read_bytes)
+    assert content.endswith(b"\ny\nend\n")
+    assert b"\n[... 12,825,604 bytes not kept ...]\n" in content[SPOOL_LIMIT_BYTES:]
+
+
+async def test_a_file_that_cannot_be_written_does_not_make_the_command_fail(
+    work: "Workspace", expected_logs: list[str]
+) -> None:
+    expected_logs.append("could not be written")
+    await asyncio.to_thread(work.context.spool_folder.write_text, "a file, not a folder")
+    result = await run(work, "seq 1000; exit 3")
+    assert json.loads(result.content)["metadata"]["exit_code"] == 3
+    assert SPOOL_KEY not in result.metadata
+
+
 async def test_short_output_leaves_no_file(work: "Workspace") -> None:
     result = await run(work, "seq 100")
     assert SPOOL_KEY not in result.metadata
@@ -355,6 +378,19 @@ async def test_what_runs_is_what_the_sandbox_makes_of_it(work: "Workspace", *, i
         assert await work.context.jobs.tail(job.id) == "yes\n"
     else:
         assert json.loads(result.content)["output"] == "yes\n"
+
+
+async def test_a_sandbox_that_cannot_be_had_runs_nothing_and_its_failure_stays_what_it_is(work: "Workspace") -> None:
+    """Z-51: a fatal failure is not turned into a recoverable one."""
+
+    def refuse(_: Command) -> Command:
+        raise ToolError("There is no sandbox.", error_type="fatal")
+
+    context = replace(work.context, confine=refuse)
+    with pytest.raises(ToolError, match="no sandbox") as caught:
+        await TOOL.run(TOOL.parse({"command": "touch made"}), context)
+    assert caught.value.error_type == "fatal"
+    assert not (work.root / "made").exists()
 
 
 def test_a_wish_to_run_outside_the_sandbox_is_carried_with_its_reason() -> None:
