@@ -78,10 +78,8 @@ class IndexDatabase:
         with self.transaction():
             if self._format() == _FORMAT:  # another process was quicker
                 return
-            for (name,) in self._sql.execute(
-                "SELECT name FROM sqlite_master WHERE name IN ('file', 'passage', 'text')"
-            ):
-                self._sql.execute(f"DROP TABLE IF EXISTS {name}")
+            for table in ("text", "passage", "file"):
+                self._sql.execute(f"DROP TABLE IF EXISTS {table}")
             for statement in _SCHEMA:
                 self._sql.execute(statement)
             self._sql.execute(f"PRAGMA user_version = {_FORMAT}")
