@@ -12,7 +12,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +56,7 @@ def repeats(is_nightly: bool) -> int:
 
 
 @asynccontextmanager
-async def workspace_in(tree: Path, folder: Path) -> AsyncIterator[Workspace]:
+async def workspace_in(tree: Path, folder: Path) -> AsyncGenerator[Workspace]:
     async with workspace(folder) as work:
         boundary = await asyncio.to_thread(Boundary, tree)
         yield replace(work, root=tree, context=replace(work.context, boundary=boundary))

@@ -372,3 +372,10 @@ def test_what_is_advertised_is_what_is_accepted() -> None:
     for name in ("-A", "-B", "-C", "-i", "glob"):
         with pytest.raises(ToolError, match="Extra inputs are not permitted"):
             TOOL.parse({"pattern": "x", name: 1})
+
+
+async def test_a_name_with_a_newline_does_no_harm(work: "Workspace") -> None:
+    work.write("a\nb.txt", "hit\n")
+    work.write("c.txt", "hit\n")
+    assert (await grep(work, pattern="hit", output_mode="count"))["c.txt"] == 1
+    assert await grep(work, pattern="hit", output_mode="files_with_matches") == ["a\nb.txt", "c.txt"]
