@@ -8,6 +8,7 @@ import posixpath
 import re
 import unicodedata
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -44,6 +45,7 @@ def plain_name(name: str) -> str:
     return ".git" if re.fullmatch(r"git~\d+", stripped) else stripped
 
 
+@lru_cache(maxsize=4096)
 def sensitivity(relative_path: str) -> Sensitivity | None:
     """Say what is special about a path, relative to the workspace or absolute; None for an ordinary file."""
     parts = [plain_name(part) for part in PurePosixPath(normalized(relative_path)).parts]

@@ -54,15 +54,36 @@ def discard(path: Path) -> None:
 
 @contextmanager
 def opened(path: Path, is_stopped: Callable[[], bool]) -> Generator["IndexDatabase"]:
-    """Open the index, an empty one if there is none. Raises `sqlite3.Error`; also, `interrupted`, when stopped."""
+    """Open the index to write it, an empty one if there is none. The caller is the only writer.
+
+    Raises `sqlite3.Error`; also, `interrupted`, when stopped.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as connection:
-        connection.set_progress_handler(is_stopped, _INTERRUPT_AFTER)
+    with _connected(path, is_stopped) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         database = IndexDatabase(connection)
         database.prepare()
         yield database
+
+
+@contextmanager
+def opened_to_read(path: Path, is_stopped: Callable[[], bool]) -> Generator["IndexDatabase | None"]:
+    """Open the index beside its writer, or give None while there is none to read. Raises like `opened`."""
+    # An empty file is one whose writer is about to begin; even a reader's short lock would be in its way then.
+    if not path.exists() or path.stat().st_size == 0:
+        yield None
+        return
+    with _connected(path, is_stopped) as connection:
+        database = IndexDatabase(connection)
+        yield database if database.is_ready() else None
+
+
+@contextmanager
+def _connected(path: Path, is_stopped: Callable[[], bool]) -> Generator[sqlite3.Connection]:
+    with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as connection:
+        connection.set_progress_handler(is_stopped, _INTERRUPT_AFTER)
+        yield connection
 
 
 class IndexDatabase:
@@ -71,17 +92,18 @@ class IndexDatabase:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
+    def is_ready(self) -> bool:
+        """Whether the tables are there in this format."""
+        (version,) = self._sql.execute("PRAGMA user_version").fetchone()
+        return version == _FORMAT
+
     def prepare(self) -> None:
         """Make the tables unless they are there in this format."""
-        if self._format() == _FORMAT:
+        if self.is_ready():
             return
         with self.transaction():
-            if self._format() == _FORMAT:  # another process was quicker
-                return
-            for (name,) in self._sql.execute(
-                "SELECT name FROM sqlite_master WHERE name IN ('file', 'passage', 'text')"
-            ):
-                self._sql.execute(f"DROP TABLE IF EXISTS {name}")
+            for table in ("text", "passage", "file"):
+                self._sql.execute(f"DROP TABLE IF EXISTS {table}")
             for statement in _SCHEMA:
                 self._sql.execute(statement)
             self._sql.execute(f"PRAGMA user_version = {_FORMAT}")
@@ -156,10 +178,6 @@ class IndexDatabase:
             if found is not None:
                 path, first, symbols, content = found
                 yield Hit(path, first, tuple(symbols.split("\n")) if symbols else (), content, -rank)
-
-    def _format(self) -> int:
-        (version,) = self._sql.execute("PRAGMA user_version").fetchone()
-        return version
 
 
 def signature_of(status: os.stat_result) -> str:

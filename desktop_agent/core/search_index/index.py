@@ -23,6 +23,7 @@ from desktop_agent.core.search_index.database import (
     discard,
     is_damage,
     opened,
+    opened_to_read,
     signature_of,
 )
 from desktop_agent.core.search_index.passages import STEP_LINES, passages
@@ -93,7 +94,9 @@ class CodeIndex:
         Raises `sqlite3.Error` when the index cannot be read; a damaged one is deleted before.
         """
         try:
-            with opened(self._path, stop.is_set) as database:
+            with opened_to_read(self._path, stop.is_set) as database:
+                if database is None:
+                    return Found()
                 chosen = _distinct(database.hits(question.expression, wanted), count)
                 return Found(chosen, database.count_files(), database.left_out())
         except sqlite3.Error as error:

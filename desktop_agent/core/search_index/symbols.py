@@ -44,7 +44,10 @@ _JVM = r"""
 _RUBY = r"^[ \t]*(?:def|class|module)[ ]+([\w.:?!]+)"
 _SHELL = r"^[ \t]*(?:function[ ]+)?([\w-]+)[ ]*\(\)"
 _MARKDOWN = r"^\#{1,6}[ \t]+(\S[^\n]*)"
-_SQL = r"^[ \t]*(?i:create)[ ]+(?:\w+[ ]+){0,4}?(?i:table|view|function|procedure|index|trigger|type)[ ]+([\w.\"]+)"
+_SQL = r"""
+^[ \t]*(?i:create)[ ]+(?:\w+[ ]+){0,4}?(?i:table|view|function|procedure|index|trigger|type)[ ]+
+(?:(?i:if[ ]+not[ ]+exists)[ ]+)?([\w.\"]+)
+"""
 _OTHER = r"""
 ^[ \t]*(?:\w+[ ]+){0,4}?
 (?:class|def|function|func|fn|fun|proc|sub|struct|interface|enum|trait|module|type)[ ]+(\w+)

@@ -250,7 +250,7 @@ def _result(hit: Hit, question: Question) -> JsonObject:
         "path": hit.path,
         "start_line": start,
         "end_line": start + len(lines) - 1,
-        "score": round(hit.score, 3),
+        "score": float(f"{hit.score:.4g}"),
         "snippet": "\n".join(lines),
         "symbols": list(hit.symbols),
     }

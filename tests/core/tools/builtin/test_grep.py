@@ -209,7 +209,8 @@ async def test_more_matches_than_the_default_limit_are_said(work: "Workspace") -
     assert lines[:100] == [f"a.txt:{number}:hit" for number in range(1, 101)]
     assert lines[100].startswith("[100 of 250 matches in 1 files.")
     assert [result.metadata[key] for key in ("truncated", "total_matches", "files")] == [True, 250, 1]
-    assert result.metadata["matches"][99:] == [{"path": "a.txt", "line": 100, "text": "hit"}]
+    matches: Any = result.metadata["matches"]
+    assert matches[99:] == [{"path": "a.txt", "line": 100, "text": "hit"}]
 
 
 async def test_a_limit_that_was_asked_for_needs_no_note(work: "Workspace") -> None:
@@ -341,3 +342,40 @@ async def test_what_cannot_be_searched_is_named_and_never_waited_for(
     (work.root / "loop").symlink_to("loop")
     with pytest.raises(ToolError, match=says):
         await asyncio.wait_for(grep(work, **arguments), 20)
+
+
+@pytest.mark.parametrize("is_absolute", [False, True])
+async def test_places_for_the_window_are_relative_to_the_workspace(project: "Workspace", is_absolute: bool) -> None:
+    """What a click on a result opens, whatever the form of the answer; context lines are no places."""
+    where = str(project.root / "src/sub") if is_absolute else "src/sub"
+    lines = await project.call(TOOL, pattern="find", around=3, path=where)
+    assert lines.metadata["matches"] == [{"path": "src/sub/b.py", "line": 1, "text": "find = 1"}]
+    for mode in ("files_with_matches", "count"):
+        files = await project.call(TOOL, pattern="find", path=where, output_mode=mode)
+        assert files.metadata["matches"] == [{"path": "src/sub/b.py", "line": None, "text": ""}]
+
+
+async def test_at_most_200_places_are_kept(work: "Workspace") -> None:
+    work.write("a.txt", "hit\n" * 400)
+    result = await work.call(TOOL, pattern="hit", max_results=400)
+    matches: Any = result.metadata["matches"]
+    assert (len(matches), result.metadata["total_matches"]) == (200, 400)
+
+
+def test_what_is_advertised_is_what_is_accepted() -> None:
+    """Z-60: the definition and the check are one model, and nothing else is taken."""
+    properties: Any = TOOL.definition().input_schema["properties"]
+    assert set(properties) == {
+        *("pattern", "path", "include", "context_lines", "case_insensitive", "max_results", "output_mode"),
+        *("before", "after", "around", "multiline", "head_limit"),
+    }
+    for name in ("-A", "-B", "-C", "-i", "glob"):
+        with pytest.raises(ToolError, match="Extra inputs are not permitted"):
+            TOOL.parse({"pattern": "x", name: 1})
+
+
+async def test_a_name_with_a_newline_does_no_harm(work: "Workspace") -> None:
+    work.write("a\nb.txt", "hit\n")
+    work.write("c.txt", "hit\n")
+    assert (await grep(work, pattern="hit", output_mode="count"))["c.txt"] == 1
+    assert await grep(work, pattern="hit", output_mode="files_with_matches") == ["a\nb.txt", "c.txt"]

@@ -1,0 +1,269 @@
+"""The index on real files: what changed is read again, nothing else, whatever happens to its database."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.search_index import index as module
+from desktop_agent.core.search_index.database import Hit
+from desktop_agent.core.search_index.index import CodeIndex, Progress
+from desktop_agent.core.search_index.words import parse_question
+
+NEVER = threading.Event()
+
+
+class Project:
+    """A folder, its index, and which files were read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "work"
+        self.root.mkdir()
+        self.cache = folder / "cache"
+        self.read: list[str] = []
+        self.index = CodeIndex(self.root, self.cache, is_secret=self._is_secret)
+
+    def write(self, path: str, content: str | bytes) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def paths(self) -> list[str]:
+        found = (file.relative_to(self.root).as_posix() for file in self.root.rglob("*") if not file.is_dir())
+        return sorted(found)
+
+    def update(
+        self, paths: Sequence[str] | None = None, *, is_partial: bool = False, stop: threading.Event = NEVER
+    ) -> Progress:
+        self.read.clear()
+        progress = Progress()
+        self.index.update(self.paths() if paths is None else paths, progress, stop, is_partial=is_partial)
+        return progress
+
+    def ask(self, text: str, count: int = 10, wanted: Callable[[str], bool] | None = None) -> list[Hit]:
+        question = parse_question(text)
+        assert question is not None
+        return self.index.ask(question, count, wanted, NEVER).hits
+
+    def found(self, text: str) -> list[str]:
+        return [hit.path for hit in self.ask(text)]
+
+    @property
+    def database(self) -> Path:
+        (file,) = self.cache.glob("*.sqlite3")
+        return file
+
+    def _is_secret(self, path: str) -> bool:
+        self.read.append(path)
+        return path.endswith(".pem")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = Project(tmp_path)
+    project.write("src/session_store.py", "class SessionStore:\n    def resume(self, token):\n        return token\n")
+    project.write("src/widget.ts", "export class PaintedWidget {\n  repaint() {\n  }\n}\n")
+    project.write("docs/begin.md", "# Begin\nSessions are listed on the left. The widget is small.\n")
+    return project
+
+
+def test_the_best_passage_comes_first(project: Project) -> None:
+    """T-35: definitions and paths weigh more than mentions; endings and camelCase do not matter."""
+    project.update()
+    assert project.found("where are sessions resumed?") == ["src/session_store.py", "docs/begin.md"]
+    assert project.found("widgets")[0] == "src/widget.ts"
+    assert project.found("painted") == ["src/widget.ts"]
+    assert project.found("SessionStore")[0] == "src/session_store.py"
+    assert project.found("repain") == ["src/widget.ts"]
+    assert project.found("zebra") == []
+
+
+def test_a_hit_says_where_and_what(project: Project) -> None:
+    project.update()
+    (hit, *_) = project.ask("resume token")
+    assert (hit.path, hit.first, hit.symbols) == ("src/session_store.py", 1, ("SessionStore", "resume"))
+    assert hit.content.startswith("class SessionStore:\n")
+    assert hit.score > 0
+
+
+def test_only_changed_files_are_read_again(project: Project) -> None:
+    assert project.update() == Progress(total=3, done=3, is_complete=True)
+    assert sorted(project.read) == project.paths()
+    project.update()
+    assert project.read == []
+    project.write("src/widget.ts", "export class Gadget {}\n")
+    project.write("new.py", "def fresh(): ...\n")
+    project.update()
+    assert sorted(project.read) == ["new.py", "src/widget.ts"]
+    assert project.found("gadget fresh") == ["new.py", "src/widget.ts"]
+    assert project.found("painted") == []
+
+
+def test_a_file_of_the_same_size_and_time_is_noticed_by_its_inode(project: Project) -> None:
+    project.write("a.py", "def uno(): ...\n")
+    os.utime(project.root / "a.py", (1, 1))
+    project.update()
+    project.write("b.py", "def due(): ...\n")
+    os.utime(project.root / "b.py", (1, 1))
+    (project.root / "b.py").replace(project.root / "a.py")
+    project.update()
+    assert project.found("due") == ["a.py"]
+    assert project.found("uno") == []
+
+
+def test_deleted_files_are_forgotten_also_when_only_a_part_was_listed(project: Project) -> None:
+    project.update()
+    (project.root / "docs/begin.md").unlink()
+    project.update(["src/widget.ts"], is_partial=True)
+    assert project.found("listed left") == []
+    assert project.found("resume") == ["src/session_store.py"]
+    project.update(["src/widget.ts"])
+    assert project.found("resume") == []
+
+
+def test_what_is_not_searched_is_counted_by_reason(project: Project) -> None:
+    project.write("key.pem", "resume secret")
+    project.write("data.bin", b"resume\0")
+    project.write("big.txt", b"resume " * 200_000)
+    (project.root / "link.py").symlink_to("src/session_store.py")
+    project.update()
+    question = parse_question("resume")
+    assert question is not None
+    found = project.index.ask(question, 10, None, NEVER)
+    assert [hit.path for hit in found.hits] == ["src/session_store.py"]
+    assert found.left_out == {"binary": 1, "larger than 1 MiB": 1, "secret": 1}
+    assert b"resume secret" not in project.database.read_bytes()
+
+
+def test_texts_of_other_encodings_do_no_harm(project: Project) -> None:
+    project.write("latin.txt", "caf\xe9 resumption".encode("latin-1"))
+    project.write("mark.txt", b"\xef\xbb\xbfresumption")
+    project.update()
+    assert sorted(project.found("resumption")) == ["latin.txt", "mark.txt"]
+
+
+def test_one_file_does_not_fill_the_answer(project: Project) -> None:
+    project.write("long.py", "def gadget():\n    pass\n" * 400)
+    project.write("other.py", "gadget\n")
+    project.update()
+    found = project.found("gadget")
+    assert found.count("long.py") == 3
+    assert "other.py" in found
+
+
+def test_a_scope_is_kept(project: Project) -> None:
+    project.update()
+    hits = project.ask("widget session", wanted=lambda path: path.startswith("docs/"))
+    assert [hit.path for hit in hits] == ["docs/begin.md"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database at all, but long enough to be looked at" * 100])
+def test_a_damaged_index_is_made_anew(project: Project, damage: bytes) -> None:
+    project.update()
+    project.database.write_bytes(damage)
+    assert project.update().is_complete
+    assert project.found("resume") == ["src/session_store.py"]
+
+
+def test_damage_found_while_asking_is_deleted_for_the_next_update(project: Project) -> None:
+    project.update()
+    content = bytearray(project.database.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    project.database.write_bytes(content)
+    with pytest.raises(sqlite3.DatabaseError):
+        project.ask("resume")
+    project.update()
+    assert project.found("resume") == ["src/session_store.py"]
+
+
+def test_an_index_of_another_format_is_made_anew(project: Project) -> None:
+    project.update()
+    with sqlite3.connect(project.database) as database:
+        database.execute("PRAGMA user_version = 99")
+        database.execute("DROP TABLE passage")
+    database.close()
+    project.update()
+    assert len(project.read) == 3
+    assert project.found("resume") == ["src/session_store.py"]
+
+
+def test_a_stopped_update_keeps_what_it_has_and_the_next_one_goes_on(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_BATCH_FILES", 1)
+    stop = threading.Event()
+
+    def stop_at_second(path: str) -> bool:
+        if path != "docs/begin.md":
+            stop.set()
+        return False
+
+    index = CodeIndex(project.root, project.cache, is_secret=stop_at_second)
+    progress = Progress()
+    index.update(project.paths(), progress, stop, is_partial=False)
+    assert not progress.is_complete
+    project.update()
+    assert "docs/begin.md" not in project.read
+    assert project.found("resume") == ["src/session_store.py"]
+
+
+def test_who_waits_for_another_writer_can_be_stopped(project: Project) -> None:
+    stop, waiting, entered = threading.Event(), Progress(), threading.Event()
+    release = threading.Event()
+
+    def hold(_: str) -> bool:
+        entered.set()
+        assert release.wait(30)
+        return False
+
+    first = threading.Thread(
+        target=CodeIndex(project.root, project.cache, is_secret=hold).update,
+        args=(project.paths(), Progress(), NEVER),
+        kwargs={"is_partial": False},
+    )
+    first.start()
+    assert entered.wait(30)
+    second = threading.Thread(
+        target=project.index.update, args=(project.paths(), waiting, stop), kwargs={"is_partial": False}
+    )
+    second.start()
+    while not waiting.is_waiting:
+        entered.wait(0.01)
+    stop.set()
+    second.join(30)
+    assert not waiting.is_complete
+    release.set()
+    first.join(30)
+    assert project.found("resume") == ["src/session_store.py"]
+
+
+_UPDATE = """
+import sys, threading
+from pathlib import Path
+from desktop_agent.core.search_index.index import CodeIndex, Progress
+root, cache, *paths = sys.argv[1:]
+index = CodeIndex(Path(root), Path(cache), is_secret=lambda _: False)
+index.update(paths, Progress(), threading.Event(), is_partial=False)
+"""
+
+
+def test_several_processes_share_one_index(project: Project) -> None:
+    for number in range(200):
+        project.write(f"many/file{number}.py", f"def made_{number}(): ...\n")
+    command = [sys.executable, "-c", _UPDATE, str(project.root), str(project.cache), *project.paths()]
+    others = [subprocess.Popen(command) for _ in range(2)]
+    project.update()
+    assert [other.wait(60) for other in others] == [0, 0]
+    assert project.found("made_77") == ["many/file77.py"]
+    assert len(project.ask("made", 50)) == 50
+
+
+def test_an_index_that_cannot_be_written_is_an_error(project: Project) -> None:
+    project.cache.write_text("a file where the folder should be")
+    with pytest.raises(OSError, match="exists"):
+        project.update()
