@@ -8,6 +8,7 @@ Exception
 │   │   ├── SessionBusyError   another process writes this session
 │   │   └── SessionNotFoundError
 │   ├── WorkspaceError         the folder is missing, a file, or unreadable
+│   ├── SandboxError           a command cannot be confined as asked, so it is not run
 │   ├── CredentialsError       no key, or the keyring refused
 │   └── ProviderError          the model could not be reached or refused the request
 └── ToolError                  a tool call failed; the message is written for the model
@@ -79,6 +80,10 @@ class WorkspaceError(AgentError):
     """The workspace folder is missing, is a file, or cannot be read."""
 
     exit_code = 2
+
+
+class SandboxError(AgentError):
+    """A command cannot be confined as asked. It is not run: never with fewer walls instead."""
 
 
 class CredentialsError(AgentError):

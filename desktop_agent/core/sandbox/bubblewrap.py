@@ -1,0 +1,194 @@
+"""Bubblewrap: the command sees the machine's files read-only, in namespaces of its own (files, processes, network).
+
+Secrets, `/run` and every socket that a program outside listens on are covered; `/tmp` is the session's private folder.
+When the command ends, or we do, the kernel ends everything it started, daemons too: they live in its process namespace.
+
+What must not even be created (a missing `.git`) is covered by an empty folder, for which the kernel needs a real one to
+stand on. A shell around bubblewrap removes that again; after a power cut an empty folder stays, which git ignores and
+the next command removes. Two commands at once in such a workspace: the first to end takes the second's cover along.
+
+With a network the command still gets no Unix sockets (a filter of system calls): X11 and D-Bus listen on ones that
+belong to the network, and whoever reaches them can type and start programs outside.
+"""
+
+import re
+import shlex
+import shutil
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from desktop_agent.core.errors import SandboxError
+from desktop_agent.core.process import Command
+from desktop_agent.core.sandbox.base import Confinement, check, split_environment
+from desktop_agent.core.sandbox.guarded import Guards, git_folders_in, protection_in
+from desktop_agent.core.sandbox.landlock import filter_only
+
+_NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
+_KEPT_IN_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
+"""NixOS has its programs there."""
+_SOCKET = re.compile(r"(?:\S+ ){6} *\d+ (/.*)")
+"""A line of /proc/net/unix with a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """Confines by `program`, an absolute path."""
+
+    program: str
+    guards: Guards
+    can_forbid_namespaces: bool = True
+    """Whether it knows `--disable-userns` (0.8.0). Without, a command can make namespaces but gains nothing in them."""
+    name: str = "bubblewrap"
+
+    def wrap(self, command: Command, confinement: Confinement) -> Command:
+        """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
+        check(command, confinement)
+        view = _view_of(confinement, self.guards)
+        environ = split_environment(command.environ, "/tmp")  # noqa: S108 - the session's own folder by that name
+        options = [*_NAMESPACES, "--cap-drop", "ALL", "--die-with-parent"]
+        if self.can_forbid_namespaces:
+            options.append("--disable-userns")
+        if not confinement.has_terminal:
+            options.append("--new-session")
+        if not confinement.has_network:
+            options.append("--unshare-net")
+        for name, value in environ.inner.items():
+            options += ["--setenv", name, value]
+        inside = filter_only(command.argv) if confinement.has_network else command.argv
+        folder = str(command.cwd.resolve())
+        argv = (self.program, *options, *view.options(), "--chdir", folder, "--", *inside)
+        if view.is_tidied:
+            argv = view.tidying(argv)
+        return replace(command, argv=argv, environ=environ.outer)
+
+
+@dataclass(slots=True)
+class _View:
+    """The files as the command sees them: what is mounted where. A deeper mount covers a higher one."""
+
+    mounts: dict[Path, tuple[str, ...]] = field(default_factory=dict[Path, tuple[str, ...]])
+    covered: dict[Path, None] = field(default_factory=dict[Path, None])
+    """Where something else stands than what is really there."""
+    folders_to_remove: list[Path] = field(default_factory=list[Path])
+    files_to_remove: list[Path] = field(default_factory=list[Path])
+
+    def show(self, path: Path, *, is_writable: bool) -> None:
+        self.mounts[path] = ("--bind" if is_writable else "--ro-bind", str(path), str(path))
+        self.covered.pop(path, None)
+
+    def cover(self, path: Path, *mount: str) -> None:
+        self.mounts[path] = mount
+        self.covered[path] = None
+
+    def hide(self, path: Path) -> None:
+        """Put nothing where `path` is, unless it cannot be seen anyway, or is what the person opened."""
+        if path in self.mounts or not self._shows(path):
+            return
+        try:
+            is_folder = stat.S_ISDIR(path.stat().st_mode)
+        except OSError:
+            return
+        if is_folder:
+            self.cover(path, "--tmpfs", str(path))
+        else:
+            self.cover(path, "--ro-bind", "/dev/null", str(path))
+
+    def forbid_folder(self, path: Path) -> None:
+        self.cover(path, "--tmpfs", str(path))
+        self.folders_to_remove.append(path)
+
+    def options(self) -> list[str]:
+        # Read-only as a whole: to root inside, the machine's settings in /proc/sys belong, capabilities or not.
+        options = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
+        for path in sorted(self.mounts, key=lambda path: len(path.parts)):
+            options += self.mounts[path]
+        for path in self.covered:
+            if self.mounts[path][0] == "--tmpfs":
+                options += ["--remount-ro", str(path)]
+        return options
+
+    @property
+    def is_tidied(self) -> bool:
+        return bool(self.folders_to_remove or self.files_to_remove)
+
+    def tidying(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """Return `argv` in a shell that afterwards removes what bubblewrap had to make, and keeps the exit code."""
+        shell = shutil.which("sh", path="/bin:/usr/bin")
+        rmdir, rm = (shutil.which(name, path="/bin:/usr/bin") for name in ("rmdir", "rm"))
+        if shell is None or rmdir is None or rm is None:
+            raise SandboxError("The sandbox needs /bin/sh, rm and rmdir.")
+        lines = ["trap : HUP INT TERM", '"$@"', "code=$?"]
+        # Deepest first: rmdir leaves alone what is not empty.
+        folders = sorted(self.folders_to_remove, key=lambda path: -len(path.parts))
+        lines += [f"{rmdir} -- {shlex.quote(str(path))} 2>/dev/null" for path in folders]
+        lines += [f"{rm} -rf -- {shlex.quote(str(path))} 2>/dev/null" for path in self.files_to_remove]
+        return (shell, "-c", "\n".join([*lines, "exit $code"]), "sh", *argv)
+
+    def _shows(self, path: Path) -> bool:
+        """Whether the command would see what really is at `path`."""
+        nearest = next((folder for folder in path.parents if folder in self.mounts), None)
+        return nearest is None or nearest not in self.covered
+
+
+def _view_of(confinement: Confinement, guards: Guards) -> _View:
+    view = _View()
+    view.cover(Path("/run"), "--tmpfs", "/run")
+    if not Path("/var/run").is_symlink() and Path("/var/run").is_dir():
+        view.cover(Path("/var/run"), "--tmpfs", "/var/run")
+    view.cover(Path("/tmp"), "--bind", str(confinement.temp.resolve()), "/tmp")  # noqa: S108
+    for path in (*_KEPT_IN_RUN, *_name_servers(confinement)):
+        if Path(path).exists():
+            view.show(Path(path), is_writable=False)
+    _show_folders(view, confinement)
+    protection = protection_in(confinement, guards)
+    for path in protection.existing:
+        # An empty folder that stands where one is missing is what a power cut left of us.
+        if path.name == ".git" and _is_empty_folder(path):
+            view.forbid_folder(path)
+        else:
+            view.show(path, is_writable=False)
+    for path in protection.missing_folders:
+        view.forbid_folder(path)
+    view.files_to_remove += protection.missing_files
+    for path in (*guards.hidden, *_listening_sockets()):
+        view.hide(path)
+    return view
+
+
+def _show_folders(view: _View, confinement: Confinement) -> None:
+    for path in confinement.readable:
+        view.show(path.resolve(), is_writable=False)
+    workspace = confinement.workspace.resolve()
+    view.show(workspace, is_writable=False)
+    for path in (*git_folders_in(confinement), *confinement.roots):
+        view.show(path, is_writable=True)
+
+
+def _name_servers(confinement: Confinement) -> Iterable[str]:
+    """Return the file that says whom to ask for addresses, which systemd keeps in `/run`."""
+    return (str(Path("/etc/resolv.conf").resolve()),) if confinement.has_network else ()
+
+
+def _listening_sockets() -> list[Path]:
+    """Return the sockets in the file system that programs outside listen on: read-only mounts do not stop a connect."""
+    try:
+        lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]
+    except OSError:
+        return []
+    paths: dict[Path, None] = {}
+    for line in lines:
+        if (found := _SOCKET.fullmatch(line)) is None:
+            continue
+        path = Path(found[1])
+        try:
+            if stat.S_ISSOCK(path.lstat().st_mode):
+                paths[path.resolve()] = None
+        except OSError:
+            continue
+    return list(paths)
+
+
+def _is_empty_folder(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())

@@ -1,0 +1,106 @@
+"""Whether a command failed because a wall stopped it, read from what it printed. A guess, made to be seldom wrong.
+
+It decides only whether a way out of the sandbox is offered to a person: missing a denial costs a question less, seeing
+one where there is none costs a needless question. So a successful command never counts, nor does a refusal that would
+come without a sandbox too.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from desktop_agent.core.sandbox.base import Confinement
+
+_LOOKED_AT = 16_000
+"""Characters from the end: the reason for a failure is printed last."""
+_LONGEST_LINE = 400
+
+_NOT_EXECUTABLE = 126
+
+_PATH = r"""(?P<path>(?:[~./\w@%+=-]|[^\x00-\x7f])(?:[^\n'"‘’`:,;()<>|]*[^\n'"‘’`:,;()<>| ])?)"""
+_REFUSED = r"(?P<why>Read-only file system|Permission denied|Operation not permitted)"
+_REFUSALS = (
+    re.compile(rf"\[Errno \d+\] {_REFUSED}: ['\"](?P<path>[^'\"\n]+)['\"]"),  # Python
+    re.compile(r"\b(?:EROFS|EACCES|EPERM): (?P<why>[\w -]+), \w+ '(?P<path>[^'\n]+)'"),  # Node
+    re.compile(rf"['\"‘`](?P<path>[^'\"‘’`\n]+)['\"’`]: {_REFUSED}"),  # coreutils, git
+    re.compile(rf"(?:^|[ :(]){_PATH}: {_REFUSED}", re.MULTILINE),
+    re.compile(
+        r"(?P<why>permission denied|read-only file system)(?:\s*\(os error \d+\))?: (?P<path>/[^\s:]+)", re.IGNORECASE
+    ),
+)
+_NETWORK = re.compile(
+    r"could not resolve (?:host|proxy|hostname)|temporary failure in name resolution|network is unreachable"
+    r"|name or service not known|nodename nor servname provided|getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|\bENETUNREACH\b"
+    r"|failed to establish a new connection|temporary failure resolving|unable to resolve host address"
+    r"|dial (?:tcp|udp)\b.*(?:unreachable|no such host|misbehaving|operation not permitted|connection refused)"
+    r"|failed to lookup address information|dns error: failed|no route to host"
+    r"|\bsocket(?:\(\))?: (?:operation not permitted|permission denied)|unable to create.{0,20}socket",
+    re.IGNORECASE,
+)
+_PYTHON_SAYS_NO = "PermissionError: [Errno 1] Operation not permitted"
+_CLOSED_TO_EVERYBODY = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root", "/proc", "/sys", "/lost+found", "/dev")
+_PROTECTED = re.compile(r"(?:^|/)(?:\.git|\.desktop-agent)(?:/|$)")
+
+
+def denial_in(exit_code: int, output: str, confinement: Confinement) -> str | None:
+    """Return a sentence that says what the sandbox seems to have refused, or None when nothing points to it. Pure."""
+    if exit_code == 0:
+        return None
+    # Bounded lines keep the patterns fast on whatever a command prints.
+    lines = [line[-_LONGEST_LINE:] for line in output[-_LOOKED_AT:].splitlines()]
+    text = "\n".join(lines)
+    if not confinement.has_network and (_NETWORK.search(text) or _is_pythons_socket(text)):
+        return "The command seems to need the network, which the sandbox does not give it."
+    for path, why in _refusals(text):
+        if _is_ours(path, why, exit_code, confinement):
+            return _sentence(path, confinement)
+    if "Read-only file system" in text:
+        return "The command tried to write where the sandbox only lets it read."
+    return None
+
+
+def _is_pythons_socket(text: str) -> bool:
+    return text.rstrip().endswith(_PYTHON_SAYS_NO) and ("socket.py" in text or "socket.socket(" in text)
+
+
+def _refusals(text: str) -> Iterator[tuple[str, str]]:
+    for pattern in _REFUSALS:
+        for found in pattern.finditer(text):
+            # "touch: cannot touch x" without quotes, "bash: line 1: x": the path is the last word.
+            words = found["path"].strip()
+            yield (words if words.startswith("/") else words.rsplit(" ", 1)[-1]), found["why"].lower()
+
+
+def _is_ours(path: str, why: str, exit_code: int, confinement: Confinement) -> bool:
+    if "read-only" in why:
+        return "/" in path or "." in path  # else it is the last word of a sentence
+    if exit_code == _NOT_EXECUTABLE or not path:
+        return False
+    if _PROTECTED.search(path):
+        return True
+    if path.startswith("~"):
+        return True
+    if not path.startswith("/"):
+        # Relative to a folder in the workspace: there only protected places and, for Landlock, new entries are closed.
+        return not confinement.is_workspace_writable
+    if _is_in(path, _CLOSED_TO_EVERYBODY):
+        return False
+    return not _is_in(path, _writable(confinement))
+
+
+def _writable(confinement: Confinement) -> tuple[str, ...]:
+    workspace = (confinement.workspace,) if confinement.is_workspace_writable else ()
+    return tuple(str(folder) for folder in (*workspace, confinement.temp, "/tmp", *confinement.writable))  # noqa: S108
+
+
+def _is_in(path: str, folders: tuple[str, ...]) -> bool:
+    pure = PurePath(path)
+    return any(pure == PurePath(folder) or PurePath(folder) in pure.parents for folder in folders)
+
+
+def _sentence(path: str, confinement: Confinement) -> str:
+    if _PROTECTED.search(path):
+        return f"The sandbox protects {path}; the command was not allowed to change it."
+    if confinement.is_workspace_writable:
+        return f"The sandbox refused access to {path}, which is outside the folders the command may use."
+    return f"The sandbox lets the command read only; it was refused access to {path}."

@@ -1,0 +1,192 @@
+"""Which sandbox this machine has: found out by confining a command for real, never by versions or settings.
+
+Whatever goes wrong while trying counts as not available. The reports say why, and what would help, for the doctor.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.errors import SandboxError
+from desktop_agent.core.process import Command
+from desktop_agent.core.sandbox.base import Confinement, Sandbox, search_path
+from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
+from desktop_agent.core.sandbox.guarded import Guards
+from desktop_agent.core.sandbox.landlock import LEAST_ABI, Landlock, landlock_abi
+from desktop_agent.core.sandbox.seatbelt import PROGRAM, Seatbelt
+
+_PROBE_TIMEOUT_S = 10.0
+_INSTALL = "Install it: `apt install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`."
+_TRIAL = 'touch "$TMPDIR/mine" && ! touch ./ours 2>/dev/null && ! touch "$OUTSIDE/theirs" 2>/dev/null && echo confined'
+"""A shell command that succeeds only behind walls: it can write its own folder, and neither of two others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxReport:
+    """What is known of one sandbox on this machine. `reason` and `hint` are for people, empty when it just works."""
+
+    name: str
+    is_available: bool
+    reason: str = ""
+    """Why it is not available; or, of one that is, what it cannot do."""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxSearch:
+    """The sandbox to use, or None, and a report of each that was considered, the best first."""
+
+    sandbox: Sandbox | None
+    reports: tuple[SandboxReport, ...]
+
+
+def find_sandbox(environ: Mapping[str, str], *, abi: Callable[[], int] = landlock_abi) -> SandboxSearch:
+    """Try the sandboxes of this system and return the best one that works. Blocks, for some 50 ms.
+
+    `environ` is the application's own; `abi` asks the kernel for its version of Landlock.
+    """
+    searches = [_seatbelt(environ)] if sys.platform == "darwin" else []
+    if sys.platform.startswith("linux"):
+        searches = [_bubblewrap(environ), _landlock(environ, abi)]
+    found = next((sandbox for sandbox, _ in searches if sandbox is not None), None)
+    reports = tuple(report for _, report in searches)
+    if not searches:
+        reports = (SandboxReport(name="none", is_available=False, reason="This system has no sandbox that is known."),)
+    return SandboxSearch(sandbox=found, reports=reports)
+
+
+def every_sandbox(environ: Mapping[str, str]) -> tuple[Sandbox, ...]:
+    """Return all sandboxes that work here, not only the best. Blocks."""
+    candidates = (_bubblewrap(environ), _landlock(environ, landlock_abi), _seatbelt(environ))
+    return tuple(sandbox for sandbox, _ in candidates if sandbox is not None)
+
+
+def _bubblewrap(environ: Mapping[str, str]) -> tuple[Sandbox | None, SandboxReport]:
+    program = shutil.which("bwrap", path=search_path(environ))
+    if program is None:
+        report = SandboxReport(
+            name="bubblewrap", is_available=False, reason="The program bwrap is not installed.", hint=_INSTALL
+        )
+        return None, report
+    guards = Guards.of(environ)
+    sandbox = Bubblewrap(program, guards)
+    problem = _problem_with(sandbox)
+    if "disable-userns" in problem:
+        sandbox = Bubblewrap(program, guards, can_forbid_namespaces=False)
+        problem = _problem_with(sandbox)
+    if problem:
+        report = SandboxReport(
+            name=sandbox.name, is_available=False, reason=f"bwrap cannot confine: {problem}", hint=_hint_for(problem)
+        )
+        return None, report
+    return sandbox, SandboxReport(name=sandbox.name, is_available=True)
+
+
+def _landlock(environ: Mapping[str, str], abi: Callable[[], int]) -> tuple[Sandbox | None, SandboxReport]:
+    version = abi()
+    name = "landlock"
+    if version == 0:
+        reason = "The kernel has no Landlock, or it is switched off."
+        hint = "Add `landlock` to the kernel's `lsm=` boot parameter (Linux 6.2 or later), or use bubblewrap."
+        return None, SandboxReport(name=name, is_available=False, reason=reason, hint=hint)
+    if version < LEAST_ABI:
+        reason = f"The kernel's Landlock (version {version}) cannot keep files from being truncated."
+        return None, SandboxReport(
+            name=name, is_available=False, reason=reason, hint="Use Linux 6.2 or later, or bubblewrap."
+        )
+    sandbox = Landlock(version, Guards.of(environ))
+    if problem := _problem_with(sandbox):
+        reason = f"Landlock cannot confine: {problem}"
+        return None, SandboxReport(name=name, is_available=False, reason=reason, hint="Use bubblewrap.")
+    limits = (
+        "A command can change files and folders in the workspace but add none directly in its top folder, has no "
+        "loopback network, and cannot commit."
+    )
+    return sandbox, SandboxReport(name=name, is_available=True, reason=limits)
+
+
+def _seatbelt(environ: Mapping[str, str]) -> tuple[Sandbox | None, SandboxReport]:
+    if not Path(PROGRAM).exists():
+        return None, SandboxReport(name="seatbelt", is_available=False, reason=f"{PROGRAM} is not there.")
+    sandbox = Seatbelt(Guards.of(environ))
+    if problem := _problem_with(sandbox):
+        return None, SandboxReport(name="seatbelt", is_available=False, reason=f"It cannot confine: {problem}")
+    return sandbox, SandboxReport(name="seatbelt", is_available=True)
+
+
+def _problem_with(sandbox: Sandbox) -> str:
+    """Confine a small command and look what it could do; return what is wrong, or nothing."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="desktop-agent-sandbox-", dir=_probe_folder()) as folder:
+            workspace, temp, outside = (Path(folder) / name for name in ("workspace", "temp", "outside"))
+            for path in (workspace, temp, outside):
+                path.mkdir()
+            trial = Command(
+                argv=("/bin/sh", "-c", _TRIAL),
+                cwd=workspace,
+                environ={"PATH": os.defpath, "OUTSIDE": str(outside)},
+            )
+            confinement = Confinement(workspace=workspace, is_workspace_writable=False, temp=temp)
+            problem = _run(sandbox.wrap(trial, confinement))
+            escaped = [path for path in (workspace / "ours", outside / "theirs") if path.exists()]
+            if not problem and (escaped or not (temp / "mine").exists()):
+                return "it ran a command without confining it"
+            return problem
+    except (OSError, ValueError, SandboxError) as error:
+        return str(error) or type(error).__name__
+
+
+def _run(command: Command) -> str:
+    process = subprocess.Popen(  # noqa: S603 - our own trial
+        command.argv,
+        cwd=command.cwd,
+        env=dict(command.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    with process:
+        try:
+            output, _ = process.communicate(timeout=_PROBE_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return "it did not come to an end"
+    text = output.decode(errors="replace").strip()
+    if process.returncode == 0 and text.endswith("confined"):
+        return ""
+    return text.splitlines()[-1] if text else f"exit code {process.returncode}"
+
+
+def _probe_folder() -> str | None:
+    """Outside `/tmp` where possible: bubblewrap shows another one, and the trial is to meet walls, not absence."""
+    return "/var/tmp" if os.access("/var/tmp", os.W_OK) else None  # noqa: S108
+
+
+def _hint_for(problem: str) -> str:
+    """Return what would help, by what the kernel says about user namespaces here."""
+    if _kernel_setting("user/max_user_namespaces") == "0":
+        return "User namespaces are switched off: set the sysctl user.max_user_namespaces to 15000 or more."
+    if _kernel_setting("kernel/unprivileged_userns_clone") == "0":
+        return "User namespaces are switched off: set the sysctl kernel.unprivileged_userns_clone to 1."
+    if _kernel_setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
+        return (
+            "AppArmor restricts user namespaces: install an AppArmor profile for bwrap (Ubuntu: package "
+            "apparmor-profiles, profile bwrap-userns-restrict), or set the sysctl "
+            "kernel.apparmor_restrict_unprivileged_userns to 0."
+        )
+    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists() or "proc" in problem:
+        return "In a container, namespaces need more rights: for Docker, --security-opt seccomp=unconfined."
+    return "A chroot or a security policy may forbid user namespaces; `bwrap --ro-bind / / true` shows the same."
+
+
+def _kernel_setting(name: str) -> str | None:
+    try:
+        return (Path("/proc/sys") / name).read_text().strip()
+    except OSError:
+        return None

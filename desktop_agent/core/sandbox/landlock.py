@@ -1,0 +1,160 @@
+"""Landlock with a filter of system calls: walls that a process puts around itself, with no privilege and no namespace.
+
+Everything that is allowed is named by folder, and what is allowed for a folder is allowed for all in it. So where
+something inside must stay closed, its neighbours are named one by one. What follows from that, and other limits:
+
+- In a writable workspace nothing can be made, renamed or removed directly in the top folder, only in the folders in it
+  and in the files that are there; else `.git` could be changed, or made. New entries there need an approval.
+- A commit (`is_git_writable`) is refused: the index cannot be opened without the hooks beside it.
+- Names of files in hidden folders can be listed, contents cannot be read.
+- Times of the person's files elsewhere can be changed, and in `restricted` their modes, because builds need the calls;
+  but to set-uid, set-gid or writable for all never. Owners and extended attributes cannot be changed at all.
+- No loopback network without a network, no Unix sockets at all, and no POSIX shared memory (`/dev/shm` is everybody's).
+- Before ABI 6 (Linux 6.12) a command can send signals to the person's other programs.
+
+Needs ABI 3 (Linux 6.2): before, files anywhere could be truncated.
+"""
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from desktop_agent.core.errors import SandboxError
+from desktop_agent.core.process import Command
+from desktop_agent.core.sandbox import landlock_launcher
+from desktop_agent.core.sandbox.base import Confinement, check, split_environment
+from desktop_agent.core.sandbox.guarded import Guards, protection_in
+from desktop_agent.core.sandbox.seccomp import build_filter
+
+LEAST_ABI = 3
+
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 0x1, 0x2, 0x4, 0x8
+_TRUNCATE, _IOCTL_DEVICE = 0x4000, 0x8000
+_READ = _EXECUTE | _READ_FILE | _READ_DIR
+_MAKE_DEVICES = 0x40 | 0x800
+_ALL_FILES = {3: 0x7FFF, 4: 0x7FFF}
+_ALL_FILES_LATER = 0xFFFF
+_ALL_NETWORK = 0x3
+_SCOPES = 0x3
+"""Abstract Unix sockets and signals: only to processes behind the same walls."""
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+_HIDDEN_FOR_ALL = (Path("/tmp"), Path("/run/user"), Path("/dev"))  # noqa: S108
+"""`/dev` but for the devices above: root could read secrets from the disk itself."""
+_LAUNCHER = Path(landlock_launcher.__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Landlock:
+    """Confines by the kernel's Landlock, in its version `abi`."""
+
+    abi: int
+    guards: Guards
+    name: str = "landlock"
+
+    def wrap(self, command: Command, confinement: Confinement) -> Command:
+        """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
+        check(command, confinement)
+        if confinement.is_git_writable:
+            raise SandboxError(
+                "Landlock cannot open a repository for a commit without its hooks.",
+                hint="Install bubblewrap, or run the command outside the sandbox.",
+            )
+        if self.abi < LEAST_ABI:
+            raise SandboxError("This kernel's Landlock cannot keep files from being truncated.")
+        temp = str(confinement.temp.resolve())
+        environ = split_environment(command.environ, temp)
+        # The launcher itself starts by these; what it becomes gets them from the arguments.
+        options = ["watch", *(f"env={name}={value}" for name, value in environ.inner.items())]
+        options.append(f"handled={self._handled(confinement)}")
+        options += [f"rule={rights & self._all_files}:{path}" for path, rights in self._rules(confinement).items()]
+        code = _filter(confinement, guards_metadata=True)
+        return replace(command, argv=_launch(options, code, command.argv), environ=environ.outer)
+
+    @property
+    def _all_files(self) -> int:
+        return _ALL_FILES.get(self.abi, _ALL_FILES_LATER)
+
+    def _handled(self, confinement: Confinement) -> str:
+        numbers = [self._all_files]
+        if self.abi >= 4:
+            numbers.append(0 if confinement.has_network else _ALL_NETWORK)
+        if self.abi >= 6:
+            numbers.append(_SCOPES)
+        return ",".join(map(str, numbers))
+
+    def _rules(self, confinement: Confinement) -> dict[Path, int]:
+        """Return what is allowed, by path; everything else is not."""
+        write = self._all_files & ~_MAKE_DEVICES & ~_IOCTL_DEVICE
+        roots = confinement.roots
+        shown = [confinement.workspace.resolve(), *(path.resolve() for path in confinement.readable)]
+        temp = confinement.temp.resolve()
+        opened = {*shown, *roots}
+        hidden = [path for path in (*self.guards.hidden, *_HIDDEN_FOR_ALL) if path not in opened]
+        rules: dict[Path, int] = {Path("/"): _READ_DIR}
+        for path in _around(Path("/"), hidden):
+            rules[path] = _READ
+        for folder in shown:
+            for path in _around(folder, [path for path in hidden if folder in path.parents]):
+                rules[path] = _READ
+        protected = protection_in(confinement, self.guards).existing
+        for root in roots:
+            for path in _around(root, [*protected, *hidden, root / ".git"]):
+                rules[path] = write
+        rules[temp] = write
+        for device in _DEVICES:
+            rules[Path(device)] = _READ_FILE | _WRITE_FILE | _IOCTL_DEVICE | _TRUNCATE
+        return rules
+
+
+def filter_only(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return `argv` without Unix sockets, for a command that is confined otherwise. Raises `SandboxError`."""
+    code = build_filter(has_network=True, guards_metadata=False)
+    if code is None:
+        raise SandboxError("No filter of system calls is known for this machine, so it cannot have a network.")
+    return _launch([], code, argv)
+
+
+def landlock_abi() -> int:
+    """Return the version of Landlock in this kernel; 0: it has none, or none may be used."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    libc = ctypes.CDLL(None, use_errno=True)
+    return max(0, int(libc.syscall(444, None, 0, 1)))
+
+
+def _filter(confinement: Confinement, *, guards_metadata: bool) -> bytes:
+    is_read_only = not confinement.roots
+    code = build_filter(has_network=confinement.has_network, guards_metadata=guards_metadata, is_read_only=is_read_only)
+    if code is None:
+        raise SandboxError("No filter of system calls is known for this machine, so Landlock alone would leave gaps.")
+    return code
+
+
+def _launch(options: Iterable[str], code: bytes, argv: tuple[str, ...]) -> tuple[str, ...]:
+    python = (sys.executable, "-I", "-S", str(_LAUNCHER))
+    return (*python, *options, f"filter={code.hex()}", "--", *argv)
+
+
+def _around(folder: Path, closed: Iterable[Path]) -> Iterator[Path]:
+    """Yield the paths that together are `folder` without what is `closed` in it, as high up as possible. Blocks."""
+    depth = len(folder.parts)
+    closed_below: dict[str, list[Path]] = {}
+    for path in closed:
+        if path.parts[:depth] == folder.parts:
+            if len(path.parts) == depth:
+                return
+            closed_below.setdefault(path.parts[depth], []).append(path)
+    if not closed_below:
+        yield folder
+        return
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if not entry.is_symlink()]
+    except OSError:
+        return
+    for name in names:
+        yield from _around(folder / name, closed_below.get(name, ()))

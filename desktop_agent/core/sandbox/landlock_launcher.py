@@ -1,0 +1,171 @@
+"""A program of its own: confines itself by Landlock and a system call filter, then becomes a command.
+
+    python -I -S landlock_launcher.py OPTION... -- COMMAND...
+
+It imports nothing of the application and as little as possible, because every command waits for it. It decides nothing:
+what it is told is worked out by `landlock`. Whatever fails, fails before the command is started (exit code 125).
+
+With `watch` it stays as the command's parent and ends, afterwards, what the command left behind; daemons too, since
+they become its children. Without, it is replaced by the command.
+"""
+
+import ctypes
+import os
+import stat
+import sys
+
+FAILED = 125
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_SET_PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVS = 1, 22, 24, 36, 38
+_SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
+_DEFAULT, _IGNORE = 0, 1
+_FOR_FILES = 0x1 | 0x2 | 0x4 | 0x4000 | 0x8000
+"""Execute, write, read, truncate, ioctl: the rest only makes sense for folders."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _Filter(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the options say, then run the command. Returns its exit code when it was watched."""
+    options: dict[str, str] = {}
+    rules: list[tuple[int, str]] = []
+    variables: list[tuple[str, str]] = []
+    while (argument := arguments.pop(0)) != "--":
+        name, _, value = argument.partition("=")
+        if name == "rule":
+            rights, _, path = value.partition(":")
+            rules.append((int(rights), path))
+        elif name == "env":
+            variable, _, text = value.partition("=")
+            variables.append((variable, text))
+        else:
+            options[name] = value
+    parent = os.getppid()
+    _prctl(_SET_PDEATHSIG, _SIGKILL)
+    _prctl(_SET_NO_NEW_PRIVS, 1)
+    if "handled" in options:
+        _restrict_files(options, rules)
+    _drop_capabilities()
+    if "watch" in options:
+        _prctl(_SET_CHILD_SUBREAPER, 1)
+    _filter_calls(bytes.fromhex(options["filter"]))
+    if os.getppid() != parent:
+        return FAILED  # it died before it could take us along
+    os.environ.update(variables)
+    return _watch(arguments) if "watch" in options else _become(arguments)
+
+
+def _restrict_files(options: dict[str, str], rules: list[tuple[int, str]]) -> None:
+    attributes = b"".join(int(number).to_bytes(8, "little") for number in options["handled"].split(","))
+    ruleset = _syscall(_CREATE_RULESET, attributes, len(attributes), 0)
+    for rights, path in rules:
+        try:
+            # Not through a symbolic link: whoever could place one must not choose what it opens.
+            folder = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            continue  # gone meanwhile: then it is not allowed
+        mode = os.fstat(folder).st_mode
+        allowed = rights if stat.S_ISDIR(mode) else rights & _FOR_FILES
+        if allowed and not stat.S_ISLNK(mode):
+            _syscall(_ADD_RULE, ruleset, 1, allowed.to_bytes(8, "little") + folder.to_bytes(4, "little"), 0)
+        os.close(folder)
+    _syscall(_RESTRICT_SELF, ruleset, 0)
+    os.close(ruleset)
+
+
+def _drop_capabilities() -> None:
+    """Root inside the walls is nobody special. Nothing can bring them back: the bounding set is empty, too."""
+    if os.geteuid() != 0:
+        return
+    capability = 0
+    while _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0) == 0:
+        capability += 1
+    header = (0x20080522).to_bytes(4, "little") + bytes(4)
+    if _libc.capset(header, bytes(24)) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
+
+
+def _filter_calls(code: bytes) -> None:
+    _prctl(_SET_SECCOMP, 2, ctypes.byref(_Filter(len(code) // 8, code)))
+
+
+def _become(command: list[str]) -> int:
+    # Python ignores these, and what is ignored stays ignored in the command.
+    _libc.signal(_SIGPIPE, _DEFAULT)
+    _libc.signal(_SIGXFSZ, _DEFAULT)
+    try:
+        os.execvp(command[0], command)  # noqa: S606 - that is the whole point
+    except OSError as error:
+        os.write(2, f"{command[0]}: {error.strerror}\n".encode())
+        return 127 if isinstance(error, FileNotFoundError) else 126
+
+
+def _watch(command: list[str]) -> int:
+    child = os.fork()
+    if child == 0:
+        _prctl(_SET_PDEATHSIG, _SIGKILL)
+        os._exit(_become(command))
+    for signal in (1, 2, 3, 15):  # they reach the command, too, and it decides
+        _libc.signal(signal, _IGNORE)
+    os.closerange(0, 3)  # whoever reads our output waits for the command only
+    code = 0
+    while True:
+        pid, status = os.waitpid(-1, 0)
+        if pid == child:
+            code = os.waitstatus_to_exitcode(status)
+            break
+    _end_what_is_left()
+    return code if code >= 0 else 128 - code
+
+
+def _end_what_is_left() -> None:
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            for orphan in _children():
+                _libc.kill(orphan, _SIGKILL)
+            os.waitpid(-1, 0)
+
+
+def _children() -> list[int]:
+    me = str(os.getpid())
+    found: list[int] = []
+    for name in os.listdir("/proc"):  # noqa: PTH208 - importing pathlib takes longer than all of this
+        if name.isdecimal():
+            try:
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - fast
+                    parent = file.read().rpartition(")")[2].split()[1]
+            except OSError:
+                continue
+            if parent == me:
+                found.append(int(name))
+    return found
+
+
+def _prctl(operation: int, *arguments: object) -> None:
+    padded = [*arguments, *([0] * (4 - len(arguments)))]
+    if _libc.prctl(operation, *padded) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl {operation}")
+
+
+def _syscall(number: int, *arguments: object) -> int:
+    result = _libc.syscall(number, *arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), f"system call {number}")
+    return result
+
+
+if __name__ == "__main__":
+    try:
+        code = main(sys.argv[1:])
+    except Exception as error:  # noqa: BLE001 - whatever it is, the command must not start
+        os.write(2, f"The sandbox could not be set up: {error}\n".encode())
+        code = FAILED
+    os._exit(code)

@@ -1,0 +1,104 @@
+"""Seatbelt, the sandbox of macOS: a profile in its own small language, given to `sandbox-exec`.
+
+Later rules win over earlier ones, so the order is: read everything, write what is named, then take back secrets and
+what is protected. Names that do not exist yet are covered, too. It has no namespaces: what a command leaves running is
+ended by whoever runs it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from desktop_agent.core.errors import SandboxError
+from desktop_agent.core.process import Command
+from desktop_agent.core.sandbox.base import Confinement, check, split_environment
+from desktop_agent.core.sandbox.guarded import Guards, protection_in
+
+PROGRAM = "/usr/bin/sandbox-exec"
+
+_ALWAYS = """\
+(version 1)
+(deny default)
+(allow process-exec)
+(allow process-fork)
+(allow process-info* (target same-sandbox))
+(allow signal (target same-sandbox))
+(allow sysctl-read)
+(allow ipc-posix-sem)
+(allow pseudo-tty)
+(allow file-read*)
+(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/ptmx"))
+(allow file-ioctl (literal "/dev/tty") (literal "/dev/ptmx") (regex #"^/dev/ttys[0-9]+$"))
+(allow file-write* (regex #"^/dev/ttys[0-9]+$"))
+(allow mach-lookup
+  (global-name "com.apple.system.opendirectoryd.libinfo")
+  (global-name "com.apple.system.opendirectoryd.membership")
+  (global-name "com.apple.SystemConfiguration.configd"))
+"""
+_NETWORK = """\
+(allow network-outbound (remote ip "*:*"))
+(allow network-inbound (local ip "*:*"))
+(allow network-bind (local ip "*:*"))
+(allow system-socket)
+(allow mach-lookup
+  (global-name "com.apple.dnssd.service")
+  (global-name "com.apple.trustd.agent")
+  (global-name "com.apple.SecurityServer"))
+(allow network-outbound (literal "/private/var/run/mDNSResponder"))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Seatbelt:
+    """Confines by `sandbox-exec`."""
+
+    guards: Guards
+    name: str = "seatbelt"
+
+    def wrap(self, command: Command, confinement: Confinement) -> Command:
+        """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
+        check(command, confinement)
+        if confinement.is_git_writable:
+            raise SandboxError(
+                "This sandbox cannot open a repository for a commit.", hint="Run the command outside the sandbox."
+            )
+        environ = split_environment(command.environ, str(confinement.temp.resolve()))
+        # macOS itself takes loader variables away from sandbox-exec; the others mean nothing to it.
+        profile = profile_for(confinement, self.guards)
+        return replace(
+            command, argv=(PROGRAM, "-p", profile, *command.argv), environ={**environ.inner, **environ.outer}
+        )
+
+
+def profile_for(confinement: Confinement, guards: Guards) -> str:
+    """Return the profile. Blocks."""
+    temp = confinement.temp.resolve()
+    protection = protection_in(confinement, guards)
+    protected = (*protection.existing, *protection.missing_folders)
+    shown = [confinement.workspace.resolve(), *(path.resolve() for path in confinement.readable)]
+    rules = [
+        _ALWAYS,
+        _rule("deny", "file-read* file-write*", [path for path in guards.hidden if path not in shown]),
+        _rule("allow", "file-read*", shown),
+        _rule("allow", "file-read* file-write*", [temp, *confinement.roots]),
+        _rule("deny", "file-read* file-write*", [path for path in guards.hidden if _is_inside(path, shown)]),
+        _rule("deny", "file-write*", protected),
+        _NETWORK if confinement.has_network else "(deny network*)\n",
+    ]
+    return "".join(rules)
+
+
+def _is_inside(path: Path, folders: Iterable[Path]) -> bool:
+    return any(folder in path.parents for folder in folders)
+
+
+def _rule(verdict: str, operations: str, paths: Iterable[Path]) -> str:
+    filters = [f"  (subpath {_quoted(path)})\n" for path in paths]
+    return f"({verdict} {operations}\n{''.join(filters)})\n" if filters else ""
+
+
+def _quoted(path: Path) -> str:
+    text = str(path)
+    if any(ord(sign) < 32 for sign in text):
+        raise SandboxError(f"The sandbox cannot name this folder: {text!r}")
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

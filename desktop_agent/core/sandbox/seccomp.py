@@ -1,0 +1,208 @@
+"""A filter of system calls, for what Landlock leaves open: sockets, other processes, mounts, modes, owners.
+
+`build_filter` returns a program for the kernel's `struct sock_filter` machine (seccomp(2), bpf(4)). A forbidden call
+fails with an error, as if the kernel had refused it; only foreign architectures' calls end the process, because their
+numbers mean something else.
+
+Unix sockets: a filter sees numbers, not addresses, so whom a socket is connected to cannot be judged. Therefore none
+can be made, except connected pairs, which lead nowhere else. Datagram pairs can be sent to any address and are refused.
+"""
+
+import errno
+import platform
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_LOAD, _EQUAL, _AT_LEAST, _HAS_BITS, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_NUMBER, _ARCH = 0, 4
+
+_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
+_SOCK_DGRAM = 2
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_NEW_NAMESPACES = 0x7E020000
+_SPECIAL_OR_FOR_ALL = 0o7002
+"""Set-uid, set-gid, sticky, and writable by everybody: what may not be given to files, wherever they are."""
+
+# name: (x86_64, aarch64); None: the architecture has no such call.
+_NEVER: Mapping[str, tuple[int | None, int | None]] = {
+    "acct": (163, 89),
+    "add_key": (248, 217),
+    "bpf": (321, 280),
+    "chroot": (161, 51),
+    "clock_settime": (227, 112),
+    "delete_module": (176, 106),
+    "finit_module": (313, 273),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fsopen": (430, 430),
+    "fspick": (433, 433),
+    "init_module": (175, 105),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "io_uring_setup": (425, 425),
+    "ioperm": (173, None),
+    "iopl": (172, None),
+    "kcmp": (312, 272),
+    "kexec_file_load": (320, 294),
+    "kexec_load": (246, 104),
+    "keyctl": (250, 219),
+    "mount": (165, 40),
+    "mount_setattr": (442, 442),
+    "move_mount": (429, 429),
+    "open_by_handle_at": (304, 265),
+    "open_tree": (428, 428),
+    "open_tree_attr": (467, 467),
+    "perf_event_open": (298, 241),
+    "pidfd_getfd": (438, 438),
+    "pivot_root": (155, 41),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "ptrace": (101, 117),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "reboot": (169, 142),
+    "request_key": (249, 218),
+    "setdomainname": (171, 162),
+    "sethostname": (170, 161),
+    "setns": (308, 268),
+    "settimeofday": (164, 170),
+    "swapoff": (168, 225),
+    "swapon": (167, 224),
+    "syslog": (103, 116),
+    "umount2": (166, 39),
+    "unshare": (272, 97),
+    "userfaultfd": (323, 282),
+    "vhangup": (153, 58),
+}
+_OWNERS: Mapping[str, tuple[int | None, int | None]] = {
+    "chown": (92, None),
+    "fchown": (93, 55),
+    "fchownat": (260, 54),
+    "lchown": (94, None),
+    "fremovexattr": (199, 16),
+    "fsetxattr": (190, 7),
+    "lremovexattr": (198, 15),
+    "lsetxattr": (189, 6),
+    "removexattr": (197, 14),
+    "removexattrat": (466, 466),
+    "setxattr": (188, 5),
+    "setxattrat": (463, 463),
+}
+# name: (x86_64, aarch64, which argument is the mode)
+_MODES: Mapping[str, tuple[int | None, int | None, int]] = {
+    "chmod": (90, None, 1),
+    "fchmod": (91, 52, 1),
+    "fchmodat": (268, 53, 2),
+    "fchmodat2": (452, 452, 2),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    column: int
+    arch: int
+    clone: int
+    clone3: int
+    ioctl: int
+    socket: int
+    socketpair: int
+
+
+_MACHINES = {
+    "x86_64": _Machine(column=0, arch=0xC000003E, clone=56, clone3=435, ioctl=16, socket=41, socketpair=53),
+    "aarch64": _Machine(column=1, arch=0xC00000B7, clone=220, clone3=435, ioctl=29, socket=198, socketpair=199),
+}
+
+
+def build_filter(
+    *, has_network: bool, guards_metadata: bool, is_read_only: bool = False, machine: str | None = None
+) -> bytes | None:
+    """Return the filter as the kernel reads it, or None for a machine whose numbers are not known here.
+
+    `guards_metadata`: owners and dangerous modes cannot be set (Landlock has no rule for them); `is_read_only`: no
+    modes at all.
+    """
+    known = _MACHINES.get(machine or platform.machine())
+    if known is None:
+        return None
+    program = _Program()
+    program.load(_ARCH)
+    program.unless_equal(known.arch, _KILL)
+    program.load(_NUMBER)
+    if known.column == 0:
+        program.if_at_least(0x40000000, _ERRNO | errno.EPERM)  # the x32 numbers
+    program.refuse(_column(_NEVER, known), errno.EPERM)
+    program.refuse([known.clone3], errno.ENOSYS)  # its flags are behind a pointer; the C library falls back to clone
+    if guards_metadata:
+        program.refuse(_column(_OWNERS, known), errno.EPERM)
+        _guard_modes(program, known, is_read_only=is_read_only)
+    program.when(known.clone, 0, [(_HAS_BITS, _NEW_NAMESPACES, _ERRNO | errno.EPERM)], otherwise=_ALLOW)
+    program.when(
+        known.ioctl,
+        1,
+        [(_EQUAL, code, _ERRNO | errno.EPERM) for code in (_TIOCSTI, _TIOCLINUX)],
+        otherwise=_ALLOW,
+    )
+    program.when(known.socketpair, 1, [(_EQUAL, _SOCK_DGRAM, _ERRNO | errno.EPERM)], otherwise=_ALLOW, mask=0xF)
+    families = [_AF_NETLINK, *((_AF_INET, _AF_INET6) if has_network else ())]
+    program.when(known.socket, 0, [(_EQUAL, family, _ALLOW) for family in families], otherwise=_ERRNO | errno.EPERM)
+    program.finish(_ALLOW)
+    return program.code()
+
+
+def _guard_modes(program: "_Program", machine: _Machine, *, is_read_only: bool) -> None:
+    for *numbers, argument in _MODES.values():
+        number = numbers[machine.column]
+        if number is None:
+            continue
+        if is_read_only:
+            program.refuse([number], errno.EPERM)
+        else:
+            program.when(number, argument, [(_HAS_BITS, _SPECIAL_OR_FOR_ALL, _ERRNO | errno.EPERM)], otherwise=_ALLOW)
+
+
+def _column(calls: Mapping[str, tuple[int | None, int | None]], machine: _Machine) -> list[int]:
+    return [number for numbers in calls.values() if (number := numbers[machine.column]) is not None]
+
+
+class _Program:
+    """Instructions one after the other; every test jumps over its own consequence only."""
+
+    def __init__(self) -> None:
+        self._instructions: list[tuple[int, int, int, int]] = []
+
+    def load(self, offset: int) -> None:
+        self._instructions.append((_LOAD, 0, 0, offset))
+
+    def finish(self, verdict: int) -> None:
+        self._instructions.append((_RETURN, 0, 0, verdict))
+
+    def unless_equal(self, value: int, verdict: int) -> None:
+        self._instructions.append((_EQUAL, 1, 0, value))
+        self.finish(verdict)
+
+    def if_at_least(self, value: int, verdict: int) -> None:
+        self._instructions.append((_AT_LEAST, 0, 1, value))
+        self.finish(verdict)
+
+    def refuse(self, numbers: list[int], error: int) -> None:
+        for number in numbers:
+            self._instructions.append((_EQUAL, 0, 1, number))
+            self.finish(_ERRNO | error)
+
+    def when(
+        self, number: int, argument: int, tests: list[tuple[int, int, int]], *, otherwise: int, mask: int | None = None
+    ) -> None:
+        """For one call, test the low half of an argument: the kernel takes these as 32 bits."""
+        body = [(_LOAD, 0, 0, 16 + 8 * argument)]
+        if mask is not None:
+            body.append((_AND, 0, 0, mask))
+        for test, value, verdict in tests:
+            body += [(test, 0, 1, value), (_RETURN, 0, 0, verdict)]
+        body.append((_RETURN, 0, 0, otherwise))
+        self._instructions += [(_EQUAL, 0, len(body), number), *body]
+
+    def code(self) -> bytes:
+        return b"".join(struct.pack("<HBBI", *instruction) for instruction in self._instructions)

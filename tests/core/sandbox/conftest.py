@@ -1,0 +1,106 @@
+"""A person's home, a workspace and something outside, and the sandboxes of this machine."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.process import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.sandbox.base import Confinement, Sandbox, confinement_for
+from desktop_agent.core.sandbox.find import every_sandbox
+
+NAMES = ("bubblewrap", "landlock")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Folders that look like a person's. Not in `/tmp`, of which a sandbox may show another one."""
+
+    home: Path
+    workspace: Path
+    outside: Path
+    temp: Path
+
+    def snapshot(self) -> dict[str, bytes | str]:
+        """Return everything a command must not change: what is outside, the home, and git's files."""
+        found: dict[str, bytes | str] = {}
+        for root in (self.home, self.outside, self.workspace / ".git"):
+            for path in sorted(root.rglob("*")):
+                if self.workspace in path.parents and self.workspace / ".git" not in (path, *path.parents):
+                    continue
+                mode = path.lstat().st_mode
+                content = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+                found[str(path)] = f"{mode:o} {content!r}"
+        return found
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    base = Path(tempfile.mkdtemp(prefix="sandbox-test-", dir="/var/tmp"))
+    place = Place(home=base / "home", workspace=base / "home" / "app", outside=base / "outside", temp=base / "temp")
+    for folder in (place.workspace / "src", place.outside, place.temp, place.home / ".ssh", place.home / ".config"):
+        folder.mkdir(parents=True)
+    (place.home / ".ssh" / "id_test").write_text("SECRET-KEY")
+    (place.home / ".netrc").write_text("SECRET-PASSWORD")
+    (place.home / "notes.txt").write_text("mine")
+    (place.outside / "file").write_text("theirs")
+    (place.workspace / "src" / "a.txt").write_text("a\n")
+    (place.workspace / "top.txt").write_text("top\n")
+    git = ["git", "-c", "user.name=T", "-c", "user.email=t@example.org", "-C", str(place.workspace)]
+    subprocess.check_call([*git, "init", "-q"])
+    subprocess.check_call([*git, "add", "."])
+    subprocess.check_call([*git, "commit", "-qm", "first"])
+    monkeypatch.setenv("HOME", str(place.home))
+    yield place
+    shutil.rmtree(base)
+
+
+@pytest.fixture(params=NAMES)
+def sandbox(request: pytest.FixtureRequest, place: Place) -> Sandbox:
+    found = {sandbox.name: sandbox for sandbox in every_sandbox(os.environ)}
+    if request.param not in found:
+        pytest.skip(f"{request.param} does not work on this machine")
+    return found[request.param]
+
+
+@pytest.fixture
+async def runner() -> AsyncIterator[ProcessRunner]:
+    runner = ProcessRunner(SystemClock(), grace_s=0.3)
+    yield runner
+    await runner.aclose()
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Runs shell commands behind walls, as the application would."""
+
+    runner: ProcessRunner
+    sandbox: Sandbox
+    place: Place
+
+    async def run(self, script: str, confinement: Confinement, **environ: str) -> ProcessOutcome:
+        variables = {**os.environ, "PYTHON": sys.executable, **environ}
+        command = Command(argv=("/bin/bash", "-c", script), cwd=confinement.workspace, environ=variables)
+        return await self.runner.run(self.sandbox.wrap(command, confinement), timeout_s=30)
+
+    async def restricted(self, script: str, **environ: str) -> ProcessOutcome:
+        confinement = confinement_for("restricted", self.place.workspace, self.place.temp, ())
+        assert confinement is not None
+        return await self.run(script, confinement, **environ)
+
+    async def strict(self, script: str, **environ: str) -> ProcessOutcome:
+        confinement = confinement_for("strict", self.place.workspace, self.place.temp, ())
+        assert confinement is not None
+        return await self.run(script, confinement, **environ)
+
+
+@pytest.fixture
+def shell(runner: ProcessRunner, sandbox: Sandbox, place: Place) -> Shell:
+    return Shell(runner, sandbox, place)

@@ -1,0 +1,277 @@
+"""Real processes that try to get out of every sandbox this machine has. Nothing outside may change, or be read."""
+
+import os
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from desktop_agent.core.errors import SandboxError
+from desktop_agent.core.process import Command, ProcessOutcome
+from desktop_agent.core.sandbox.base import confinement_for
+from tests.core.sandbox.conftest import Place, Shell
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
+
+Run = Callable[..., Awaitable[ProcessOutcome]]
+
+
+@pytest.fixture(params=["restricted", "strict"])
+def confined(request: pytest.FixtureRequest, shell: Shell) -> Run:
+    return shell.restricted if request.param == "restricted" else shell.strict
+
+
+@pytest.fixture
+def tcp() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0)
+        yield listener
+
+
+@pytest.fixture
+def udp() -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.settimeout(0)
+        yield receiver
+
+
+def python(code: str) -> str:
+    return f"$PYTHON -I -c '{code}'"
+
+
+# S-14, S-17, Z-93, Z-94, Z-95: each of these is something a word list would have let through.
+ESCAPES = {
+    "write_outside": 'echo evil > "$OUTSIDE/new"',
+    "overwrite_outside": 'echo evil > "$OUTSIDE/file"',
+    "delete_outside": 'rm -f "$OUTSIDE/file"',
+    "truncate_outside": 'truncate -s 0 "$OUTSIDE/file"',
+    "write_in_home": 'echo evil >> "$HOME/.bashrc"',
+    "authorize_a_key": 'echo key >> "$HOME/.ssh/authorized_keys"',
+    "git_config": "git config core.fsmonitor evil",
+    "git_config_directly": "echo evil >> .git/config",
+    "git_hook": "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit",
+    "git_hook_by_rename": "echo evil > src/hook && mv src/hook .git/hooks/pre-commit",
+    "git_removed": "rm -rf .git",
+    "git_moved": "mv .git src/git",
+    "own_rules": "mkdir .desktop-agent && echo x > .desktop-agent/config.toml",
+    "symlink": 'ln -sfn "$OUTSIDE" src/link; echo evil > src/link/file',
+    "symlink_to_git": "ln -sfn ../.git src/link; echo evil > src/link/config",
+    "hard_link_outside": 'ln "$OUTSIDE/file" src/x && echo evil > src/x',
+    "hard_link_git": "ln .git/config src/x && echo evil > src/x",
+    "proc_self_root": 'echo evil > "/proc/self/root$OUTSIDE/file"',
+    "proc_1_root": 'echo evil > "/proc/1/root$OUTSIDE/file"',
+    "proc_parent_root": 'echo evil > "/proc/$PPID/root$OUTSIDE/file"',
+    "set_user_id": 'chmod u+s "$OUTSIDE/file"',
+    "mode_for_all": 'chmod 666 "$OUTSIDE/file"',
+}
+
+
+@pytest.mark.parametrize("script", ESCAPES.values(), ids=ESCAPES.keys())
+async def test_nothing_outside_changes(confined: Run, place: Place, script: str) -> None:
+    before = place.snapshot()
+    await confined(script, OUTSIDE=str(place.outside))
+    assert place.snapshot() == before
+    assert not (place.workspace / ".desktop-agent").exists()
+
+
+REFUSED = {
+    # Written as it is, so that nothing happens to the machine of whoever runs this where the walls are broken.
+    "sysctl": "value=$(cat /proc/sys/kernel/panic_on_warn); echo $value > /proc/sys/kernel/panic_on_warn",
+    "hostname": "value=$(cat /proc/sys/kernel/hostname); echo $value > /proc/sys/kernel/hostname",
+    "remount_proc": "mount -o remount,rw /proc",
+    "mount": 'mount --bind "$HOME" "$HOME"',
+    "remount": "mount -o remount,rw,bind /",
+    "namespaces": "unshare --user --map-root-user --mount true",
+    "raw_device": "mknod src/device b 8 0",
+    "secret_key": 'cat "$HOME/.ssh/id_test"',
+    "secret_file": 'grep . "$HOME/.netrc"',
+    "secret_through_root": 'cat "/proc/self/root$HOME/.ssh/id_test"',
+    "our_sessions": 'cat "$DESKTOP_AGENT_HOME/data/sessions/s/journal.jsonl"',
+    "raw_disks": "cat $(find /dev -type b) </dev/null | head -c 1 | grep -q .",
+    "write_to_system": "touch /usr/bin/evil",
+    "write_to_etc": "touch /etc/evil",
+}
+
+
+@pytest.mark.parametrize("script", REFUSED.values(), ids=REFUSED.keys())
+async def test_it_is_refused(confined: Run, script: str) -> None:
+    journal = Path(os.environ["DESKTOP_AGENT_HOME"]) / "data/sessions/s/journal.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_text("SECRET-JOURNAL")
+    outcome = await confined(f"{script}; code=$?; echo; exit $code")
+    assert outcome.exit_code != 0, outcome.head
+    assert "SECRET" not in outcome.head
+
+
+async def test_our_own_environment_cannot_be_read(confined: Run) -> None:
+    """There may be keys in it."""
+    outcome = await confined(
+        f"cat /proc/{os.getpid()}/environ | tr '\\0' '\\n'; cat /proc/{os.getpid()}/environ && echo READ"
+    )
+    assert "READ" not in outcome.head
+    assert "PYTEST_CURRENT_TEST" not in outcome.head
+
+
+async def test_no_tcp_reaches_the_machine(confined: Run, tcp: socket.socket) -> None:
+    port = tcp.getsockname()[1]
+    outcome = await confined(python(f'import socket; socket.create_connection(("127.0.0.1", {port}), 5)'))
+    assert outcome.exit_code != 0
+    with pytest.raises(BlockingIOError):
+        tcp.accept()
+
+
+async def test_no_udp_reaches_the_machine(confined: Run, udp: socket.socket) -> None:
+    """Landlock alone lets it through."""
+    port = udp.getsockname()[1]
+    code = f'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"out", ("127.0.0.1", {port}))'
+    await confined(python(code))
+    with pytest.raises(BlockingIOError):
+        udp.recv(10)
+
+
+@pytest.mark.parametrize("kind", ["stream", "datagram", "abstract", "pair"])
+@pytest.mark.parametrize("has_network", [False, True])
+@pytest.mark.parametrize("mode", ["restricted", "strict"])
+async def test_no_unix_socket_outside_is_reached(
+    shell: Shell, place: Place, kind: str, mode: str, has_network: bool
+) -> None:
+    """What listens there (D-Bus, X11, an ssh agent, Docker) would do for the command what the command may not."""
+    is_datagram = kind in ("datagram", "pair")
+    family = socket.SOCK_DGRAM if is_datagram else socket.SOCK_STREAM
+    address = f"\0{place.outside}" if kind == "abstract" else str(place.outside / "socket")
+    written = address.replace("\0", "\\0")
+    attempt = f"s = socket.socket(socket.AF_UNIX, {int(family)}); s.connect(a); s.send(b'out')"
+    if kind == "pair":
+        attempt = "s, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b'out', a)"
+    script = f"$PYTHON -I -c \"import socket; a = '{written}'; {attempt}\""
+    with socket.socket(socket.AF_UNIX, family) as outside:
+        outside.settimeout(0)
+        outside.bind(address)
+        if not is_datagram:
+            outside.listen()
+        confinement = confinement_for(
+            "restricted" if mode == "restricted" else "strict",
+            place.workspace,
+            place.temp,
+            (),
+            has_network=has_network,
+        )
+        assert confinement is not None
+        outcome = await shell.run(script, confinement)
+        assert outcome.exit_code != 0
+        take = (lambda: outside.recv(10)) if is_datagram else outside.accept
+        with pytest.raises(BlockingIOError):
+            take()
+
+
+LIVE = 'sh -c "echo > $TMPDIR/up; exec sleep $TIME"'
+DAEMONS = {
+    "in_background": f"{LIVE} &",
+    "setsid": f"setsid nohup {LIVE} >/dev/null 2>&1 &",
+    "without_environment": f"env -i setsid setsid -f {LIVE} >/dev/null 2>&1 </dev/null &",
+    "two_forks_away": f"(setsid env -i {LIVE} >/dev/null 2>&1 </dev/null &) &",
+}
+
+
+@pytest.mark.parametrize("script", DAEMONS.values(), ids=DAEMONS.keys())
+async def test_nothing_outlives_the_command(confined: Run, script: str) -> None:
+    time = f"98{os.getpid()}"
+    outcome = await confined(f"mkfifo $TMPDIR/up; {script}\nread < $TMPDIR/up; echo over", TIME=time)
+    assert "over" in outcome.head
+    assert still_there(time) == []
+
+
+async def test_ending_a_command_ends_all_of_it(shell: Shell, place: Place) -> None:
+    """Z-47: also what ignores being asked, and what hides its origin."""
+    time = f"97{os.getpid()}"
+    ready = place.workspace / "src" / "ready"
+    os.mkfifo(ready)
+    daemon = f"env -i setsid setsid -f sleep {time} </dev/null >/dev/null 2>&1"
+    script = f"trap '' TERM; {daemon}; echo > src/ready; sleep {time}"
+    command = Command(argv=("/bin/bash", "-c", script), cwd=place.workspace, environ=dict(os.environ))
+    confinement = confinement_for("restricted", place.workspace, place.temp, ())
+    assert confinement is not None
+    child = await shell.runner.start(shell.sandbox.wrap(command, confinement), lambda _: None)
+    with ready.open("rb", buffering=0) as pipe:
+        pipe.read(1)
+    assert sleepers(time) != []
+    await child.end()
+    assert still_there(time) == []
+
+
+async def test_a_variable_cannot_load_code_outside_the_walls(shell: Shell, place: Place) -> None:
+    """The sandbox's own program starts outside: `LD_PRELOAD` and functions of the shell must not reach it."""
+    loud = f"LD_DEBUG writes a file wherever it is told: {place.outside}"
+    outcome = await shell.restricted(
+        "echo $LD_DEBUG",
+        **{
+            "LD_DEBUG": "libs",
+            "LD_DEBUG_OUTPUT": str(place.outside / "loaded"),
+            "BASH_ENV": str(place.workspace / "env"),
+            "BASH_FUNC_exit%%": f"() {{ echo evil > {place.outside}/file; }}",
+            "PYTHONSTARTUP": loud,
+        },
+    )
+    assert "libs" in outcome.head
+    assert [path.name for path in place.outside.iterdir()] == ["file"]
+    assert (place.outside / "file").read_text() == "theirs"
+
+
+async def test_a_missing_git_folder_cannot_be_made_and_none_is_left(shell: Shell, place: Place) -> None:
+    bare = place.home / "bare"
+    (bare / "sub").mkdir(parents=True)
+    confinement = confinement_for("restricted", bare, place.temp, ())
+    assert confinement is not None
+    outcome = await shell.run("git init -q . ; mkdir .git; echo x > .git/config; rmdir .git; exit 7", confinement)
+    assert outcome.exit_code == 7
+    assert sorted(path.name for path in bare.iterdir()) == ["sub"]
+
+
+async def test_a_worktrees_repository_is_protected(shell: Shell, place: Place) -> None:
+    """`.git` is a file there, and what it points to lies elsewhere."""
+    tree = place.workspace / "src" / "tree"
+    git = Command(
+        argv=("git", "-C", str(place.workspace), "worktree", "add", "-q", str(tree)),
+        cwd=place.workspace,
+        environ=dict(os.environ),
+    )
+    assert (await shell.runner.run(git)).exit_code == 0
+    before, link = place.snapshot(), (tree / ".git").read_text()
+    for workspace in (tree, place.workspace):
+        confinement = confinement_for("restricted", workspace, place.temp, ())
+        assert confinement is not None
+        script = f"cd {tree}; echo 'gitdir: /evil' > .git; rm -f .git; mv .git x; git config core.hooksPath evil"
+        await shell.run(script, confinement)
+        assert (tree / ".git").read_text() == link
+        assert place.snapshot() == before
+
+
+async def test_a_git_link_is_not_run_unprotected(shell: Shell, place: Place) -> None:
+    linked = place.home / "linked"
+    linked.mkdir()
+    (linked / ".git").symlink_to(place.workspace / ".git")
+    confinement = confinement_for("restricted", linked, place.temp, ())
+    assert confinement is not None
+    with pytest.raises(SandboxError, match="symbolic link"):
+        await shell.run("true", confinement)
+
+
+def sleepers(time: str) -> list[psutil.Process]:
+    found: list[psutil.Process] = []
+    for process in psutil.process_iter():
+        try:
+            if process.cmdline()[-1:] == [time] and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def still_there(time: str) -> list[psutil.Process]:
+    """Return who goes on. A namespace is killed when its first process has gone; that takes the kernel a moment."""
+    _, alive = psutil.wait_procs(sleepers(time), timeout=5)
+    return alive
