@@ -8,4 +8,5 @@ if [ ! -e "$venv/.stamp-requirements-test.txt" ]; then make_venv "$root/packagin
   make_venv "$root/packaging/requirements-test.txt"
 fi
 install_qt_libraries
+install_sandbox
 exec "$venv/bin/desktop-agent" "$@"

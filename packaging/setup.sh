@@ -85,3 +85,19 @@ install_qt_libraries() {
     exit 2
   fi
 }
+
+install_sandbox() { # bubblewrap confines commands; the application works without it, so this is tried only once
+  [ "$(uname)" = Linux ] || return 0
+  if command -v bwrap >/dev/null || [ -e "$venv/.tried-bubblewrap" ]; then return 0; fi
+  : >"$venv/.tried-bubblewrap"
+  say "Installing bubblewrap, which confines the commands of a model."
+  if command -v apt-get >/dev/null; then
+    (apt_install bubblewrap)
+  elif command -v dnf >/dev/null; then
+    (as_root dnf install -y -q bubblewrap)
+  elif command -v pacman >/dev/null; then
+    (as_root pacman -S --needed --noconfirm bubblewrap)
+  else
+    false
+  fi || say "bubblewrap could not be installed. \`desktop-agent doctor\` says what confines commands instead."
+}

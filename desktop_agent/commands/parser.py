@@ -38,6 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_tools(commands)
     _add_auth(commands)
     _add_config(commands)
+    _command(commands, "doctor", "Check that everything needed works here, and say what to do if not.", "doctor")
     return parser
 
 

@@ -39,7 +39,7 @@ class Bubblewrap:
     program: str
     guards: Guards
     can_forbid_namespaces: bool = True
-    """Whether it knows `--disable-userns` (0.8.0). Without, a command may make namespaces, in which it gains nothing."""
+    """Whether it knows `--disable-userns` (0.8.0). Without, a command can make namespaces but gains nothing in them."""
     name: str = "bubblewrap"
 
     def wrap(self, command: Command, confinement: Confinement) -> Command:
@@ -99,10 +99,6 @@ class _View:
         self.cover(path, "--tmpfs", str(path))
         self.folders_to_remove.append(path)
 
-    def forbid_file(self, path: Path) -> None:
-        self.cover(path, "--ro-bind", "/dev/null", str(path))
-        self.files_to_remove.append(path)
-
     def options(self) -> list[str]:
         # Read-only as a whole: to root inside, the machine's settings in /proc/sys belong, capabilities or not.
         options = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
@@ -127,7 +123,7 @@ class _View:
         # Deepest first: rmdir leaves alone what is not empty.
         folders = sorted(self.folders_to_remove, key=lambda path: -len(path.parts))
         lines += [f"{rmdir} -- {shlex.quote(str(path))} 2>/dev/null" for path in folders]
-        lines += [f"{rm} -f -- {shlex.quote(str(path))} 2>/dev/null" for path in self.files_to_remove]
+        lines += [f"{rm} -rf -- {shlex.quote(str(path))} 2>/dev/null" for path in self.files_to_remove]
         return (shell, "-c", "\n".join([*lines, "exit $code"]), "sh", *argv)
 
     def _shows(self, path: Path) -> bool:
@@ -155,8 +151,7 @@ def _view_of(confinement: Confinement, guards: Guards) -> _View:
             view.show(path, is_writable=False)
     for path in protection.missing_folders:
         view.forbid_folder(path)
-    for path in protection.missing_files:
-        view.forbid_file(path)
+    view.files_to_remove += protection.missing_files
     for path in (*guards.hidden, *_listening_sockets()):
         view.hide(path)
     return view

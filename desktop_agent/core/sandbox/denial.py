@@ -13,6 +13,7 @@ from desktop_agent.core.sandbox.base import Confinement
 
 _LOOKED_AT = 16_000
 """Characters from the end: the reason for a failure is printed last."""
+_LONGEST_LINE = 400
 
 _NOT_EXECUTABLE = 126
 
@@ -36,9 +37,7 @@ _NETWORK = re.compile(
     r"|\bsocket(?:\(\))?: (?:operation not permitted|permission denied)|unable to create.{0,20}socket",
     re.IGNORECASE,
 )
-_PYTHON_SOCKET = re.compile(
-    r"(?:socket\.py|_socket|socket\.socket\().*?PermissionError: \[Errno 1\] Operation not permitted\s*$", re.DOTALL
-)
+_PYTHON_SAYS_NO = "PermissionError: [Errno 1] Operation not permitted"
 _CLOSED_TO_EVERYBODY = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root", "/proc", "/sys", "/lost+found", "/dev")
 _PROTECTED = re.compile(r"(?:^|/)(?:\.git|\.desktop-agent)(?:/|$)")
 
@@ -47,8 +46,10 @@ def denial_in(exit_code: int, output: str, confinement: Confinement) -> str | No
     """Return a sentence that says what the sandbox seems to have refused, or None when nothing points to it. Pure."""
     if exit_code == 0:
         return None
-    text = output[-_LOOKED_AT:]
-    if not confinement.has_network and (_NETWORK.search(text) or _PYTHON_SOCKET.search(text)):
+    # Bounded lines keep the patterns fast on whatever a command prints.
+    lines = [line[-_LONGEST_LINE:] for line in output[-_LOOKED_AT:].splitlines()]
+    text = "\n".join(lines)
+    if not confinement.has_network and (_NETWORK.search(text) or _is_pythons_socket(text)):
         return "The command seems to need the network, which the sandbox does not give it."
     for path, why in _refusals(text):
         if _is_ours(path, why, exit_code, confinement):
@@ -56,6 +57,10 @@ def denial_in(exit_code: int, output: str, confinement: Confinement) -> str | No
     if "Read-only file system" in text:
         return "The command tried to write where the sandbox only lets it read."
     return None
+
+
+def _is_pythons_socket(text: str) -> bool:
+    return text.rstrip().endswith(_PYTHON_SAYS_NO) and ("socket.py" in text or "socket.socket(" in text)
 
 
 def _refusals(text: str) -> Iterator[tuple[str, str]]:
@@ -68,7 +73,7 @@ def _refusals(text: str) -> Iterator[tuple[str, str]]:
 
 def _is_ours(path: str, why: str, exit_code: int, confinement: Confinement) -> bool:
     if "read-only" in why:
-        return True
+        return "/" in path or "." in path  # else it is the last word of a sentence
     if exit_code == _NOT_EXECUTABLE or not path:
         return False
     if _PROTECTED.search(path):

@@ -28,7 +28,7 @@ _TRIAL = 'touch "$TMPDIR/mine" && ! touch ./ours 2>/dev/null && ! touch "$OUTSID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxReport:
-    """What is known of one sandbox on this machine. `reason` and `hint` are for people; both empty when it just works."""
+    """What is known of one sandbox on this machine. `reason` and `hint` are for people, empty when it just works."""
 
     name: str
     is_available: bool

@@ -1,9 +1,10 @@
-"""What no command may touch, whatever folder is open: secrets are hidden, what decides about us and git is read-only."""
+"""What no command may touch, whatever folder is open: secrets are hidden, what steers us and git is read-only."""
 
 import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,6 +121,7 @@ class Protection:
     missing_folders: tuple[Path, ...]
     """Must not be made either: whoever makes a `.git` chooses what runs when somebody asks for its status."""
     missing_files: tuple[Path, ...]
+    """Must not be there afterwards: a commit cannot run where an empty file stands for them."""
 
 
 def protection_in(confinement: Confinement, guards: Guards) -> Protection:
@@ -148,15 +150,10 @@ def protection_in(confinement: Confinement, guards: Guards) -> Protection:
         if not confinement.is_git_writable:
             existing[dot_git] = None
             continue
-        for folder in _git_folders(dot_git):
-            for name in _GIT_KEPT:
-                path = folder / name
-                if path.exists():
-                    existing[path] = None
-                elif name in ("hooks", "info"):
-                    folders[path] = None
-                elif name in ("config.worktree", "commondir"):
-                    files[path] = None
+        kept = [folder / name for folder in _git_folders(dot_git) for name in _GIT_KEPT]
+        existing |= dict.fromkeys(path for path in kept if path.exists())
+        folders |= dict.fromkeys(path for path in kept if path.name in ("hooks", "info") and not path.exists())
+        files |= dict.fromkeys(path for path in kept if path.name == "commondir" and not path.exists())
         if dot_git.is_file():
             existing[dot_git] = None
     return Protection(tuple(existing), tuple(folders), tuple(files))
@@ -232,10 +229,8 @@ def _homes(environ: Mapping[str, str]) -> list[Path]:
     if os.name == "posix":
         import pwd
 
-        try:
+        with suppress(KeyError):  # a user without an entry, as in containers
             homes.append(pwd.getpwuid(os.getuid()).pw_dir)
-        except KeyError:
-            pass  # a user without an entry, as in containers
         homes.append("/var/root" if sys.platform == "darwin" else "/root")
     return [Path(home) for home in dict.fromkeys(homes) if home != "/"]
 

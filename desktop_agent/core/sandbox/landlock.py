@@ -9,7 +9,7 @@ something inside must stay closed, its neighbours are named one by one. What fol
 - Names of files in hidden folders can be listed, contents cannot be read.
 - Times of the person's files elsewhere can be changed, and in `restricted` their modes, because builds need the calls;
   but to set-uid, set-gid or writable for all never. Owners and extended attributes cannot be changed at all.
-- No loopback network without a network, and no Unix sockets at all.
+- No loopback network without a network, no Unix sockets at all, and no POSIX shared memory (`/dev/shm` is everybody's).
 - Before ABI 6 (Linux 6.12) a command can send signals to the person's other programs.
 
 Needs ABI 3 (Linux 6.2): before, files anywhere could be truncated.
@@ -42,7 +42,8 @@ _SCOPES = 0x3
 """Abstract Unix sockets and signals: only to processes behind the same walls."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
-_HIDDEN_FOR_ALL = (Path("/tmp"), Path("/run/user"), Path("/dev/shm"), Path("/dev/pts"), Path("/dev/input"))  # noqa: S108
+_HIDDEN_FOR_ALL = (Path("/tmp"), Path("/run/user"), Path("/dev"))  # noqa: S108
+"""`/dev` but for the devices above: root could read secrets from the disk itself."""
 _LAUNCHER = Path(landlock_launcher.__file__)
 
 

@@ -5,8 +5,8 @@
 It imports nothing of the application and as little as possible, because every command waits for it. It decides nothing:
 what it is told is worked out by `landlock`. Whatever fails, fails before the command is started (exit code 125).
 
-With `watch` it stays as the command's parent and ends, afterwards, what the command left behind; daemons too, since they
-become its children. Without, it is replaced by the command.
+With `watch` it stays as the command's parent and ends, afterwards, what the command left behind; daemons too, since
+they become its children. Without, it is replaced by the command.
 """
 
 import ctypes
@@ -137,7 +137,7 @@ def _end_what_is_left() -> None:
 def _children() -> list[int]:
     me = str(os.getpid())
     found: list[int] = []
-    for name in os.listdir("/proc"):
+    for name in os.listdir("/proc"):  # noqa: PTH208 - importing pathlib takes longer than all of this
         if name.isdecimal():
             try:
                 with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - fast

@@ -3,15 +3,15 @@
 import os
 import socket
 import sys
-import textwrap
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.process import Command, ProcessOutcome
-from desktop_agent.core.sandbox.base import SandboxError, confinement_for
+from desktop_agent.core.sandbox.base import confinement_for
 from tests.core.sandbox.conftest import Place, Shell
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
@@ -40,7 +40,7 @@ def udp() -> Iterator[socket.socket]:
 
 
 def python(code: str) -> str:
-    return f"$PYTHON -I -c '{textwrap.dedent(code)}'"
+    return f"$PYTHON -I -c '{code}'"
 
 
 # S-14, S-17, Z-93, Z-94, Z-95: each of these is something a word list would have let through.
@@ -82,7 +82,7 @@ REFUSED = {
     # Written as it is, so that nothing happens to the machine of whoever runs this where the walls are broken.
     "sysctl": "value=$(cat /proc/sys/kernel/panic_on_warn); echo $value > /proc/sys/kernel/panic_on_warn",
     "hostname": "value=$(cat /proc/sys/kernel/hostname); echo $value > /proc/sys/kernel/hostname",
-    "remount_proc": "mount -o remount,rw /proc; test -w /proc/sys/kernel/panic_on_warn",
+    "remount_proc": "mount -o remount,rw /proc",
     "mount": 'mount --bind "$HOME" "$HOME"',
     "remount": "mount -o remount,rw,bind /",
     "namespaces": "unshare --user --map-root-user --mount true",
@@ -91,6 +91,7 @@ REFUSED = {
     "secret_file": 'grep . "$HOME/.netrc"',
     "secret_through_root": 'cat "/proc/self/root$HOME/.ssh/id_test"',
     "our_sessions": 'cat "$DESKTOP_AGENT_HOME/data/sessions/s/journal.jsonl"',
+    "raw_disks": "cat $(find /dev -type b) </dev/null | head -c 1 | grep -q .",
     "write_to_system": "touch /usr/bin/evil",
     "write_to_etc": "touch /etc/evil",
 }
@@ -106,16 +107,13 @@ async def test_it_is_refused(confined: Run, script: str) -> None:
     assert "SECRET" not in outcome.head
 
 
-@pytest.mark.parametrize("mode", ["restricted", "strict"])
-async def test_our_own_environment_cannot_be_read(shell: Shell, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
-    script = f"tr '\\0' '\\n' < /proc/{os.getpid()}/environ; cat /proc/[0-9]*/environ | tr '\\0' '\\n'"
-    marker = f"SHELL={os.environ.get('SHELL', '')}"
-    run = shell.restricted if mode == "restricted" else shell.strict
-    monkeypatch.setenv("SHELL", "/bin/bash")
-    outcome = await run(script)
-    assert f"PYTEST_CURRENT_TEST={os.environ['PYTEST_CURRENT_TEST']}" not in outcome.head or marker
-    direct = await run(f"cat /proc/{os.getpid()}/environ && echo READ")
-    assert "READ" not in direct.head
+async def test_our_own_environment_cannot_be_read(confined: Run) -> None:
+    """There may be keys in it."""
+    outcome = await confined(
+        f"cat /proc/{os.getpid()}/environ | tr '\\0' '\\n'; cat /proc/{os.getpid()}/environ && echo READ"
+    )
+    assert "READ" not in outcome.head
+    assert "PYTEST_CURRENT_TEST" not in outcome.head
 
 
 async def test_no_tcp_reaches_the_machine(confined: Run, tcp: socket.socket) -> None:
@@ -165,30 +163,26 @@ async def test_no_unix_socket_outside_is_reached(
         assert confinement is not None
         outcome = await shell.run(script, confinement)
         assert outcome.exit_code != 0
+        take = (lambda: outside.recv(10)) if is_datagram else outside.accept
         with pytest.raises(BlockingIOError):
-            if is_datagram:
-                outside.recv(10)
-            else:
-                outside.accept()
+            take()
 
 
+LIVE = 'sh -c "echo > $TMPDIR/up; exec sleep $TIME"'
 DAEMONS = {
-    "in_background": "sleep {time} &",
-    "setsid": "setsid nohup sleep {time} >/dev/null 2>&1 &",
-    "without_environment": "(env -i setsid setsid -f sleep {time} >/dev/null 2>&1 </dev/null &)",
-    "daemon": python(
-        "import os, sys; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); "
-        'os.closerange(0, 3); os.execve("/bin/sleep", ["sleep", "{time}"], {{}})'
-    ),
+    "in_background": f"{LIVE} &",
+    "setsid": f"setsid nohup {LIVE} >/dev/null 2>&1 &",
+    "without_environment": f"env -i setsid setsid -f {LIVE} >/dev/null 2>&1 </dev/null &",
+    "two_forks_away": f"(setsid env -i {LIVE} >/dev/null 2>&1 </dev/null &) &",
 }
 
 
 @pytest.mark.parametrize("script", DAEMONS.values(), ids=DAEMONS.keys())
 async def test_nothing_outlives_the_command(confined: Run, script: str) -> None:
     time = f"98{os.getpid()}"
-    outcome = await confined(script.replace("{time}", time).replace("{{}}", "{}") + "\nwait -n 2>/dev/null; echo over")
-    del outcome
-    assert sleepers(time) == []
+    outcome = await confined(f"mkfifo $TMPDIR/up; {script}\nread < $TMPDIR/up; echo over", TIME=time)
+    assert "over" in outcome.head
+    assert still_there(time) == []
 
 
 async def test_ending_a_command_ends_all_of_it(shell: Shell, place: Place) -> None:
@@ -196,7 +190,8 @@ async def test_ending_a_command_ends_all_of_it(shell: Shell, place: Place) -> No
     time = f"97{os.getpid()}"
     ready = place.workspace / "src" / "ready"
     os.mkfifo(ready)
-    script = f"trap '' TERM; (env -i setsid setsid -f sleep {time} </dev/null >/dev/null 2>&1); echo > src/ready; sleep {time}"
+    daemon = f"env -i setsid setsid -f sleep {time} </dev/null >/dev/null 2>&1"
+    script = f"trap '' TERM; {daemon}; echo > src/ready; sleep {time}"
     command = Command(argv=("/bin/bash", "-c", script), cwd=place.workspace, environ=dict(os.environ))
     confinement = confinement_for("restricted", place.workspace, place.temp, ())
     assert confinement is not None
@@ -205,7 +200,7 @@ async def test_ending_a_command_ends_all_of_it(shell: Shell, place: Place) -> No
         pipe.read(1)
     assert sleepers(time) != []
     await child.end()
-    assert sleepers(time) == []
+    assert still_there(time) == []
 
 
 async def test_a_variable_cannot_load_code_outside_the_walls(shell: Shell, place: Place) -> None:
@@ -265,12 +260,18 @@ async def test_a_git_link_is_not_run_unprotected(shell: Shell, place: Place) -> 
         await shell.run("true", confinement)
 
 
-def sleepers(time: str) -> list[str]:
-    found: list[str] = []
+def sleepers(time: str) -> list[psutil.Process]:
+    found: list[psutil.Process] = []
     for process in psutil.process_iter():
         try:
             if process.cmdline()[-1:] == [time] and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(str(process))
+                found.append(process)
         except psutil.Error:
             continue
     return found
+
+
+def still_there(time: str) -> list[psutil.Process]:
+    """Return who goes on. A namespace is killed when its first process has gone; that takes the kernel a moment."""
+    _, alive = psutil.wait_procs(sleepers(time), timeout=5)
+    return alive

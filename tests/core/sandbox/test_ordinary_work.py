@@ -1,0 +1,200 @@
+"""What commands can do behind walls: everything that work in a workspace needs."""
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.errors import SandboxError
+from desktop_agent.core.process import Command
+from desktop_agent.core.sandbox.base import Confinement, confinement_for
+from tests.core.sandbox.conftest import Place, Shell
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
+
+
+def restricted(place: Place) -> Confinement:
+    confinement = confinement_for("restricted", place.workspace, place.temp, ())
+    assert confinement is not None
+    return confinement
+
+
+async def test_restricted_writes_in_the_workspace(shell: Shell, place: Place) -> None:
+    script = "echo b > src/b && mkdir -p src/c/d && mv src/b src/c/d && chmod +x src/c/d/b && rm src/a.txt"
+    script += " && echo more >> top.txt"
+    outcome = await shell.restricted(script)
+    assert outcome.exit_code == 0, outcome.head
+    assert os.access(place.workspace / "src" / "c" / "d" / "b", os.X_OK)
+    assert not (place.workspace / "src" / "a.txt").exists()
+    assert (place.workspace / "top.txt").read_text() == "top\nmore\n"
+
+
+async def test_new_entries_at_the_top_need_bubblewrap(shell: Shell, place: Place) -> None:
+    """Landlock would have to open `.git` with them."""
+    outcome = await shell.restricted("echo new > new.txt")
+    assert (place.workspace / "new.txt").exists() == (shell.sandbox.name == "bubblewrap")
+    assert (outcome.exit_code == 0) == (shell.sandbox.name == "bubblewrap")
+
+
+@pytest.mark.parametrize("mode", ["restricted", "strict"])
+async def test_both_modes_have_a_private_temporary_folder(shell: Shell, place: Place, mode: str) -> None:
+    run = shell.restricted if mode == "restricted" else shell.strict
+    outcome = await run('echo here > "$TMPDIR/file" && name=$(mktemp) && rm "$name" && cat "$TMPDIR/file"')
+    assert (outcome.exit_code, outcome.head) == (0, "here\n")
+    assert (place.temp / "file").read_text() == "here\n"
+
+
+async def test_strict_writes_nothing_of_the_persons(shell: Shell, place: Place) -> None:
+    scripts = ("echo x > top.txt", "rm src/a.txt", "mkdir src/new", "touch new", "chmod 600 top.txt")
+    for script in scripts:
+        assert (await shell.strict(script)).exit_code != 0, script
+    assert sorted(path.name for path in place.workspace.rglob("*") if ".git" not in path.parts) == [
+        "a.txt",
+        "src",
+        "top.txt",
+    ]
+    assert (place.workspace / "top.txt").read_text() == "top\n"
+
+
+WORK = {
+    "system_files": "head -c 1 /etc/passwd >/dev/null && ls /usr/bin | head -1",
+    "python": "$PYTHON -c 'import asyncio, json, ssl; asyncio.run(asyncio.sleep(0))'",
+    "git": "git status --porcelain && git log --oneline && git diff",
+    "list": "ls -la . src && cat src/a.txt ../notes.txt",
+    "pipes": "seq 100 | sort -n | tail -1 && diff <(echo a) <(echo a)",
+    "devices": "head -c 8 /dev/urandom >/dev/null && echo x > /dev/null",
+    "threads": "$PYTHON -c 'import threading; t = threading.Thread(target=print); t.start(); t.join()'",
+    "processes": "$PYTHON -c 'import subprocess; print(subprocess.check_output([\"true\"]))'",
+}
+
+
+@pytest.mark.parametrize("script", WORK.values(), ids=WORK.keys())
+@pytest.mark.parametrize("mode", ["restricted", "strict"])
+async def test_reading_and_running_works(shell: Shell, mode: str, script: str) -> None:
+    outcome = await (shell.restricted if mode == "restricted" else shell.strict)(script)
+    assert outcome.exit_code == 0, outcome.head
+
+
+async def test_the_exit_code_comes_through(shell: Shell) -> None:
+    for script, code in (
+        ("exit 0", 0),
+        ("exit 7", 7),
+        ("exit 255", 255),
+        ("kill -KILL $$", 137),
+        ("kill -TERM $$", 143),
+    ):
+        assert (await shell.restricted(script)).exit_code == code, script
+
+
+async def test_arguments_folder_environment_and_input_are_the_same(shell: Shell, place: Place) -> None:
+    argv = (
+        sys.executable,
+        "-c",
+        "import os, sys; print(sys.argv[1:], os.getcwd(), os.environ['ODD'], os.environ.get('LD_X'), sys.stdin.read())",
+        "--",
+        "a b",
+        "ü\udcff".encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape"),
+        "$(evil) 'x' \n",
+        "--ro-bind",
+    )
+    environ = {**os.environ, "ODD": "a=b 'c'", "LD_X": "kept", "PYTHONIOENCODING": "utf-8:surrogateescape"}
+    command = Command(argv=argv, cwd=place.workspace / "src", environ=environ, stdin="input")
+    plain = await shell.runner.run(command)
+    confined = await shell.runner.run(shell.sandbox.wrap(command, restricted(place)))
+    assert plain.exit_code == 0, plain.head
+    assert confined.head == plain.head
+
+
+async def test_what_cannot_be_run_is_said_before(shell: Shell, place: Place) -> None:
+    command = Command(argv=("true",), cwd=place.workspace, environ={})
+    for wrong in (
+        replace(command, cwd=place.workspace / "gone"),
+        replace(command, argv=("echo", "a\0b")),
+        replace(command, argv=()),
+        replace(command, environ={"A": "\0"}),
+    ):
+        with pytest.raises(SandboxError):
+            shell.sandbox.wrap(wrong, restricted(place))
+    for folder in ("/", "/etc"):
+        with pytest.raises(SandboxError, match="would be none"):
+            shell.sandbox.wrap(command, replace(restricted(place), workspace=Path(folder)))
+
+
+async def test_further_folders_can_be_written_in_restricted_only(shell: Shell, place: Place) -> None:
+    for mode, code in (("restricted", 0), ("strict", 1)):
+        confinement = confinement_for(
+            "restricted" if mode == "restricted" else "strict", place.workspace, place.temp, [place.outside]
+        )
+        assert confinement is not None
+        outcome = await shell.run(f"echo more >> {place.outside}/file", confinement)
+        assert outcome.exit_code == code, outcome.head
+
+
+async def test_a_log_in_a_hidden_place_can_be_made_readable(shell: Shell, place: Place) -> None:
+    logs = Path(os.environ["DESKTOP_AGENT_HOME"]) / "data" / "sessions" / "s" / "jobs"
+    logs.mkdir(parents=True)
+    (logs / "1.log").write_text("started")
+    (logs.parent / "journal").write_text("SECRET")
+    confinement = replace(restricted(place), readable=(logs,))
+    outcome = await shell.run(f"cat {logs}/1.log; cat {logs.parent}/journal; echo x >> {logs}/1.log", confinement)
+    assert "started" in outcome.head
+    assert "SECRET" not in outcome.head
+    assert (logs / "1.log").read_text() == "started"
+
+
+async def test_a_workspace_in_a_hidden_place_is_open(shell: Shell, place: Place) -> None:
+    """Such as a project that the application made in its own data folder."""
+    inner = Path(os.environ["DESKTOP_AGENT_HOME"]) / "data" / "demo"
+    (inner / "src").mkdir(parents=True)
+    confinement = confinement_for("restricted", inner, place.temp, ())
+    assert confinement is not None
+    outcome = await shell.run("echo a > src/a && cat src/a", confinement)
+    assert (outcome.exit_code, outcome.head) == (0, "a\n")
+
+
+async def test_an_approved_commit_works_without_opening_hooks_and_settings(shell: Shell, place: Place) -> None:
+    confinement = replace(restricted(place), is_git_writable=True)
+    script = (
+        "echo b >> top.txt; git -c user.name=T -c user.email=t@e.org commit -qam second || exit 1;"
+        "echo x >> .git/config; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; echo x > .git/info/attributes;"
+        "mv .git/hooks .git/h; git config a.b c; rm -rf .git/hooks; git log --oneline; echo ../evil > .git/commondir"
+    )
+    if shell.sandbox.name == "landlock":
+        with pytest.raises(SandboxError, match="hooks"):
+            await shell.run(script, confinement)
+        return
+    before = {path: path.read_bytes() for path in _kept(place)}
+    outcome = await shell.run(script, confinement)
+    assert "second" in outcome.head
+    assert {path: path.read_bytes() for path in _kept(place)} == before
+    assert not (place.workspace / ".git" / "commondir").exists()
+
+
+async def test_a_commit_in_a_worktree_works(shell: Shell, place: Place) -> None:
+    if shell.sandbox.name == "landlock":
+        pytest.skip("Landlock refuses commits")
+    tree = place.outside / "tree"
+    plain = Command(
+        argv=("git", "-C", str(place.workspace), "worktree", "add", "-q", str(tree)),
+        cwd=place.workspace,
+        environ=dict(os.environ),
+    )
+    assert (await shell.runner.run(plain)).exit_code == 0
+    before = {path: path.read_bytes() for path in _kept(place)}
+    confinement = confinement_for("restricted", tree, place.temp, (), is_git_writable=True)
+    assert confinement is not None
+    script = (
+        "echo b >> top.txt; git -c user.name=T -c user.email=t@e.org commit -qam second && git log --oneline;"
+        "git config a.b c; echo /evil > $(git rev-parse --git-dir)/commondir; echo x > .git"
+    )
+    outcome = await shell.run(script, confinement)
+    assert "second" in outcome.head
+    assert {path: path.read_bytes() for path in _kept(place)} == before
+    assert "evil" not in (place.workspace / ".git" / "worktrees" / "tree" / "commondir").read_text()
+
+
+def _kept(place: Place) -> list[Path]:
+    git = place.workspace / ".git"
+    return [git / "config", *(path for name in ("hooks", "info") for path in sorted((git / name).rglob("*")))]

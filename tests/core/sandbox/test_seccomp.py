@@ -1,0 +1,91 @@
+"""The filter's own logic, run by a small machine like the kernel's."""
+
+import errno
+import struct
+
+import pytest
+
+from desktop_agent.core.sandbox.seccomp import build_filter
+
+ALLOW, ERRNO, KILL = 0x7FFF0000, 0x00050000, 0x80000000
+X86, ARM = 0xC000003E, 0xC00000B7
+REFUSED = ERRNO | errno.EPERM
+
+
+def verdict(code: bytes, number: int, *arguments: int, arch: int = X86) -> int:
+    padded = [*arguments, *([0] * (6 - len(arguments)))]
+    data = struct.pack("<IIQ6Q", number, arch, 0, *padded)
+    instructions = [struct.unpack_from("<HBBI", code, offset) for offset in range(0, len(code), 8)]
+    at, register = 0, 0
+    while True:
+        operation, when_true, when_false, value = instructions[at]
+        at += 1
+        match operation:
+            case 0x20:
+                register = struct.unpack_from("<I", data, value)[0]
+            case 0x54:
+                register &= value
+            case 0x06:
+                return value
+            case _:
+                tests = {0x15: register == value, 0x35: register >= value, 0x45: bool(register & value)}
+                at += when_true if tests[operation] else when_false
+
+
+def built(*, has_network: bool = False, machine: str = "x86_64", is_read_only: bool = False) -> bytes:
+    code = build_filter(has_network=has_network, guards_metadata=True, is_read_only=is_read_only, machine=machine)
+    assert code is not None
+    assert len(code) % 8 == 0
+    assert len(code) // 8 <= 4096
+    return code
+
+
+@pytest.mark.parametrize(
+    ("family", "offline", "online"),
+    [(1, REFUSED, REFUSED), (2, REFUSED, ALLOW), (10, REFUSED, ALLOW), (16, ALLOW, ALLOW), (17, REFUSED, REFUSED),
+     (40, REFUSED, REFUSED)],
+    ids=["unix", "inet", "inet6", "netlink", "packet", "vsock"],
+)  # fmt: skip
+def test_sockets_by_family(family: int, offline: int, online: int) -> None:
+    assert verdict(built(), 41, family, 1) == offline
+    assert verdict(built(has_network=True), 41, family, 1) == online
+
+
+def test_only_connected_pairs() -> None:
+    code = built()
+    assert verdict(code, 53, 1, 1 | 0o2000000) == ALLOW
+    assert verdict(code, 53, 1, 2 | 0o2000000) == REFUSED
+
+
+def test_threads_and_processes_but_no_namespaces() -> None:
+    code = built()
+    assert verdict(code, 56, 0x3D0F00) == ALLOW
+    assert verdict(code, 56, 0x10000000 | 17) == REFUSED
+    assert verdict(code, 435) == ERRNO | errno.ENOSYS
+    assert verdict(code, 272, 0x10000000) == REFUSED
+
+
+def test_modes() -> None:
+    code = built()
+    assert verdict(code, 90, 0, 0o755) == ALLOW
+    assert verdict(code, 268, 0, 0, 0o4755) == REFUSED
+    assert verdict(code, 91, 3, 0o666) == REFUSED
+    assert verdict(built(is_read_only=True), 90, 0, 0o755) == REFUSED
+
+
+def test_no_keys_pressed_for_the_terminal() -> None:
+    assert verdict(built(), 16, 0, 0x5412) == REFUSED
+    assert verdict(built(), 16, 0, 0x5401) == ALLOW
+
+
+def test_other_architectures_numbers_are_not_misread() -> None:
+    assert verdict(built(), 41, arch=0x40000003) == KILL
+    assert verdict(built(), 0x40000000 | 41) == REFUSED
+    arm = built(machine="aarch64")
+    assert verdict(arm, 198, 2, 1, arch=ARM) == REFUSED
+    assert verdict(arm, 63, arch=ARM) == ALLOW
+    assert build_filter(has_network=False, guards_metadata=True, machine="riscv64") is None
+
+
+def test_reading_and_writing_are_allowed() -> None:
+    assert {verdict(built(), number) for number in (0, 1, 2, 3, 9, 59, 257)} == {ALLOW}
