@@ -17,5 +17,5 @@ _DARK = (
 
 
 def ansi_colours(palette: Palette) -> tuple[str, ...]:
-    """Return the 16 colours as `#RRGGBB`: black, red, green, yellow, blue, magenta, cyan, white, and the bright ones."""
+    """Return the 16 colours: black, red, green, yellow, blue, magenta, cyan, white, then the bright ones."""
     return _DARK if palette.is_dark else _LIGHT
