@@ -297,7 +297,8 @@ class Conductor(QObject):
 
     async def _open_output(self, entry: ToolEntry) -> None:
         """Show everything a call printed, in a window of its own."""
-        text = entry.result.content if entry.result is not None else entry.output_tail
+        is_whole = bool(entry.output_tail) and entry.output_chars == len(entry.output_tail)
+        text = entry.output_tail if entry.result is None or is_whole else entry.result.content
         if entry.result is not None and entry.result.output is not None:
             content = await asyncio.to_thread(self._bench.blobs.get, entry.result.output.blob)
             text = await asyncio.to_thread(content.decode, "utf-8", "replace")

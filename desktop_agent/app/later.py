@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class LaterDiffs:
-    """A `DiffSource` and `CardSource` whose real one comes later: in any case before a session is shown, and so before it is asked."""
+    """A `DiffSource` and `CardSource` whose real one comes before a session is shown, and so before it is asked."""
 
     def __init__(self) -> None:
         self._source: BlobDiffs | None = None

@@ -13,7 +13,8 @@ _MOST_RAW = 4 * MAX_LINE
 _PIECES = re.compile(
     r"(?P<escape>\x1b\[(?P<parameters>[0-?]*)[ -/]*(?P<final>[@-~])"  # colours, erasing, cursor movement (CSI)
     r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # titles, links and other strings (OSC, DCS …)
-    r"|\x1b[ -/]*[0-~])"  # everything else that begins with an escape
+    r"|\x1b[ -/]*[0-Z\\^-~]"  # everything else that begins with an escape
+    r"|\x1b(?:\[[0-?]*[ -/]*)?$)"  # one whose rest has not come yet
     r"|(?P<control>[\x00-\x08\x0a-\x1f\x7f-\x9f])"
 )
 
@@ -67,6 +68,9 @@ class _Line:
     def write(self, text: str, look: Look) -> None:
         """Put `text` at the cursor, over what is there."""
         if text:
+            if (missing := self._cursor - len(self._letters)) > 0:
+                self._letters += " " * missing
+                self._looks += [PLAIN] * missing
             end = self._cursor + len(text)
             self._letters[self._cursor : end] = text
             self._looks[self._cursor : end] = [look] * len(text)
@@ -83,14 +87,13 @@ class _Line:
 
     def erase(self, parameters: str) -> None:
         """Erase to the end of the line (0), to its start (1), or all of it (2)."""
-        if parameters in ("", "0"):
-            del self._letters[self._cursor :], self._looks[self._cursor :]
-            return
-        end = self._cursor if parameters == "1" else len(self._letters)
-        self._letters[:end] = " " * end
-        self._looks[:end] = [PLAIN] * end
-        if parameters == "2":
-            del self._letters[self._cursor :], self._looks[self._cursor :]
+        if parameters == "1":
+            end = min(self._cursor, len(self._letters))
+            self._letters[:end] = " " * end
+            self._looks[:end] = [PLAIN] * end
+        elif parameters in ("", "0", "2"):
+            start = 0 if parameters == "2" else self._cursor
+            del self._letters[start:], self._looks[start:]
 
     def read(self) -> PrintedLine:
         """Return what is left."""

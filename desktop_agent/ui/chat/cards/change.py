@@ -64,13 +64,14 @@ class ChangeBody(ToolBody):
         writer = ContentWriter()
         changes = _changes(row)
         for change in changes:
+            writer.end_paragraph()
             if len(changes) > 1:
                 _write_name(writer, change, is_open=_is_open(row, change))
             colours = cast("tuple[tuple[Mark, ...], ...]", row.loaded.get(_colours_key(change), ()))
             for line, marks in zip_longest(_lines(row, change), colours):
                 if line is not None:
                     _write_line(writer, line, marks or ())
-        return writer.content()
+        return writer.content(has_paragraphs=True)
 
     @property
     def left(self) -> int:
@@ -200,7 +201,8 @@ def _write_name(writer: ContentWriter, change: FileChange, *, is_open: bool) -> 
 
 
 def _write_line(writer: ContentWriter, line: DiffLine, colours: "Sequence[Mark]") -> None:
-    writer.add(_SIGNS[line.tone], Tint(f"{line.tone}_text") if line.tone in ("added", "removed") else None)
+    role = f"{line.tone}_text" if line.tone in ("added", "removed") else ""
+    writer.add(_SIGNS[line.tone], Tint(role, is_spaced=True))
     start = writer.at
     for mark in colours:
         writer.mark(mark._replace(start=start + mark.start))

@@ -14,21 +14,29 @@ if TYPE_CHECKING:
 _UNSEEN = str.maketrans(dict.fromkeys([*range(9), *range(10, 32), *range(0x7F, 0xA0), 0x2028, 0x2029], " "))
 
 
+PARAGRAPH = "\n\n"
+
+
 class Content(NamedTuple):
     """Lines of text with the looks of their parts. `code` is set in the code font and cut at the edge, not wrapped."""
 
     text: str = ""
     marks: tuple[Mark, ...] = ()
     kind: Literal["code", "plain"] = "code"
+    has_paragraphs: bool = False
+    """Whether `PARAGRAPH` separates parts with some room between them."""
 
     def blocks(self) -> "tuple[list[Block], Sequence[Sequence[Mark]]]":
         """Return the text in blocks small enough to lay out, and the marks of each."""
         if not self.text:
             return [], ()
-        blocks = [
-            Block(self.kind, part.text, part.start, part.start + len(part.text), part.joint)
-            for part in code_parts(self.text)
-        ]
+        blocks: list[Block] = []
+        at = 0
+        for paragraph in self.text.split(PARAGRAPH) if self.has_paragraphs else (self.text,):
+            for part in code_parts(paragraph):
+                start = at + part.start
+                blocks.append(Block(self.kind, part.text, start, start + len(part.text), part.joint))
+            at += len(paragraph) + len(PARAGRAPH)
         if len(blocks) == 1:
             return blocks, (self.marks,)
         marks: list[list[Mark]] = []
@@ -69,9 +77,16 @@ class ContentWriter:
         """Begin a new line."""
         self.add("\n")
 
-    def content(self, kind: Literal["code", "plain"] = "code") -> Content:
+    def end_paragraph(self) -> None:
+        """Leave some room before what comes next, if anything is there. Behind the end of a line."""
+        if self._at and self._parts[-1] == "\n":
+            self.add("\n")
+
+    def content(self, kind: Literal["code", "plain"] = "code", *, has_paragraphs: bool = False) -> Content:
         """Return what was written."""
-        return Content("".join(self._parts).removesuffix("\n"), tuple(self._marks), kind)
+        text = "".join(self._parts)
+        text = text.rstrip("\n") if has_paragraphs else text.removesuffix("\n")
+        return Content(text, tuple(self._marks), kind, has_paragraphs)
 
 
 def one_line(text: str, limit: int) -> str:

@@ -9,8 +9,8 @@ from desktop_agent.core.model import FileDiff
 from desktop_agent.ui.chat.cards.content import one_line
 
 SHOWN_LINES = 12
-_LEADING = 2
-"""Unchanged lines before the first change: enough to see where it is."""
+_AROUND = 2
+"""Unchanged lines before the first and after the last change: enough to see where it is."""
 _MAX_LINE = 300
 
 Tone = Literal["", "added", "removed", "gap"]
@@ -52,7 +52,7 @@ def excerpt_of(diff: FileDiff) -> Excerpt:
             break
         line = _line(diff, row)
         if not lines and not line.tone:
-            leading = [*leading, line][-_LEADING:]
+            leading = [*leading, line][-_AROUND:]
             continue
         if is_gap:
             lines.append(DiffLine("gap", 0, "⋯"))
@@ -60,7 +60,7 @@ def excerpt_of(diff: FileDiff) -> Excerpt:
         lines += [*leading, line]
         leading.clear()
     del lines[SHOWN_LINES:]
-    while lines and lines[-1].tone == "gap":
+    while lines and (lines[-1].tone == "gap" or not any(line.tone for line in lines[-_AROUND - 1 :])):
         lines.pop()
     shown = sum(line.tone in ("added", "removed") for line in lines)
     return Excerpt(tuple(lines), diff.added + diff.removed - shown, _note(diff))

@@ -30,6 +30,8 @@ class MatchesBody(ToolBody):
         shown = places if _ALL in row.opened else places[:SHOWN_ROWS]
         for path, group in groupby(shown, key=lambda found: found.path):
             found = list(group)
+            if found[0].line:
+                writer.end_paragraph()
             writer.add(path, LINK, path)
             if found[0].times:
                 writer.add(f"  {found[0].times}", MUTED)
@@ -37,7 +39,7 @@ class MatchesBody(ToolBody):
             for place in found:
                 if place.line:
                     _write_line(writer, place)
-        return writer.content()
+        return writer.content(has_paragraphs=True)
 
     def bar(self) -> Bar | None:
         hidden = len(_places(self.row)) - SHOWN_ROWS

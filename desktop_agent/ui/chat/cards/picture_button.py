@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 MAX_WIDTH = 480
 MAX_HEIGHT = 240
 _CAPTION = 22
-_MIN_WIDTH = 180
 _EMPTY_HEIGHT = 64
 
 
@@ -64,7 +63,7 @@ class PictureButton(QAbstractButton):
 
     def _picture_size(self) -> QSize:
         if self._picture is None:
-            return QSize(_MIN_WIDTH, _EMPTY_HEIGHT)
+            return QSize(min(self._room, self._caption_width() + 2 * Space.L), _EMPTY_HEIGHT)
         size = self._picture.size
         most = QSize(min(MAX_WIDTH, self._room), MAX_HEIGHT)
         if size.width() <= most.width() and size.height() <= most.height():
@@ -73,8 +72,12 @@ class PictureButton(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         size = self._picture_size()
-        text = round(QFontMetricsF(self._styles.secondary).horizontalAdvance(self._caption)) + 2
-        return QSize(max(size.width(), min(text, self._room)), size.height() + _CAPTION)
+        if self._picture is None:
+            return size
+        return QSize(max(size.width(), min(self._caption_width(), self._room)), size.height() + _CAPTION)
+
+    def _caption_width(self) -> int:
+        return round(QFontMetricsF(self._styles.secondary).horizontalAdvance(self._caption)) + 2
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -98,9 +101,11 @@ class PictureButton(QAbstractButton):
         painter.drawPath(path)
         painter.setFont(self._styles.secondary)
         painter.setPen(self._colour("muted"))
-        below = QRectF(0, size.height() + Space.XS, self.width(), _CAPTION - Space.XS)
-        caption = QFontMetricsF(painter.font()).elidedText(self._caption, Qt.TextElideMode.ElideRight, self.width())
-        painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, caption)
+        if self._picture is None:
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self._caption)
+        else:
+            below = QRectF(0, size.height() + Space.XS, self.width(), _CAPTION - Space.XS)
+            painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, self._caption)
         painter.end()
 
     def _colour(self, role: str) -> QColor:

@@ -44,6 +44,7 @@ class WebResultsBody(ToolBody):
         writer = ContentWriter()
         pages = _pages(row)
         for page in pages if _ALL in row.opened else pages[:SHOWN]:
+            writer.end_paragraph()
             writer.add(page.title, _TITLE if page.link else _PLAIN_TITLE, page.link)
             if page.link:
                 writer.add(f"  {urlsplit(page.link).netloc}", _SECONDARY)
@@ -51,7 +52,7 @@ class WebResultsBody(ToolBody):
             if page.snippet:
                 writer.add(page.snippet, _SECONDARY)
                 writer.end_line()
-        return writer.content("plain")
+        return writer.content("plain", has_paragraphs=True)
 
     @classmethod
     def copied(cls, row: Row) -> str:

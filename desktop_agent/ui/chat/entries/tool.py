@@ -80,7 +80,7 @@ class ToolWidget(LinkedEntry):
         self._stop.clicked.connect(self.stop_requested)
         self._change = self._button(self.tr("Show change ▸"), self.tr("Show change"), variant="flat")
         self._change.clicked.connect(self._on_change)
-        self._more = self._button("", "", variant="flat")
+        self._more = self._button(self.tr("Show all output"), self.tr("Show all output"), variant="flat")
         self._more.clicked.connect(self._on_more)
         self._body = self._make_body(family_of(self.entry()))
         self.refresh()
@@ -255,7 +255,7 @@ class ToolWidget(LinkedEntry):
         self._widgets_height = 0
         if self.is_column_shown and self._body.has_widgets:
             top = _HEADER + Space.M
-            self._widgets_height = self._body.place(QRect(Space.M, top, self._width - 2 * Space.M, 0))
+            self._widgets_height = self._body.place(QRect(Space.M, top, self._width - 2 * Space.M, 0)) + Space.S
 
     def _texts(self) -> list[tuple[str, str]]:
         """Return what is said below the body."""

@@ -15,6 +15,8 @@ class Tint(NamedTuple):
     is_underlined: bool = False
     is_secondary: bool = False
     """In the size of secondary text."""
+    is_spaced: bool = False
+    """With a little room behind each letter."""
 
 
 MUTED = Tint("muted")

@@ -163,6 +163,9 @@ class TextStyles:
             made.setBackground(QColor(getattr(self.colours, tint.ground)))
         if tint.is_bold:
             made.setFontWeight(QFont.Weight.DemiBold)
+        if tint.is_spaced:
+            made.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
+            made.setFontLetterSpacing(PILL_PADDING)
         made.setFontStrikeOut(tint.is_struck)
         made.setFontUnderline(tint.is_underlined)
         return made
