@@ -24,10 +24,12 @@ class PictureWindow(QDialog):
         self.setObjectName("pictureWindow")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(title)
+        self._own_size = size
         self._is_fitted = True
         self._picture = _Picture(image, size)
         self._picture.setAccessibleName(self.tr("Picture {title}").format(title=title))
-        self._area = QScrollArea(self)
+        self._area = _Area(self)
+        self._area.resized.connect(self._on_area_resized)
         self._area.setFrameShape(QScrollArea.Shape.NoFrame)
         self._area.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._area.setWidget(self._picture)
@@ -52,7 +54,6 @@ class PictureWindow(QDialog):
         layout.setSpacing(Space.S)
         layout.addWidget(self._area, 1)
         layout.addLayout(row)
-        self._own_size = size
         self.resize(size.boundedTo(QSize(960, 640)).expandedTo(QSize(420, 320)) + QSize(2 * Space.M, 64))
 
     def _button(self, text: str, action: object, shortcut: str | QKeySequence.StandardKey | None = None) -> QPushButton:
@@ -69,7 +70,7 @@ class PictureWindow(QDialog):
         return self._picture.scale
 
     def _fit_in(self) -> None:
-        room, size = self._area.viewport().size(), self._own_size
+        room, size = self._area.maximumViewportSize(), self._own_size
         scale = min(room.width() / max(1, size.width()), room.height() / max(1, size.height()))
         self._show_at(min(1.0, scale))
 
@@ -97,10 +98,23 @@ class PictureWindow(QDialog):
     def _on_larger(self) -> None:
         self._zoom_by(_STEP)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
+    def _on_area_resized(self) -> None:
         if self._is_fitted:
             self._fit_in()
+
+
+class _Area(QScrollArea):
+    """Says when there is more or less room.
+
+    Signals:
+        resized: it has another size.
+    """
+
+    resized = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
 
 
 class _Picture(QWidget):

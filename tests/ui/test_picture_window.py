@@ -55,6 +55,7 @@ def test_the_wheel_zooms_with_ctrl(qtbot: QtBot) -> None:
     window = opened(qtbot, 4_000, 1_000)
     before = window.scale
     picture = window.findChildren(QScrollArea)[0].widget()
+    assert picture is not None
     turned = QWheelEvent(
         QPointF(5, 5), QPointF(5, 5), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton,
         Qt.KeyboardModifier.ControlModifier, Qt.ScrollPhase.NoScrollPhase, False,

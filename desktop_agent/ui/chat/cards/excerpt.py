@@ -60,10 +60,16 @@ def excerpt_of(diff: FileDiff) -> Excerpt:
         lines += [*leading, line]
         leading.clear()
     del lines[SHOWN_LINES:]
-    while lines and (lines[-1].tone == "gap" or not any(line.tone for line in lines[-_AROUND - 1 :])):
+    while lines and not _ends_well(lines):
         lines.pop()
     shown = sum(line.tone in ("added", "removed") for line in lines)
     return Excerpt(tuple(lines), diff.added + diff.removed - shown, _note(diff))
+
+
+def _ends_well(lines: list[DiffLine]) -> bool:
+    """Whether the last line is a changed one, or an unchanged one that says something near a changed one."""
+    is_near = any(line.tone in ("added", "removed") for line in lines[-_AROUND - 1 :])
+    return lines[-1].tone in ("added", "removed") or (lines[-1].tone == "" and is_near and bool(lines[-1].text.strip()))
 
 
 def _line(diff: FileDiff, row: Row) -> DiffLine:

@@ -112,8 +112,10 @@ def test_a_search_without_a_list_shows_its_answer(stage: Stage) -> None:
 
 def test_places_are_found_and_copied(stage: Stage) -> None:
     stage.show(search(PLACES))
-    with stage.qtbot.waitSignal(stage.view.found, check_params_cb=lambda at, total: (at, total) == (1, 1)):
-        stage.view.find_text("app.run()")
+    counts = record(stage.view.found)
+    stage.view.find_text("app.run()")
+    stage.qtbot.waitUntil(lambda: not stage.view.is_searching)
+    assert counts[-1] == (1, 1)
     assert stage.widget(0).is_column_shown
     stage.view.select_all()
     assert "  114  app.run()" in stage.view.selected_text()
