@@ -45,13 +45,13 @@ class Search:
     def read_row(self, row: "Row") -> bool:
         """Search one row anew. Whether it had to be read."""
         self.found.pop(row, None)
-        source = _source(row)
-        if self._rarest not in source.lower():
-            return False
-        matches = list(self._matches(row))
-        if matches:
+        is_kept = row.widget is not None or bool(row.loaded)
+        is_candidate = self._rarest in _source(row).lower()
+        if is_candidate and (matches := list(self._matches(row))):
             self.found[row] = matches
-        return True
+        if not is_kept:
+            row.loaded.clear()
+        return is_candidate
 
     @property
     def total(self) -> int:

@@ -325,6 +325,7 @@ class TranscriptView(RowArea):
         widget = self.sender()
         for row in self.live_rows:
             if row.widget is widget:
+                self._finder.row_changed(row)
                 is_question = row.entry.kind == "tool" and row.entry.is_waiting
                 self.row_resized(row, keeps_end=is_question)
 

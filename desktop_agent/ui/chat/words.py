@@ -195,9 +195,9 @@ _TODO_STATES = {"pending": "to do", "in_progress": "in progress", "completed": "
 
 def plan_progress(entry: "ToolEntry") -> str:
     """Return how far a plan is: `3 of 7`. What was cancelled does not count."""
-    counted_steps = [step for step in _steps(entry) if step.status != "cancelled"]
-    done = sum(step.status == "completed" for step in counted_steps)
-    return say("{done} of {all}").format(done=done, all=len(counted_steps))
+    wanted = [step for step in _steps(entry) if step.status != "cancelled"]
+    done = sum(step.status == "completed" for step in wanted)
+    return say("{done} of {all}").format(done=done, all=len(wanted)) if wanted else ""
 
 
 def spoken_steps(entry: "ToolEntry") -> str:

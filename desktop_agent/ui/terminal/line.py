@@ -19,6 +19,9 @@ _PIECES = re.compile(
 )
 
 
+_GOES_BACK = re.compile(r"[\r\b]|\x1b\[[12]K")
+
+
 class Run(NamedTuple):
     """`length` UTF-16 units from `start` with one look."""
 
@@ -42,7 +45,8 @@ def read_line(raw: str, look: Look = PLAIN, *, limit: int = _MOST_RAW) -> tuple[
     raw = raw[-limit:]
     if raw.isprintable() and look == PLAIN:
         return PrintedLine(raw[:limit]), look
-    line = _Line()
+    raw = raw.rstrip("\r")
+    line = _Line() if _GOES_BACK.search(raw) else _Straight()
     at = 0
     for piece in _PIECES.finditer(raw):
         line.write(raw[at : piece.start()], look)
@@ -55,6 +59,37 @@ def read_line(raw: str, look: Look = PLAIN, *, limit: int = _MOST_RAW) -> tuple[
             line.control(piece["control"])
     line.write(raw[at:], look)
     return line.read(), look
+
+
+class _Straight:
+    """A line that is written from left to right, as most are."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._at = 0
+        self._runs: list[Run] = []
+
+    def write(self, text: str, look: Look) -> None:
+        """Append `text`."""
+        length = len(text) if text.isascii() else len(text) + sum(letter > "\uffff" for letter in text)
+        if look != PLAIN and length:
+            last = self._runs[-1] if self._runs else None
+            if last is not None and last.look == look and last.start + last.length == self._at:
+                self._runs[-1] = Run(last.start, last.length + length, look)
+            else:
+                self._runs.append(Run(self._at, length, look))
+        self._text += text
+        self._at += length
+
+    def control(self, letter: str) -> None:
+        """Nothing that matters here."""
+
+    def erase(self, parameters: str) -> None:
+        """Nothing: there is nothing behind the end."""
+
+    def read(self) -> PrintedLine:
+        """Return what was written."""
+        return PrintedLine(self._text, tuple(self._runs))
 
 
 class _Line:

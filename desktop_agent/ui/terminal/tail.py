@@ -25,7 +25,7 @@ class Tail:
     @property
     def hidden_lines(self) -> int:
         """How many lines came before those that are kept."""
-        return self._ended + bool(self._pending) - len(self.lines())
+        return max(0, self._ended + bool(self._pending) - self._count)
 
     def feed(self, text: str) -> None:
         """Take in what was printed next."""

@@ -137,11 +137,10 @@ class ToolWidget(LinkedEntry):
 
     def _show_folding(self) -> None:
         """Show or hide what folds."""
-        is_unfolded = self.is_unfolded
-        self._line.set_folding(is_foldable=self._is_foldable, is_unfolded=is_unfolded)
+        self._line.set_folding(is_foldable=self._is_foldable, is_unfolded=self.is_unfolded)
         self._bar = self._body.bar() if self.is_column_shown else None
         self._body.set_shown(is_shown=self.is_column_shown)
-        if is_unfolded and self._approval is None:
+        if self._wants_body and self._approval is None:
             self._body.load()
 
     def _ask(self, entry: ToolEntry) -> None:
@@ -181,11 +180,16 @@ class ToolWidget(LinkedEntry):
         return self._has_body or bool(words.asked(self.entry()))
 
     @property
-    def is_unfolded(self) -> bool:
-        """Whether the body is unfolded, if there is one by now."""
+    def _wants_body(self) -> bool:
+        """Whether the body shall be seen, be it there by now or not."""
         if self.row.is_unfolded is not None:
             return self.row.is_unfolded
         return self._body.is_open_at_first(self.row)
+
+    @property
+    def is_unfolded(self) -> bool:
+        """Whether what can be folded is unfolded: the body, or what else there is to say on demand."""
+        return self._wants_body if self._has_body else bool(self.row.is_unfolded)
 
     @property
     def is_column_shown(self) -> bool:

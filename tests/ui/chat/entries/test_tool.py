@@ -212,6 +212,13 @@ class TestWhyItWasAsked:
         click(line_of(stage))
         assert stage.widget(0).height() > height
 
+    def test_a_call_with_nothing_else_to_show_unfolds_it(self, stage: Stage) -> None:
+        entry = call("run_terminal_cmd", "true", result=ToolResult(content=""), decision=Allowed())
+        stage.show(replace(entry, approval=question()))
+        height = stage.widget(0).height()
+        click(line_of(stage))
+        assert stage.widget(0).height() > height
+
     def test_a_call_that_was_not_asked_about_says_nothing(self, stage: Stage) -> None:
         stage.show(call("run_terminal_cmd", "ls", result=ToolResult(content="{}")))
         assert line_of(stage).accessibleDescription() == ""
