@@ -20,6 +20,7 @@ class PrintedDocument(NamedTuple):
 
     text: str
     raw_lines: "Sequence[str]"
+    has_colours: bool
 
     @classmethod
     def read(cls, printed: str) -> "PrintedDocument":
@@ -27,7 +28,7 @@ class PrintedDocument(NamedTuple):
         raw_lines = printed.replace("\r\n", "\n").split("\n")
         lines = (_shown(raw).text if _NOT_PLAIN.search(raw) else raw for raw in raw_lines)
         text = "\n".join(lines).replace("\u2028", " ").replace("\u2029", " ")  # would be lines of their own
-        return cls(text, raw_lines)
+        return cls(text, raw_lines, "\x1b[" in printed)
 
     def line(self, number: int) -> PrintedLine:
         """Return a line with its colours."""

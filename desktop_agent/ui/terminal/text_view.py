@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from desktop_agent.ui.terminal.document import PrintedDocument
     from desktop_agent.ui.theme import Theme
 
-_COLOURED, _PLAIN = 1, -1
-
 
 class PrintedView(QPlainTextEdit):
     """Read-only text with the colours its program gave it."""
@@ -25,15 +23,16 @@ class PrintedView(QPlainTextEdit):
         self._printed = document
         self._theme = theme
         self._formats = self._new_formats()
+        self._generation = 1
+        """Of the formats. A block that was coloured with those in use has it as its state."""
         self.setPlainText(document.text)
-        self._is_coloured = "\x1b" in document.text or any("\x1b[" in line for line in document.raw_lines)
         theme.changed.connect(self._on_theme_changed)
 
     def _new_formats(self) -> LookFormats:
         return LookFormats(self._theme.colours, self._theme.colours.surface)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        if self._is_coloured:
+        if self._printed.has_colours:
             self._colour_what_is_seen()
         super().paintEvent(event)
 
@@ -41,8 +40,8 @@ class PrintedView(QPlainTextEdit):
         block = self.firstVisibleBlock()
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
         while block.isValid() and top < self.viewport().height():
-            if block.userState() != _COLOURED:
-                block.setUserState(_COLOURED)
+            if block.userState() != self._generation:
+                block.setUserState(self._generation)
                 found: list[QTextLayout.FormatRange] = []
                 for run in self._printed.line(block.blockNumber()).runs:
                     item = QTextLayout.FormatRange()
@@ -54,8 +53,5 @@ class PrintedView(QPlainTextEdit):
 
     def _on_theme_changed(self) -> None:
         self._formats = self._new_formats()
-        block = self.document().begin()
-        while block.isValid():
-            block.setUserState(_PLAIN)
-            block = block.next()
+        self._generation += 1
         self.viewport().update()
