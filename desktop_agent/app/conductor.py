@@ -30,16 +30,19 @@ from desktop_agent.core.errors import AgentError, WorkspaceError
 from desktop_agent.core.events import TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import ApprovalPolicy, ModelRef, SessionSummary
+from desktop_agent.core.model import ApprovalPolicy, BlobRef, ModelRef, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.store.catalog import last_used, summarise
 from desktop_agent.core.transcript import ToolEntry, Transcript
 from desktop_agent.core.workspace import current_folder, usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.chat.cards.picture_reader import read_picture
 from desktop_agent.ui.chat.output import readable
 from desktop_agent.ui.eventloop import TaskSpawner
-from desktop_agent.ui.output_window import OutputWindow
+from desktop_agent.ui.output_window import MAX_CHARS, OutputWindow
+from desktop_agent.ui.picture_window import LARGE, PictureWindow
+from desktop_agent.ui.terminal.document import PrintedDocument
 from desktop_agent.ui.theme import Theme
 from desktop_agent.workbench import Workbench
 
@@ -204,6 +207,8 @@ class Conductor(QObject):
         desk.wiring.settings_requested.connect(self._setup.open_settings)
         desk.wiring.folder_requested.connect(self._welcome)
         desk.transcript.output_requested.connect(self._show_output)
+        desk.transcript.picture_requested.connect(self._show_picture)
+        desk.transcript.file_requested.connect(self._open_found)
         self._setup.demo_requested.connect(self._on_demo)
         self._setup.folder_requested.connect(self._choose_folder)
         self._setup.settings_changed.connect(self._on_settings_changed)
@@ -292,11 +297,34 @@ class Conductor(QObject):
 
     async def _open_output(self, entry: ToolEntry) -> None:
         """Show everything a call printed, in a window of its own."""
-        text = entry.result.content if entry.result is not None else entry.output_tail
+        is_whole = bool(entry.output_tail) and entry.output_chars == len(entry.output_tail)
+        text = entry.output_tail if entry.result is None or is_whole else entry.result.content
         if entry.result is not None and entry.result.output is not None:
             content = await asyncio.to_thread(self._bench.blobs.get, entry.result.output.blob)
             text = await asyncio.to_thread(content.decode, "utf-8", "replace")
-        OutputWindow(self._theme, entry.title, readable(text), self._desk.window).show()
+        printed = await asyncio.to_thread(_read_printed, text)
+        OutputWindow(self._theme, entry.title, printed, self._desk.window, is_cut=len(text) > MAX_CHARS).show()
+
+    def _show_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
+        self._try(self._open_picture(ref, entry))
+
+    async def _open_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
+        """Show a picture large, in a window of its own."""
+        content = await asyncio.to_thread(self._bench.blobs.get, ref.blob)
+        picture = await asyncio.to_thread(read_picture, content, LARGE)
+        if not picture.problem:
+            PictureWindow(entry.title, picture.image, picture.size, self._desk.window).show()
+
+    def _open_found(self, path: str, _line: int) -> None:
+        """Open a file that a search found, as the file tree opens it. Applications are not told the line."""
+        if self._workspace is None:
+            return
+        file = self._workspace / path
+        if path.startswith(("//", "\\\\")) or not file.is_file():
+            missing = self.tr("{path} is no longer there.").format(path=path)
+            self._desk.banner.show_error(WorkspaceError(missing, hint=self.tr("It was moved or deleted since.")))
+            return
+        self._open_file(str(file))
 
     # -- questions and errors --
 
@@ -358,6 +386,10 @@ _LISTED = frozenset(
     {"session_opened", "session_renamed", "turn_started", "turn_ended", "approval_requested", "approval_resolved"}
 )
 """Events after which the session list shows something else."""
+
+
+def _read_printed(text: str) -> PrintedDocument:
+    return PrintedDocument.read(readable(text[-MAX_CHARS:]))
 
 
 def _plausible_folder() -> Path | None:

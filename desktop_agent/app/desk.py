@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.app.later import LaterDiffs
 from desktop_agent.ui.banner import Banner
+from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.composer import Composer
 from desktop_agent.ui.chat.view import TranscriptView
 from desktop_agent.ui.eventloop import TaskSpawner
@@ -37,7 +38,7 @@ def furnish(window: MainWindow, theme: Theme, icons: Icons, diffs: LaterDiffs, s
     """Build all panels, empty, put them into the window and connect what needs no session."""
     sessions = SessionList(theme)
     files = FileTree(theme, spawner.spawn)
-    transcript = TranscriptView(theme)
+    transcript = TranscriptView(theme, loader=CardLoader(diffs, spawner.spawn))
     composer = Composer(theme)
     pickers = ModePickers(composer)
     composer.add_control(pickers.model_button)

@@ -4,18 +4,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ApprovalRequest, FileDiff
+    from desktop_agent.app.diffs import BlobDiffs
+    from desktop_agent.core.ids import Digest
+    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff
     from desktop_agent.core.transcript import ChangeRecord
-    from desktop_agent.ui.review.source import DiffSource
 
 
 class LaterDiffs:
-    """A `DiffSource` whose real one comes later: in any case before a session is shown, and so before it is asked."""
+    """A `DiffSource` and `CardSource` whose real one comes before a session is shown, and so before it is asked."""
 
     def __init__(self) -> None:
-        self._source: DiffSource | None = None
+        self._source: BlobDiffs | None = None
 
-    def provide(self, source: "DiffSource") -> None:
+    def provide(self, source: "BlobDiffs") -> None:
         """Answer with `source` from now on."""
         self._source = source
 
@@ -27,6 +28,14 @@ class LaterDiffs:
         """See `DiffSource.preview`."""
         return await self._real().preview(request)
 
-    def _real(self) -> "DiffSource":
+    async def change_diff(self, change: "FileChange") -> "FileDiff":
+        """See `CardSource.change_diff`."""
+        return await self._real().change_diff(change)
+
+    async def blob(self, digest: "Digest") -> bytes:
+        """See `CardSource.blob`."""
+        return await self._real().blob(digest)
+
+    def _real(self) -> "BlobDiffs":
         assert self._source is not None, "a session is shown only after the core was loaded"
         return self._source

@@ -198,12 +198,15 @@ def _require_display() -> None:
 
 def _load_core(paths: AppPaths, loaded: "LoadedSettings") -> "Workbench":
     """Import the core, in a thread: it takes as long as several first paints."""
+    from importlib import import_module
+
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
     from desktop_agent.core.providers.catalog import ProviderCatalog
     from desktop_agent.ui.chat.markdown.parse import parser
     from desktop_agent.workbench import Workbench
 
     parser()  # the session that is shown first has text
+    import_module("desktop_agent.ui.chat.factory")  # and what shows it takes 50 ms to import
     keys = SystemKeyStore()
     providers = ProviderCatalog(os.environ, keys, is_paced=True)
     return Workbench(paths, loaded.settings, key_store=keys, provider_source=providers.build)

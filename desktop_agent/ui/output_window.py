@@ -2,32 +2,33 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QTextDocument
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from desktop_agent.ui.terminal.document import PrintedDocument
+from desktop_agent.ui.terminal.text_view import PrintedView
 from desktop_agent.ui.theme import Space, Theme
 
-_MAX_CHARS = 20_000_000
+MAX_CHARS = 20_000_000
 """Beyond this, laying the text out would freeze the window; the end is what matters of a command's output."""
 
 
 class OutputWindow(QDialog):
     """A read-only text with a search field. Non-modal; deletes itself when it is closed."""
 
-    def __init__(self, theme: Theme, title: str, text: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, title: str, printed: PrintedDocument, parent: QWidget | None = None, *, is_cut: bool = False
+    ) -> None:
+        """`is_cut` says that `printed` is only the end of it; see `MAX_CHARS`."""
         super().__init__(parent)
         self.setObjectName("outputWindow")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Output of {0}").format(title))
-        self._text = QPlainTextEdit(self)
-        self._text.setReadOnly(True)
-        self._text.setUndoRedoEnabled(False)
-        self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._text = PrintedView(theme, printed, self)
         self._text.setFont(theme.code_font())
         self._text.setAccessibleName(self.windowTitle())
-        self._text.setPlainText(text[-_MAX_CHARS:])
         self._note = QLabel(self.tr("Only the end is shown: the output is very long."), self)
         self._note.setProperty("role", "secondary")
-        self._note.setVisible(len(text) > _MAX_CHARS)
+        self._note.setVisible(is_cut)
         self._field = QLineEdit(self)
         self._field.setPlaceholderText(self.tr("Find"))
         self._field.setAccessibleName(self.tr("Find in the output"))

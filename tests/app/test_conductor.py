@@ -1,15 +1,21 @@
 """What the window shows at its start, and how it goes from one folder or session to the next."""
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QAction, QDesktopServices
-from PySide6.QtWidgets import QApplication, QMessageBox, QToolButton, QWidget
+from PySide6.QtCore import QBuffer, Qt, QUrl
+from PySide6.QtGui import QAction, QDesktopServices, QImage
+from PySide6.QtWidgets import QApplication, QMessageBox, QPlainTextEdit, QToolButton, QWidget
 
-from desktop_agent.core.transcript import PromptEntry
+from desktop_agent.core.model import ToolCall
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.transcript import PromptEntry, ToolEntry
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.output_window import OutputWindow
+from desktop_agent.ui.picture_window import PictureWindow
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 
@@ -255,3 +261,59 @@ def test_a_file_that_would_be_run_is_not_opened_but_its_folder(
 
     go([str(project)], journey)
     assert opened == [str(project if is_executable else file)]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_opened"), [("notes.txt", True), ("gone.txt", False), ("//host/share/notes.txt", False)]
+)
+def test_a_place_a_search_found_opens_like_a_file_of_the_tree(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch, path: str, *, is_opened: bool
+) -> None:
+    opened: list[str] = []
+
+    def open_url(url: QUrl) -> None:
+        opened.append(url.toLocalFile())
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
+    (project / "notes.txt").chmod(0o644)
+    banners: list[bool] = []
+
+    async def journey(person: Driver) -> None:
+        person.window.desk.transcript.file_requested.emit(path, 3)
+        banners.append(person.window.desk.banner.isVisible())
+
+    go([str(project)], journey)
+    assert opened == ([str(project / path)] if is_opened else [])
+    assert banners == [not is_opened]
+
+
+def test_output_and_pictures_open_in_windows_of_their_own(go: Go, project: Path) -> None:
+    image = QImage(40, 30, QImage.Format.Format_RGB32)
+    image.fill(0)
+    buffer = QBuffer()
+    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # pyright: ignore[reportArgumentType,reportCallIssue] - the stub wants bytes, Qt a name
+    folder = AppPaths.from_environment()
+    ref = Blobs(folder.blobs).put_ref(bytes(buffer.data().data()), "image/png")
+    entry = ToolEntry(
+        turn=1,
+        call=ToolCall(id="c1", name="run_terminal_cmd", arguments={}),
+        title="make",
+        is_read_only=False,
+        started_at=datetime(2026, 11, 21, tzinfo=UTC),
+        output_tail="\x1b[31mred\x1b[0m\n",
+        output_chars=13,
+    )
+
+    async def journey(person: Driver) -> None:
+        window, transcript = person.window.main_window, person.window.desk.transcript
+        transcript.output_requested.emit(entry)
+        await person.until_true(lambda: bool(window.findChildren(OutputWindow)), "the output is shown")
+        [output] = window.findChildren(OutputWindow)
+        assert output.findChildren(QPlainTextEdit)[0].toPlainText() == "red\n"
+        output.close()
+        transcript.picture_requested.emit(ref, entry)
+        await person.until_true(lambda: bool(window.findChildren(PictureWindow)), "the picture is shown")
+        window.findChildren(PictureWindow)[0].close()
+
+    go([str(project)], journey)

@@ -1,22 +1,24 @@
-"""What copying a whole entry gives, whether or not it is on screen."""
+"""What copying a whole row gives, whether or not it is on screen."""
 
 from typing import TYPE_CHECKING
 
 from desktop_agent.ui.chat import words
-from desktop_agent.ui.chat.entries.tool import output_of
+from desktop_agent.ui.chat.cards.families import family_of
 
 if TYPE_CHECKING:
-    from desktop_agent.core.transcript import Entry
+    from desktop_agent.ui.chat.row import Row
 
 
-def copied_entry(entry: "Entry") -> str:
+def copied_row(row: "Row") -> str:
     """Return an entry as text: what was said as it was written, what was done in words."""
+    entry = row.entry
     match entry.kind:
         case "prompt" | "text" | "thinking":
             return entry.text
         case "tool":
-            parts = [f"{words.verb(entry.call.name)} {entry.title}", *(note for note, _ in words.notes(entry))]
-            if not entry.changes and (output := output_of(entry).text):
+            headline = " ".join(filter(None, words.headline(entry, is_superseded=row.is_superseded)))
+            parts = [headline, *(note for note, _ in words.notes(entry))]
+            if output := family_of(entry).copied(row):
                 parts.append(output)
             return "\n".join(parts)
         case "notice":

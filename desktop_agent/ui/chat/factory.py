@@ -15,12 +15,19 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
+    from desktop_agent.ui.chat.cards.source import CardLoader
     from desktop_agent.ui.chat.entries.base import EntryWidget
     from desktop_agent.ui.chat.row import Row
     from desktop_agent.ui.chat.text.styles import TextStyles
 
 
-def make_widget(row: "Row", styles: "TextStyles", parent: "QWidget", now: "Callable[[], datetime]") -> "EntryWidget":
+def make_widget(
+    row: "Row",
+    styles: "TextStyles",
+    parent: "QWidget",
+    now: "Callable[[], datetime]",
+    loader: "CardLoader | None",
+) -> "EntryWidget":
     """Return a new widget for the row's entry."""
     match row.entry.kind:
         case "prompt":
@@ -30,7 +37,7 @@ def make_widget(row: "Row", styles: "TextStyles", parent: "QWidget", now: "Calla
         case "thinking":
             return ThinkingWidget(row, styles, parent)
         case "tool":
-            return ToolWidget(row, styles, parent, now)
+            return ToolWidget(row, styles, parent, now, loader)
         case "notice":
             return NoticeWidget(row, styles, parent)
         case "undo" | "turn_end":

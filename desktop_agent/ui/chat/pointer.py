@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
+from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.selection import START, Spot
 from desktop_agent.ui.chat.text.copied import END
 
@@ -19,13 +20,7 @@ _SCROLL_SHARE = 4
 
 
 class Pointer(QObject):
-    """Follows the mouse for a `TranscriptView`, which passes its events on.
-
-    Signals:
-        link_clicked: a web address was clicked.
-    """
-
-    link_clicked = Signal(str)
+    """Follows the mouse for a `TranscriptView`, which passes its events on."""
 
     def __init__(self, view: "TranscriptView") -> None:
         super().__init__(view)
@@ -98,10 +93,12 @@ class Pointer(QObject):
         """Finish the selection, or follow the link that was pressed."""
         if event.button() != Qt.MouseButton.LeftButton:
             return
-        self.cancel()
         link = self.link_at(event.position().toPoint())
         if link and link == self._pressed_link and self._view.selection.is_empty:
-            self.link_clicked.emit(link)
+            row = self._pressed_row
+            if row is not None and row.widget is not None:
+                row.widget.follow(link)
+        self.cancel()
         self._pressed_link = ""
 
     # -- what is where --
@@ -124,7 +121,7 @@ class Pointer(QObject):
         return Spot(row, widget.column.place_at(x - origin.x(), inside - origin.y()))
 
     def link_at(self, at: QPoint) -> str:
-        """Return the web address under a point of the viewport, or nothing."""
+        """Return what the text under a point of the viewport leads to, or nothing."""
         view = self._view
         index = view.rows.heights.at(at.y() + view.top_edge - view.row_top_padding)
         widget = view.rows[index].widget if index >= 0 else None
@@ -137,14 +134,15 @@ class Pointer(QObject):
     def add_menu_actions(self, menu: QMenu, at: QPoint) -> None:
         """Add what can be done with what is under the pointer."""
         if link := self.link_at(at):
-            copy = menu.addAction(self.tr("Copy link address"), self._on_copy_text)
+            name = self.tr("Copy link address") if is_web_address(link) else self.tr("Copy path")
+            copy = menu.addAction(name, self._on_copy_text)
             copy.setData(link)
         spot = self.spot_at(at)
         if spot is not None:
-            from desktop_agent.ui.chat.copying import copied_entry
+            from desktop_agent.ui.chat.copying import copied_row
 
             copy = menu.addAction(self.tr("Copy message"), self._on_copy_text)
-            copy.setData(copied_entry(spot.row.entry))
+            copy.setData(copied_row(spot.row))
 
     def _on_copy_text(self) -> None:
         action = self.sender()

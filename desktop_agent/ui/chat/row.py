@@ -11,7 +11,18 @@ if TYPE_CHECKING:
 class Row:
     """One entry. What the person did to it outlives its widget, which exists only near the eye."""
 
-    __slots__ = ("drafts", "entry", "index", "is_dirty", "is_unfolded", "stream", "widget")
+    __slots__ = (
+        "drafts",
+        "entry",
+        "index",
+        "is_dirty",
+        "is_superseded",
+        "is_unfolded",
+        "loaded",
+        "opened",
+        "stream",
+        "widget",
+    )
 
     def __init__(self, entry: "Entry", index: int) -> None:
         self.entry = entry
@@ -25,3 +36,14 @@ class Row:
         """Its markdown as far as it was read. May be forgotten at any time."""
         self.drafts: dict[str, str] = {}
         """What the person has written into it and not sent, by field."""
+        self.is_superseded = False
+        """Whether a later row says the same anew: an older version of the plan."""
+        self.opened: set[str] = set()
+        """Which parts of it the person folded or unfolded, by name."""
+        self.loaded: dict[str, object] = {}
+        """What was fetched or worked out for it. May be forgotten at any time."""
+
+    def forget(self) -> None:
+        """Drop what can be had again."""
+        self.stream = None
+        self.loaded.clear()

@@ -361,7 +361,7 @@ class RowArea(QAbstractScrollArea):
         _discard(row)
         self._shelf[row] = None
         if len(self._shelf) > _SHELF:
-            self._shelf.popitem(last=False)[0].stream = None
+            self._shelf.popitem(last=False)[0].forget()
 
     def _drop_widgets(self) -> None:
         for row in self._live:

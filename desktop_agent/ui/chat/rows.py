@@ -1,6 +1,6 @@
 """The entries of a transcript as rows with heights: exact for those that were on screen, estimated for the others."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from desktop_agent.ui.chat.heights import Heights
 from desktop_agent.ui.chat.row import Row
@@ -9,7 +9,7 @@ from desktop_agent.ui.theme import Space
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.transcript import Entry, Patch
+    from desktop_agent.core.transcript import Entry, Patch, ToolEntry
     from desktop_agent.ui.chat.text.styles import TextStyles
 
 _FOLDED = 28
@@ -18,6 +18,9 @@ _CARD_WITH_OUTPUT = 200
 _NOTICE = 76
 _APPROVAL = 170
 _LINE = 20
+_DIFF_LINE = 18
+_DIFF_LINES = 12
+_PICTURE = 280
 _BUBBLE = 18
 _BLOCK_GAP = 8
 _PROMPT_SHARE = 0.75
@@ -31,6 +34,9 @@ class Rows:
         self._rows: list[Row] = []
         self._width = 0
         self._letter_width = 1.0
+        self._plan: Row | None = None
+        """The row with the newest plan."""
+        self._superseded: Row | None = None
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -41,6 +47,11 @@ class Rows:
     def reset(self, entries: "Sequence[Entry]") -> None:
         """Start anew with these entries."""
         self._rows = [Row(entry, index) for index, entry in enumerate(entries)]
+        self._plan = None
+        for row in self._rows:
+            if _is_plan(row):
+                self._take_plan(row)
+        self._superseded = None
         self.measure(self._width, None)
 
     def measure(self, width: int, styles: "TextStyles | None") -> None:
@@ -69,6 +80,8 @@ class Rows:
                     self.heights.remove(patch.index)
                 case "update" | "text" | "output":
                     self._rows[patch.index].is_dirty = True
+                    if patch.kind == "update" and _is_plan(self._rows[patch.index]):
+                        self._take_plan(self._rows[patch.index])
                 case "changes" | "status":
                     pass
         if removed:
@@ -79,6 +92,17 @@ class Rows:
                 row.entry = entries[row.index]
                 self.heights.set(row.index, self.estimate(row))
         return removed
+
+    def supersede(self) -> Row | None:
+        """Return the row whose plan became an older one by the last patches, if any."""
+        superseded, self._superseded = self._superseded, None
+        return superseded
+
+    def _take_plan(self, row: Row) -> None:
+        if self._plan is not None and self._plan is not row and self._plan.index < row.index:
+            self._plan.is_superseded = self._plan.is_dirty = True
+            self._superseded = self._plan
+        self._plan = row
 
     def estimate(self, row: Row) -> int:
         """Return about how high a row is, from nothing but the length of its text."""
@@ -91,8 +115,7 @@ class Rows:
             case "prompt":
                 height = _BUBBLE + self._estimate_text(entry.text, int(self._width * _PROMPT_SHARE))
             case "tool":
-                is_long = bool(entry.output_tail) or (entry.result is not None and entry.result.is_error)
-                height = _APPROVAL if entry.is_waiting else _CARD_WITH_OUTPUT if is_long else _CARD
+                height = _estimate_card(row, entry)
             case "notice":
                 height = _NOTICE
             case "undo" | "turn_end":
@@ -102,3 +125,24 @@ class Rows:
     def _estimate_text(self, text: str, width: int) -> int:
         letters = max(20.0, width / self._letter_width)
         return int(len(text) / letters * _LINE) + text.count("\n") * _BLOCK_GAP + _LINE
+
+
+def _is_plan(row: Row) -> bool:
+    entry = row.entry
+    return entry.kind == "tool" and entry.result is not None and "todos" in entry.result.metadata
+
+
+def _estimate_card(row: Row, entry: "ToolEntry") -> int:
+    if entry.is_waiting:
+        return _APPROVAL
+    if row.is_unfolded is False:
+        return _CARD
+    result = entry.result
+    if result is not None and result.images:
+        return _PICTURE
+    if result is not None and isinstance(todos := result.metadata.get("todos"), list):
+        return _CARD if row.is_superseded else _CARD + _LINE * len(cast("list[object]", todos)) + Space.L
+    if entry.output_tail or (result is not None and result.is_error):
+        return _CARD_WITH_OUTPUT
+    changed = sum(change.added + change.removed for change in entry.changes[:1])
+    return _CARD + min(_DIFF_LINES, changed + 4) * _DIFF_LINE + Space.L if changed else _CARD

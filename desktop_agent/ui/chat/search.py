@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.text import read_on
-from desktop_agent.ui.chat.entries.tool import output_of
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length
 from desktop_agent.ui.chat.text.column import Match
@@ -45,13 +45,13 @@ class Search:
     def read_row(self, row: "Row") -> bool:
         """Search one row anew. Whether it had to be read."""
         self.found.pop(row, None)
-        source = _source(row)
-        if self._rarest not in source.lower():
-            return False
-        matches = list(self._matches(row))
-        if matches:
+        is_kept = row.widget is not None or bool(row.loaded)
+        is_candidate = self._rarest in _source(row).lower()
+        if is_candidate and (matches := list(self._matches(row))):
             self.found[row] = matches
-        return True
+        if not is_kept:
+            row.loaded.clear()
+        return is_candidate
 
     @property
     def total(self) -> int:
@@ -97,7 +97,7 @@ def _source(row: "Row") -> str:
         case "prompt" | "text" | "thinking":
             return entry.text
         case "tool":
-            return f"{entry.title}\n{output_of(entry).text}"
+            return f"{entry.title}\n{family_of(entry).read(row).text}"
         case _:
             return ""
 
@@ -121,7 +121,7 @@ def _texts(row: "Row") -> Iterator[str]:
             if not is_kept:
                 row.stream = None
         case "tool":
-            if not entry.changes:
-                yield output_of(entry).text
+            for block in family_of(entry).read(row).blocks()[0]:
+                yield shown_text(block, {})
         case _:
             pass

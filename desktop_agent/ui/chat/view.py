@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from desktop_agent.core.transcript import Patch, Transcript
+    from desktop_agent.ui.chat.cards.source import CardLoader
     from desktop_agent.ui.chat.entries.base import EntryWidget
     from desktop_agent.ui.chat.pointer import Pointer
     from desktop_agent.ui.chat.row import Row
@@ -46,6 +47,8 @@ class TranscriptView(RowArea):
         stop_requested: stop the running turn.
         changes_requested: show what a call (id) changed.
         output_requested: show the whole output of a `ToolEntry`.
+        file_requested: open a file: its path as a tool gave it, and a line from 1, or 0 for none.
+        picture_requested: show a picture (`BlobRef`) large, of this `ToolEntry`.
         link_activated: open this web address; always http or https.
         retry_requested: ask the model again after an error.
         settings_requested: open the settings.
@@ -59,6 +62,8 @@ class TranscriptView(RowArea):
     stop_requested = Signal()
     changes_requested = Signal(str)
     output_requested = Signal(object)
+    file_requested = Signal(str, int)
+    picture_requested = Signal(object, object)
     link_activated = Signal(str)
     retry_requested = Signal()
     settings_requested = Signal()
@@ -67,15 +72,21 @@ class TranscriptView(RowArea):
     found = Signal(int, int)
 
     def __init__(
-        self, theme: Theme, parent: QWidget | None = None, *, now: "Callable[[], datetime]" = _utc_now
+        self,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        now: "Callable[[], datetime]" = _utc_now,
+        loader: "CardLoader | None" = None,
     ) -> None:
-        """`now` tells how long a running call has been running."""
+        """`now` tells how long a running call has been running. Without a loader, cards show no diffs and pictures."""
         super().__init__(theme, parent)
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Conversation"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._transcript: Transcript | None = None
         self._now = now
+        self._loader = loader
         self._tab_order: tuple[int, ...] = ()
         self._finder = Finder(self)
         self._finder.found.connect(self.found)
@@ -115,6 +126,8 @@ class TranscriptView(RowArea):
         for patch in patches:
             if patch.kind in ("append", "update", "text", "output") and patch.index < len(self.rows):
                 self.mark_dirty(self.rows[patch.index])
+        if (superseded := self.rows.supersede()) is not None:
+            self.mark_dirty(superseded)
         self._show_status()
         self.request_layout()
 
@@ -149,9 +162,7 @@ class TranscriptView(RowArea):
     def _pointer(self) -> "Pointer":
         from desktop_agent.ui.chat.pointer import Pointer
 
-        pointer = Pointer(self)
-        pointer.link_clicked.connect(self.link_activated)
-        return pointer
+        return Pointer(self)
 
     def select_all(self) -> None:
         """Select the whole conversation."""
@@ -169,7 +180,7 @@ class TranscriptView(RowArea):
 
     def selected_text(self) -> str:
         """Return what copying gives: text as shown within a paragraph, markdown source beyond."""
-        from desktop_agent.ui.chat.copying import copied_entry
+        from desktop_agent.ui.chat.copying import copied_row
         from desktop_agent.ui.chat.selection import START
         from desktop_agent.ui.chat.text.copied import END
 
@@ -183,7 +194,7 @@ class TranscriptView(RowArea):
             if selected is None:
                 continue
             is_whole = selected == (START, END)
-            parts.append(copied_entry(row.entry) if is_whole else self._widget_of(row).copied_text(*selected))
+            parts.append(copied_row(row) if is_whole else self._widget_of(row).copied_text(*selected))
         return "\n\n".join(part for part in parts if part)
 
     def copy_selection(self) -> None:
@@ -232,26 +243,29 @@ class TranscriptView(RowArea):
     # -- rows --
 
     def make_widget(self, row: "Row") -> "EntryWidget":
+        from desktop_agent.ui.chat.entries.linked import LinkedEntry
         from desktop_agent.ui.chat.entries.notice import NoticeWidget
-        from desktop_agent.ui.chat.entries.text import MarkdownWidget
         from desktop_agent.ui.chat.entries.tool import ToolWidget
         from desktop_agent.ui.chat.factory import make_widget
 
-        widget = make_widget(row, self.styles, self.viewport(), self._now)
+        widget = make_widget(row, self.styles, self.viewport(), self._now, self._loader)
         widget.resized.connect(self._on_row_resized)
+        if isinstance(widget, LinkedEntry):
+            widget.link_activated.connect(self.link_activated)
         match widget:
             case ToolWidget():
                 widget.stop_requested.connect(self.stop_requested)
                 widget.changes_requested.connect(self.changes_requested)
                 widget.output_requested.connect(self.output_requested)
+                widget.file_requested.connect(self.file_requested)
+                widget.picture_requested.connect(self.picture_requested)
+                widget.body_changed.connect(self._on_body_changed)
                 widget.approval_answered.connect(self.approval_answered)
                 widget.approval_opened.connect(self.approval_opened)
             case NoticeWidget():
                 widget.settings_requested.connect(self.settings_requested)
                 widget.retry_requested.connect(self.retry_requested)
                 widget.folder_requested.connect(self.folder_requested)
-            case MarkdownWidget():
-                widget.link_activated.connect(self.link_activated)
             case _:
                 pass
         widget.column.set_selection(self.selection.range_in(row))
@@ -292,8 +306,7 @@ class TranscriptView(RowArea):
             widget = self.rows[index].widget
             if widget is None:
                 continue
-            inside = [widget, *widget.findChildren(QWidget)]
-            for child in inside:
+            for child in widget.tab_stops():
                 if child.focusPolicy() & Qt.FocusPolicy.TabFocus:
                     QWidget.setTabOrder(before, child)
                     before = child
@@ -312,8 +325,17 @@ class TranscriptView(RowArea):
         widget = self.sender()
         for row in self.live_rows:
             if row.widget is widget:
+                self._finder.row_changed(row)
                 is_question = row.entry.kind == "tool" and row.entry.is_waiting
                 self.row_resized(row, keeps_end=is_question)
+
+    def _on_body_changed(self) -> None:
+        """Take in what arrived for a card: what is read stays where it is, and so does the end."""
+        widget = self.sender()
+        for row in self.live_rows:
+            if row.widget is widget:
+                self._finder.row_changed(row)
+                self.row_resized(row, keeps_end=True)
 
     def _on_focus_changed(self, _old: object, new: object) -> None:
         if not isinstance(new, QWidget) or not self.viewport().isAncestorOf(new):

@@ -1,6 +1,6 @@
 """What the transcript says in words: verbs, sums, and how things ended."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QCoreApplication
 
@@ -8,6 +8,7 @@ from desktop_agent.core.model import Aborted, Allowed, Denied
 
 if TYPE_CHECKING:
     from desktop_agent.core.events import TurnEndReason
+    from desktop_agent.core.model import JsonObject, TodoItem
     from desktop_agent.core.transcript import ToolEntry, TurnEndEntry, UndoEntry
 
 MINUS = "−"
@@ -33,6 +34,8 @@ _VERBS = {
     "glob_file_search": "Search",
     "codebase_search": "Search",
     "grep": "Search",
+    "view_image": "Look at",
+    "web_fetch": "Read",
     "web_search": "Search the web",
     "todo_write": "Plan",
 }
@@ -51,11 +54,19 @@ _PREFIXES = {
     "bash": "Run",
 }
 RUN = "Run"
+_LONGEST_WORD = 40
 
 
 def verb(tool: str) -> str:
     """Return what a tool does in one word, or its own name."""
     return say(_VERBS.get(tool) or _PREFIXES.get(tool.partition("_")[0]) or tool)
+
+
+def headline(entry: "ToolEntry", *, is_superseded: bool) -> tuple[str, str]:
+    """Return verb and object of a call. A plan is its own object."""
+    if entry.result is not None and "todos" in entry.result.metadata:
+        return (say("Plan updated") if is_superseded else verb(entry.call.name)), ""
+    return verb(entry.call.name), entry.title
 
 
 def is_command(tool: str) -> bool:
@@ -107,36 +118,123 @@ def line_counts(entry: "ToolEntry") -> tuple[int, int]:
 
 def summary(entry: "ToolEntry") -> str:
     """Return what a finished call came to: `84 lines · 6 ms`."""
-    parts: list[str] = []
     metadata = entry.result.metadata if entry.result is not None else {}
-    files, lines, entries = (_count(metadata.get(key)) for key in ("files", "lines", "entries"))
-    matches = _count(metadata.get("total_matches", metadata.get("matches")))  # the latter in older journals
-    if matches is not None and files is not None:
-        parts.append(
-            say("{matches} in {files}").format(
-                matches=counted(matches, "match", "matches"), files=counted(files, "file", "files")
-            )
-        )
-    elif matches is not None:
-        parts.append(counted(matches, "match", "matches"))
-    elif files is not None:
-        parts.append(counted(files, "file", "files"))
-    elif lines is not None:
-        parts.append(counted(lines, "line", "lines"))
-    elif entries is not None:
-        parts.append(counted(entries, "entry", "entries"))
-    if metadata.get("timed_out") is True:
-        parts.append(say("timed out"))
-    elif exit_code := _count(metadata.get("exit_code")):
-        parts.append(say("exit code {code}").format(code=exit_code))
+    if "todos" in metadata:
+        return plan_progress(entry)
+    parts = [_confinement(metadata), _quantity(metadata)]
     if len(entry.changes) > 1:
         parts.append(counted(len(entry.changes), "file", "files"))
     if entry.duration_s is not None and not entry.changes:
         parts.append(duration(entry.duration_s))
-    return " · ".join(parts)
+    return " · ".join(part for part in parts if part)
 
 
-def _count(value: object) -> int | None:
+def _quantity(metadata: "JsonObject") -> str:
+    """Return how much was found or read."""
+    files, lines, entries = (_number(metadata.get(key)) for key in ("files", "lines", "entries"))
+    matches = _number(metadata.get("total_matches", metadata.get("matches")))  # the latter in older journals
+    if matches is not None and files is not None:
+        found = counted(matches, "match", "matches"), counted(files, "file", "files")
+        return say("{matches} in {files}").format(matches=found[0], files=found[1])
+    if matches is not None:
+        return counted(matches, "match", "matches")
+    if files is not None:
+        return counted(files, "file", "files")
+    if lines is not None:
+        return counted(lines, "line", "lines")
+    if entries is not None:
+        return counted(entries, "entry", "entries")
+    results = _number(metadata.get("results"))
+    return counted(results, "result", "results") if results is not None else ""
+
+
+def _confinement(metadata: "JsonObject") -> str:
+    """Return where a command ran, if its result says so."""
+    if metadata.get("escalated") is True:
+        return say("outside the sandbox")
+    confinement = metadata.get("confinement")
+    return confinement[:_LONGEST_WORD] if isinstance(confinement, str) else ""
+
+
+def badge(entry: "ToolEntry") -> str:
+    """Return how a command ended, unless all went well: `exit 1`, `timed out`."""
+    metadata = entry.result.metadata if entry.result is not None else {}
+    if metadata.get("timed_out") is True:
+        return say("timed out")
+    exit_code = _number(metadata.get("exit_code"))
+    return say("exit {code}").format(code=exit_code) if exit_code else ""
+
+
+def asked(entry: "ToolEntry") -> str:
+    """Return why the person was asked about a finished call, and what came of it; nothing when nobody was."""
+    request, decision = entry.approval, entry.decision
+    if request is None or decision is None:
+        return ""
+    match decision:
+        case Allowed(rules=rules) if rules:
+            patterns = ", ".join(rule.pattern for rule in rules)
+            answer = say("allowed from now on: {patterns}").format(patterns=patterns)
+        case Allowed(scope=scope):
+            answer = say(_SCOPES[scope])
+        case Denied():
+            answer = say("denied")
+        case Aborted():
+            answer = say("not answered")
+    reason = (request.reason or request.title).replace("`", "").rstrip(".")
+    return say("Asked: {reason} · {answer}").format(reason=reason, answer=answer)
+
+
+_SCOPES = {
+    "once": "allowed once",
+    "session": "allowed in this session",
+    "project": "allowed in this project",
+    "always": "always allowed",
+}
+
+_TODO_STATES = {"pending": "to do", "in_progress": "in progress", "completed": "done", "cancelled": "cancelled"}
+
+
+def plan_progress(entry: "ToolEntry") -> str:
+    """Return how far a plan is: `3 of 7`. What was cancelled does not count."""
+    wanted = [step for step in _steps(entry) if step.status != "cancelled"]
+    done = sum(step.status == "completed" for step in wanted)
+    return say("{done} of {all}").format(done=done, all=len(wanted)) if wanted else ""
+
+
+def spoken_steps(entry: "ToolEntry") -> str:
+    """Return a plan in words, for those who do not see its marks; nothing for what is no plan."""
+    return " ".join(f"{say(_TODO_STATES[step.status])}: {step.content}." for step in _steps(entry))
+
+
+def _steps(entry: "ToolEntry") -> "tuple[TodoItem, ...]":
+    from desktop_agent.core.transcript import todos_of
+
+    return (todos_of(entry.result) if entry.result is not None else None) or ()
+
+
+_PICTURE_PROBLEMS = {
+    "unknown": "This is no picture that can be shown here.",
+    "damaged": "This picture is damaged and cannot be shown.",
+    "too large": "This picture is too large to be shown.",
+}
+
+
+def picture_problem(problem: str) -> str:
+    """Return why a picture cannot be shown, as a sentence."""
+    return say(_PICTURE_PROBLEMS[problem])
+
+
+def byte_count(size: int) -> str:
+    """Return a size as people say it: `840 bytes`, `12 kB`, `3.4 MB`."""
+    if size < 1000:
+        return counted(size, "byte", "bytes")
+    return f"{size / 1000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def _number(value: object) -> int | None:
+    """Return a number, or how many there are in a list."""
+    if isinstance(value, list):
+        return len(cast("list[object]", value))
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

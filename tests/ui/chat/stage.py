@@ -23,6 +23,7 @@ from desktop_agent.core.model import (
     Uncaptured,
 )
 from desktop_agent.core.transcript import Entry, PromptEntry, TextEntry, ToolEntry, Transcript
+from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.view import TranscriptView
@@ -161,11 +162,13 @@ class Conversation:
 class Stage:
     """A window with a transcript and a field that has the focus, as the real one has."""
 
-    def __init__(self, theme: Theme, qtbot: QtBot, width: int = 640, height: int = 600) -> None:
+    def __init__(
+        self, theme: Theme, qtbot: QtBot, width: int = 640, height: int = 600, loader: CardLoader | None = None
+    ) -> None:
         self.qtbot = qtbot
         self.window = QWidget()
         qtbot.addWidget(self.window)
-        self.view = TranscriptView(theme, now=lambda: NOW)
+        self.view = TranscriptView(theme, now=lambda: NOW, loader=loader)
         self.field = QLineEdit()
         layout = QVBoxLayout(self.window)
         layout.setContentsMargins(0, 0, 0, 0)

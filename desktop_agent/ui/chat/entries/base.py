@@ -85,6 +85,13 @@ class EntryWidget(QWidget):
     def set_shortcut(self, *, is_enabled: bool) -> None:
         """Let the question in it, if it is one, listen to the keyboard shortcut."""
 
+    def follow(self, href: str) -> None:
+        """Open what a part of the text leads to."""
+
+    def tab_stops(self) -> list[QWidget]:
+        """Return itself and what is in it, in the order of reading."""
+        return [self, *self.findChildren(QWidget)]
+
     def arrange(self) -> None:
         """Put child widgets where the text now is. Called after layout."""
 

@@ -1,21 +1,16 @@
 """What the model wrote: markdown that grows, with a Copy button on every fence and links for the keyboard."""
 
-from typing import TYPE_CHECKING
-
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QFocusEvent, QGuiApplication, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPoint, QRect, QTimer
+from PySide6.QtGui import QGuiApplication, QHideEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import TextEntry
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import CODE_HEADER, TextStyles
 from desktop_agent.ui.theme import Space
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.markdown.inline import Span
 
 _SPOKEN_CHARS = 4_000
 """How much of a text is its accessible name: nobody listens to more in one go."""
@@ -34,14 +29,8 @@ def read_on(row: Row, entry: TextEntry) -> int:
     return changed
 
 
-class MarkdownWidget(EntryWidget):
-    """Markdown in an entry, below `top` pixels of something else.
-
-    Signals:
-        link_activated: a link was opened with the keyboard.
-    """
-
-    link_activated = Signal(str)
+class MarkdownWidget(LinkedEntry):
+    """Markdown in an entry."""
 
     def __init__(self, row: Row, styles: TextStyles, parent: QWidget, *, colour: str = "text") -> None:
         super().__init__(row, styles, parent, Column(styles, text=colour))
@@ -51,7 +40,6 @@ class MarkdownWidget(EntryWidget):
         self._spare_buttons: list[QPushButton] = []
         self._copied_timer = QTimer(self, interval=_COPIED_MS, singleShot=True)
         self._copied_timer.timeout.connect(self._on_copied_seen)
-        self._focused_link: tuple[int, Span] | None = None
 
     def entry(self) -> TextEntry:
         """The entry it shows."""
@@ -94,8 +82,7 @@ class MarkdownWidget(EntryWidget):
                 frame.right() - size.width() - Space.XS, frame.top() + (CODE_HEADER - size.height()) // 2
             )
             button.setGeometry(QRect(at, size))
-        has_links = self.is_column_shown and bool(self.column.links())
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links else Qt.FocusPolicy.NoFocus)
+        self.offer_links()
 
     def _take_button(self, index: int) -> QPushButton:
         if self._spare_buttons:
@@ -128,47 +115,6 @@ class MarkdownWidget(EntryWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         self._copied_timer.stop()
         super().hideEvent(event)
-
-    # -- links by keyboard --
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        links = self.column.links()
-        if links:
-            self._focused_link = links[-1 if event.reason() == Qt.FocusReason.BacktabFocusReason else 0]
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._focused_link = None
-        super().focusOutEvent(event)
-
-    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        if self._focused_link is not None and self.hasFocus():
-            links = self.column.links()
-            at = links.index(self._focused_link) + (1 if next else -1) if self._focused_link in links else -1
-            if 0 <= at < len(links):
-                self._focused_link = links[at]
-                self.update()
-                return True
-        return super().focusNextPrevChild(next)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if self._focused_link is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.link_activated.emit(self._focused_link[1].href)
-            return
-        super().keyPressEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self._focused_link is None:
-            return
-        index, span = self._focused_link
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.translate(self.column_origin)
-        painter.setPen(QPen(self.colour("accent"), 2))
-        for rect in self.column.rects(index, span.start, span.start + span.length):
-            painter.drawRoundedRect(QRectF(rect).adjusted(-2, -1, 2, 1), 3, 3)
-        painter.end()
 
 
 class TextWidget(MarkdownWidget):

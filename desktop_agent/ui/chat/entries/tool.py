@@ -1,68 +1,77 @@
-"""A tool call: a card with one line, what it printed when that is worth seeing, and what must be said about it."""
+"""A tool call: a card with one line, a body that shows what came of it, and what else must be said about it."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.model import Aborted, Denied
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.activity import moves
+from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
+from desktop_agent.ui.chat.cards.content import Content
+from desktop_agent.ui.chat.cards.families import family_of
+from desktop_agent.ui.chat.cards.pictures import PicturesBody
 from desktop_agent.ui.chat.entries.approval import ApprovalCard
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.entries.tool_line import ToolLine
-from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
-from desktop_agent.ui.chat.markdown.inline import RichText
-from desktop_agent.ui.chat.output import Excerpt, first_lines, last_lines, readable
+from desktop_agent.ui.chat.markdown.inline import RichText, is_web_address
 from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.column import Column, Match
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
 from desktop_agent.ui.theme import Radius, Space
 
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.cards.source import CardLoader
+    from desktop_agent.ui.chat.lexers import Lexers
+
 _HEADER = 32
-_SHOWN_LINES = 12
-_MORE_LINE = 26
+_BAR = 26
+_SPOKEN_CHARS = 4_000
 
 
-def output_of(entry: ToolEntry) -> Excerpt:
-    """Return the part of a call's output that its card shows: the end of what runs, the beginning of what was read."""
-    if isinstance(entry.decision, Denied | Aborted):
-        return Excerpt("", 0)  # the result only tells the model what its card says already
-    result = entry.result
-    if result is None or (entry.output_tail and not result.is_error):
-        return last_lines(entry.output_tail, _SHOWN_LINES)
-    text = readable(result.content)
-    if words.is_command(entry.call.name):
-        return last_lines(text, _SHOWN_LINES)
-    return first_lines(text, _SHOWN_LINES)
-
-
-class ToolWidget(EntryWidget):
+class ToolWidget(LinkedEntry):
     """The card of a tool call, or the question about it while it waits for the person.
 
     Signals:
         stop_requested: the running turn shall stop.
         changes_requested: show what the call (id) changed.
         output_requested: show the whole output of the entry.
+        file_requested: open a file: its path as the tool gave it, and a line from 1, or 0.
+        picture_requested: show a picture (`BlobRef`) large; the entry it belongs to.
         approval_answered: call id and decision.
         approval_opened: look at the question (call id) in full.
+        body_changed: what it shows became something else by itself.
     """
 
     stop_requested = Signal()
     changes_requested = Signal(str)
     output_requested = Signal(object)
+    file_requested = Signal(str, int)
+    picture_requested = Signal(object, object)
     approval_answered = Signal(str, object)
     approval_opened = Signal(str)
+    body_changed = Signal()
 
-    def __init__(self, row: Row, styles: TextStyles, parent: QWidget, now: Callable[[], datetime]) -> None:
-        super().__init__(row, styles, parent, Column(styles, ground="sunken", is_framed=False))
+    def __init__(
+        self,
+        row: Row,
+        styles: TextStyles,
+        parent: QWidget,
+        now: Callable[[], datetime],
+        loader: "CardLoader | None" = None,
+    ) -> None:
+        super().__init__(row, styles, parent, Column(styles, ground="", is_framed=False))
         self._now = now
+        self._loader = loader
         self._width = 0
-        self._shown = Excerpt("", 0)
+        self._content = Content()
+        self._bar: Bar | None = None
+        self._widgets_height = 0
         self._notes: list[tuple[TextPassage, str]] = []
         self._approval: ApprovalCard | None = None
         self._line = ToolLine(styles, self)
@@ -73,6 +82,7 @@ class ToolWidget(EntryWidget):
         self._change.clicked.connect(self._on_change)
         self._more = self._button(self.tr("Show all output"), self.tr("Show all output"), variant="flat")
         self._more.clicked.connect(self._on_more)
+        self._body = self._make_body(family_of(self.entry()))
         self.refresh()
 
     def _button(self, text: str, name: str, variant: str = "") -> QPushButton:
@@ -84,33 +94,54 @@ class ToolWidget(EntryWidget):
         button.hide()
         return button
 
+    def _make_body(self, family: type[ToolBody]) -> ToolBody:
+        body = family(self.row, self.styles, self, self._loader)
+        body.changed.connect(self._on_body_changed)
+        body.unfolded.connect(self._on_body_unfolded)
+        body.output_requested.connect(self._on_output)
+        body.file_requested.connect(self.file_requested)
+        if isinstance(body, PicturesBody):
+            body.picture_requested.connect(self._on_picture)
+        return body
+
     def entry(self) -> ToolEntry:
         """The entry it shows."""
-        entry = self.row.entry
-        assert isinstance(entry, ToolEntry)
-        return entry
+        return entry_of(self.row)
 
     # -- content --
 
     def refresh(self) -> None:
         entry = self.entry()
         self._ask(entry)
-        self._shown = output_of(entry)
-        is_foldable = bool(self._shown.text) and not (entry.state == "completed" and entry.changes)
-        self._line.show_call(entry, self._summary())
-        self._line.set_folding(is_foldable=is_foldable, is_unfolded=is_foldable and self.is_column_shown)
+        family = family_of(entry)
+        if type(self._body) is not family:
+            self._body.set_shown(is_shown=False)
+            self._body.deleteLater()
+            self._body = self._make_body(family)
+        self._read()
+        self._line.show_call(entry, self._summary(), is_superseded=self.row.is_superseded)
         self._line.setVisible(self._approval is None)
         self._stop.setVisible(self.is_ticking)
         self._change.setVisible(bool(entry.changes) and self._approval is None)
-        blocks = [
-            Block("code", part.text, part.start, part.start + len(part.text), part.joint)
-            for part in code_parts(self._shown.text)
-        ]
-        self.column.set_blocks(blocks if self._shown.text else [], {}, 0)
         self.setAccessibleName(self._line.accessibleName())
+        self._show_folding()
         if self._width:
             self.set_width(self._width)
         self.update()
+
+    def _read(self) -> None:
+        self._content = self._body.read(self.row)
+        blocks, marks = self._content.blocks()
+        self.column.set_blocks(blocks, {}, 0, marks)
+        self.setAccessibleDescription(words.spoken_steps(self.entry()) or self._content.text[:_SPOKEN_CHARS])
+
+    def _show_folding(self) -> None:
+        """Show or hide what folds."""
+        self._line.set_folding(is_foldable=self._is_foldable, is_unfolded=self.is_unfolded)
+        self._bar = self._body.bar() if self.is_column_shown else None
+        self._body.set_shown(is_shown=self.is_column_shown)
+        if self._wants_body and self._approval is None:
+            self._body.load()
 
     def _ask(self, entry: ToolEntry) -> None:
         """Show the question while there is one."""
@@ -141,13 +172,28 @@ class ToolWidget(EntryWidget):
         return words.duration(seconds) if seconds >= 0 else ""
 
     @property
-    def is_column_shown(self) -> bool:
-        entry = self.entry()
-        if self._approval is not None or not self._shown.text or (entry.state == "completed" and entry.changes):
-            return False
+    def _has_body(self) -> bool:
+        return bool(self._content.text) or self._body.has_widgets
+
+    @property
+    def _is_foldable(self) -> bool:
+        return self._has_body or bool(words.asked(self.entry()))
+
+    @property
+    def _wants_body(self) -> bool:
+        """Whether the body shall be seen, be it there by now or not."""
         if self.row.is_unfolded is not None:
             return self.row.is_unfolded
-        return entry.state != "completed" or words.is_command(entry.call.name)
+        return self._body.is_open_at_first(self.row)
+
+    @property
+    def is_unfolded(self) -> bool:
+        """Whether what can be folded is unfolded: the body, or what else there is to say on demand."""
+        return self._wants_body if self._has_body else bool(self.row.is_unfolded)
+
+    @property
+    def is_column_shown(self) -> bool:
+        return self._approval is None and self._has_body and self.is_unfolded
 
     @property
     def is_pinned(self) -> bool:
@@ -163,7 +209,17 @@ class ToolWidget(EntryWidget):
             self._line.pulse()
 
     def source(self) -> str:
-        return self._shown.text
+        return self._content.text
+
+    def colour_next(self, top: int, bottom: int, lexers: "Lexers") -> bool:
+        if not self.is_column_shown:
+            return False
+        if not self._body.colour(lexers):
+            return False
+        self._read()
+        self.lay_out(top, bottom)
+        self.update()
+        return True
 
     def show_matches(self, matches: Sequence[Match], current: Match | None) -> None:
         super().show_matches(matches, current)
@@ -172,6 +228,10 @@ class ToolWidget(EntryWidget):
     def set_shortcut(self, *, is_enabled: bool) -> None:
         if self._approval is not None:
             self._approval.set_shortcut(is_enabled=is_enabled)
+
+    def tab_stops(self) -> list[QWidget]:
+        stops = [self._line, self._stop, self._change, self]
+        return [*stops, *(child for child in self.findChildren(QWidget) if child not in stops)]
 
     # -- geometry --
 
@@ -189,8 +249,23 @@ class ToolWidget(EntryWidget):
                 button.raise_()
                 right -= size.width()
         self._line.reserve(width - Space.S - right + (Space.XS if right < width - Space.S else 0))
-        self.column.set_width(width - 2 * Space.M)
-        self._notes = [(self._note(text, width), role) for text, role in words.notes(self.entry())]
+        self.column.set_width(width - self._body.left - Space.M)
+        self._place_body()
+        self._notes = [(self._note(text, width), role) for text, role in self._texts()]
+
+    def _place_body(self) -> None:
+        above = _BAR if self._bar is not None and self._bar.is_above else 0
+        self.column_origin = QPoint(self._body.left, _HEADER + Space.S + above)
+        self._widgets_height = 0
+        if self.is_column_shown and self._body.has_widgets:
+            top = _HEADER + Space.M
+            self._widgets_height = self._body.place(QRect(Space.M, top, self._width - 2 * Space.M, 0)) + Space.S
+
+    def _texts(self) -> list[tuple[str, str]]:
+        """Return what is said below the body."""
+        entry = self.entry()
+        asked = words.asked(entry) if self.row.is_unfolded else ""
+        return [*([(asked, "muted")] if asked else []), *words.notes(entry)]
 
     def _note(self, text: str, width: int) -> TextPassage:
         return TextPassage(RichText(text), self.styles.secondary, (), width=width - 2 * Space.M, line_height=CODE_LINE)
@@ -201,33 +276,26 @@ class ToolWidget(EntryWidget):
         return self._body_bottom() + (sum(note.height for note, _ in self._notes) + 2 * Space.S if self._notes else 0)
 
     def _body_bottom(self) -> int:
-        """Where the header or, if it is unfolded, the output ends."""
+        """Where the header or, if it is unfolded, the body ends."""
         if not self.is_column_shown:
             return _HEADER
-        more = _MORE_LINE if self._has_more() else 0
-        return _HEADER + 2 * Space.S + self.column.height + more
-
-    def _has_more(self) -> bool:
-        entry = self.entry()
-        is_stored = entry.result is not None and entry.result.output is not None
-        return self._shown.hidden_lines > 0 or entry.output_chars > len(entry.output_tail) or is_stored
-
-    def _is_tail(self) -> bool:
-        entry = self.entry()
-        return entry.result is None or bool(entry.output_tail) or words.is_command(entry.call.name)
-
-    def lay_out(self, top: int, bottom: int) -> None:
-        above = _MORE_LINE if self._has_more() and self._is_tail() else 0
-        self.column_origin = QPoint(Space.M, _HEADER + Space.S + above)
-        super().lay_out(top, bottom)
+        bar = _BAR if self._bar is not None else 0
+        return _HEADER + 2 * Space.S + self.column.height + self._widgets_height + bar
 
     def arrange(self) -> None:
-        has_more = self.is_column_shown and self._has_more()
-        if has_more:
+        bar = self._bar if self._approval is None else None
+        if bar is not None and bar.button:
+            if self._more.text() != bar.button:
+                self._more.setText(bar.button)
+                self._more.setAccessibleName(bar.button)
             size = self._more.sizeHint()
-            top = _HEADER + Space.XS if self._is_tail() else self._body_bottom() - _MORE_LINE
-            self._more.setGeometry(QRect(QPoint(self._width - size.width() - Space.XS, top), size))
-        self._more.setVisible(has_more)
+            self._more.setGeometry(QRect(QPoint(self._width - size.width() - Space.XS, self._bar_top()), size))
+        self._more.setVisible(bar is not None and bool(bar.button))
+        self.offer_links()
+
+    def _bar_top(self) -> int:
+        is_above = self._bar is not None and self._bar.is_above
+        return _HEADER + Space.XS if is_above else self._body_bottom() - _BAR - Space.XS // 2
 
     # -- painting --
 
@@ -235,39 +303,34 @@ class ToolWidget(EntryWidget):
         if self._approval is not None:
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        card = QRectF(0.5, 0.5, self.width() - 1, self.height() - 1)
         path = QPainterPath()
-        path.addRoundedRect(card, Radius.CARD, Radius.CARD)
+        path.addRoundedRect(QRectF(0.5, 0.5, self.width() - 1, self.height() - 1), Radius.CARD, Radius.CARD)
         if self.is_column_shown:
-            body = QRectF(0, _HEADER, self.width(), self._body_bottom() - _HEADER)
             painter.save()
             painter.setClipPath(path)
-            painter.fillRect(body, self.colour("sunken"))
-            painter.setPen(self.colour("border"))
-            painter.drawLine(body.topLeft(), body.topRight())
-            if self._notes:
-                painter.drawLine(body.bottomLeft(), body.bottomRight())
+            self._paint_body(painter)
             painter.restore()
-            self._paint_hidden_count(painter)
         painter.setPen(QPen(self.colour("border"), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawPath(path)
         self._paint_notes(painter)
 
-    def _paint_hidden_count(self, painter: QPainter) -> None:
-        if not self._has_more():
-            return
-        lines = words.counted(self._shown.hidden_lines, "line", "lines")
-        if self._is_tail():
-            is_cut = self.entry().output_chars > len(self.entry().output_tail)
-            text = self.tr("… earlier output") if is_cut else self.tr("… {lines} before").format(lines=lines)
-            top = _HEADER + Space.XS
-        else:
-            text = self.tr("… {lines} more").format(lines=lines) if self._shown.hidden_lines else ""
-            top = self._body_bottom() - _MORE_LINE
-        painter.setFont(self.styles.secondary)
-        painter.setPen(self.colour("muted"))
-        painter.drawText(QRectF(Space.M, top, self._width, 22), Qt.AlignmentFlag.AlignVCenter, text)
+    def _paint_body(self, painter: QPainter) -> None:
+        body = QRectF(0, _HEADER, self.width(), self._body_bottom() - _HEADER)
+        painter.fillRect(body, self.colour(self._body.ground))
+        painter.save()
+        painter.translate(0, self.column_origin.y())
+        self._body.paint(painter, self.column, self.width())
+        painter.restore()
+        painter.setPen(self.colour("border"))
+        painter.drawLine(body.topLeft(), body.topRight())
+        if self._notes:
+            painter.drawLine(body.bottomLeft(), body.bottomRight())
+        if self._bar is not None:
+            painter.setFont(self.styles.secondary)
+            painter.setPen(self.colour("muted"))
+            line = QRectF(Space.M, self._bar_top(), self._width, 22)
+            painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self._bar.text)
 
     def _paint_notes(self, painter: QPainter) -> None:
         y = self._body_bottom() + Space.S - 1
@@ -281,17 +344,37 @@ class ToolWidget(EntryWidget):
 
     # -- what people do --
 
+    def follow(self, href: str) -> None:
+        if is_web_address(href):
+            super().follow(href)
+        else:
+            self._body.follow(href)
+
     def _on_clicked(self) -> None:
         if self._line.is_foldable:
-            self.row.is_unfolded = not self.is_column_shown
+            self.row.is_unfolded = not self.is_unfolded
             self.refresh()
             self.resized.emit()
+
+    def _on_body_changed(self) -> None:
+        self.refresh()
+        self.body_changed.emit()
+
+    def _on_body_unfolded(self) -> None:
+        self.refresh()
+        self.resized.emit()
 
     def _on_change(self) -> None:
         self.changes_requested.emit(self.entry().call.id)
 
     def _on_more(self) -> None:
+        self._body.on_bar_clicked()
+
+    def _on_output(self) -> None:
         self.output_requested.emit(self.entry())
+
+    def _on_picture(self, ref: object) -> None:
+        self.picture_requested.emit(ref, self.entry())
 
     def _on_question_resized(self) -> None:
         self.set_width(self._width)

@@ -10,7 +10,7 @@ from desktop_agent.core.model import Aborted, Denied
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Mark = Literal["running", "done", "failed", "refused"]
 _LEFT = 34
 _MARK_AT = 17.0
+_LONG_TITLE = 40
+_BADGE_HEIGHT = 18
 
 
 def mark_of(entry: "ToolEntry") -> Mark:
@@ -43,23 +45,28 @@ class ToolLine(FoldLine):
         self._verb = ""
         self._title = ""
         self._summary = ""
+        self._badge = ""
         self._counts = (0, 0)
         self._is_dim = False
         self._reserved = 0
         self._found = ""
 
-    def show_call(self, entry: "ToolEntry", summary: str) -> None:
+    def show_call(self, entry: "ToolEntry", summary: str, *, is_superseded: bool = False) -> None:
         """Show a call; `summary` stands on the right."""
         self._mark = mark_of(entry)
-        self._verb = words.verb(entry.call.name)
-        self._title = entry.title.replace("\n", " ⏎ ")
+        self._verb, title = words.headline(entry, is_superseded=is_superseded)
+        self._title = title.replace("\n", " ⏎ ")
         self._summary = summary
+        self._badge = words.badge(entry)
         self._counts = words.line_counts(entry) if entry.changes else (0, 0)
         added, removed = self._counts
         counts = words.say("{added} added, {removed} removed").format(added=added, removed=removed)
-        spoken = (self._verb, entry.title, words.state(entry), counts if entry.changes else "", summary)
+        spoken = (self._verb, title, words.state(entry), counts if entry.changes else "", self._badge, summary)
         self.setAccessibleName(" ".join(part for part in spoken if part))
-        self.setToolTip(plain_tooltip(entry.title) if len(entry.title) > 40 else "")
+        asked = words.asked(entry)
+        self.setAccessibleDescription(asked)
+        hints = [title] if len(title) > _LONG_TITLE else []
+        self.setToolTip(plain_tooltip("\n".join([*hints, asked]).strip()) if hints or asked else "")
         self.update()
 
     def set_summary(self, summary: str) -> None:
@@ -91,6 +98,7 @@ class ToolLine(FoldLine):
         if self.is_foldable:
             right = self._paint_right(painter, right, UNFOLDED if self.is_unfolded else FOLDED, "muted")
         right = self._paint_right(painter, right, self._summary, "muted")
+        right = self._paint_badge(painter, right)
         added, removed = self._counts
         if removed:
             right = self._paint_right(painter, right, f"{words.MINUS}{removed}", "removed_text", self.styles.code)
@@ -124,6 +132,21 @@ class ToolLine(FoldLine):
         painter.setFont(font)
         painter.setPen(self.colour(role))
         painter.drawText(QRectF(right - width, 0, width + 1, self.height()), Qt.AlignmentFlag.AlignVCenter, text)
+        return right - width - Space.S
+
+    def _paint_badge(self, painter: QPainter, right: float) -> float:
+        """Paint how a command ended in a frame of its own; return where the next may end."""
+        if not self._badge:
+            return right
+        font = self.styles.small
+        width = QFontMetricsF(font).horizontalAdvance(self._badge) + 2 * Space.S
+        frame = QRectF(right - width, (self.height() - _BADGE_HEIGHT) / 2, width, _BADGE_HEIGHT)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self.colour("removed_line"))
+        painter.drawRoundedRect(frame, Radius.CONTROL, Radius.CONTROL)
+        painter.setFont(font)
+        painter.setPen(self.colour("removed_text"))
+        painter.drawText(frame, Qt.AlignmentFlag.AlignCenter, self._badge)
         return right - width - Space.S
 
     def _paint_mark(self, painter: QPainter, at: QPointF) -> None:

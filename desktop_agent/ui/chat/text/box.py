@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap, QRegion
 
 from desktop_agent.ui.chat.text.passage import Highlight, Passage, TextPassage
 from desktop_agent.ui.chat.text.styles import (
@@ -101,10 +101,13 @@ class Box:
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self._colour("sunken"))
         self.passage.draw_grounds(painter)
+        overflow: list[tuple[int, int]] = []
+        if self.block.kind == "code" and isinstance(self.passage, TextPassage):
+            overflow = self._paint_overflow(painter, self.passage)
         painter.setPen(text)
         self.passage.draw(painter, highlights)
-        if self.block.kind == "code" and isinstance(self.passage, TextPassage):
-            self._paint_overflow(painter, self.passage)
+        if overflow:
+            painter.setClipping(False)
 
     def _paint_code_ground(self, painter: QPainter) -> None:
         """Paint the ground of a fence, or of the part of it that this block is."""
@@ -165,16 +168,22 @@ class Box:
             painter.setPen(QPen(self._colour("on_accent"), 1.6))
             painter.drawPolyline([at + QPointF(3.5, 6.5), at + QPointF(5.8, 9), at + QPointF(9.7, 4.2)])
 
-    def _paint_overflow(self, painter: QPainter, passage: TextPassage) -> None:
-        """Mark lines that go on beyond the edge."""
+    def _paint_overflow(self, painter: QPainter, passage: TextPassage) -> list[tuple[int, int]]:
+        """Mark lines that go on beyond the edge, and keep their text off the marks. Return where these lines are."""
         width = self.width - self.origin.x()
-        ground, ellipsis_width = self._colour("sunken"), 2 * self._styles.code_width
+        lines = passage.overflowing_lines(width)
+        if not lines:
+            return []
+        left = width - 2 * self._styles.code_width
         painter.setFont(self._styles.code)
         painter.setPen(self._colour("muted"))
-        for top, height in passage.overflowing_lines(width):
-            area = QRectF(width - ellipsis_width, top, ellipsis_width, height)
-            painter.fillRect(area, ground)
+        region = QRegion(QRectF(0, 0, width, passage.height).toAlignedRect())
+        for top, height in lines:
+            area = QRectF(left, top, width - left, height)
             painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "…")
+            region -= QRegion(area.toAlignedRect())
+        painter.setClipRegion(region)
+        return lines
 
     def _colour(self, role: str) -> QColor:
         return QColor(getattr(self._styles.colours, role))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.markdown.blocks import Block
     from desktop_agent.ui.chat.markdown.parse import References
+    from desktop_agent.ui.chat.text.marks import Mark
 
 
 _FEW = 24
@@ -37,20 +38,22 @@ class Match(NamedTuple):
 class Column:
     """The text of one entry. Coordinates are relative to its own top left corner.
 
-    `ground` and `text` are colour roles. `is_framed` gives code blocks a ground and a header; without it code is bare
-    and its lines are cut at the edge instead of wrapped, as the output of a command is shown.
+    `ground` and `text` are colour roles; without a ground, what is painted below shines through. `is_framed` gives code
+    blocks a ground and a header; without it code is bare and its lines are cut at the edge instead of wrapped, as the
+    output of a command is shown.
     """
 
     def __init__(
         self, styles: TextStyles, *, ground: str = "surface", text: str = "text", is_framed: bool = True
     ) -> None:
         self._styles = styles
-        self._ground = QColor(getattr(styles.colours, ground))
+        self._ground = QColor(getattr(styles.colours, ground)) if ground else QColor(0, 0, 0, 0)
         self._text = QColor(getattr(styles.colours, text))
         self._is_framed = is_framed
         self._width = 0
         self._blocks: list[Block] = []
         self._references: References = {}
+        self._marks: Sequence[Sequence[Mark]] = ()
         self._heights = Heights()
         self._boxes: dict[int, Box] = {}
         self._retired: dict[int, Box] = {}
@@ -82,8 +85,18 @@ class Column:
 
     # -- content --
 
-    def set_blocks(self, blocks: Sequence["Block"], references: "References", changed: int) -> None:
-        """Show `blocks`, of which those from index `changed` on are new or different."""
+    def set_blocks(
+        self,
+        blocks: Sequence["Block"],
+        references: "References",
+        changed: int,
+        marks: "Sequence[Sequence[Mark]]" = (),
+    ) -> None:
+        """Show `blocks`, of which those from index `changed` on are new or different.
+
+        `marks` say, block by block, how parts of code and plain text look and where they lead.
+        """
+        marks_before, self._marks = self._marks, marks
         # Whether a part of a fence has a lower edge depends on the block behind it.
         self._revision += 1
         first = max(0, min(changed - 1, len(self._blocks) - 1))
@@ -91,7 +104,8 @@ class Column:
         self._references = references
         for index in [index for index in self._boxes if index >= first]:
             box = self._boxes[index]
-            if index >= len(blocks) or not self._is_current(index, box):
+            is_marked_anew = _at(marks, index) != _at(marks_before, index)
+            if index >= len(blocks) or is_marked_anew or not self._is_current(index, box):
                 self._retired[index] = self._boxes.pop(index)
         boxes = self._boxes
         self._heights.replace(
@@ -205,8 +219,11 @@ class Column:
             case "table":
                 return self._make_table(index)
             case "code" | "plain":
-                rich = RichText(block.content.replace("\n", LINE_BREAK))
-                formats = self._colour_formats(index)
+                marks = _at(self._marks, index)
+                links = tuple(Span(mark.start, mark.length, 0, mark.href) for mark in marks if mark.href)
+                rich = RichText(block.content.replace("\n", LINE_BREAK), links)
+                marked = [(mark.start, mark.length, self._styles.mark(mark.look)) for mark in marks]
+                formats = [*self._colour_formats(index), *marked]
             case _:
                 rich = rich_text(block.content, self._references)
                 styles, level = self._styles, block.level
@@ -358,6 +375,14 @@ class Column:
         shift = box.origin + QPointF(0, self._heights.top(index))
         return [rect.translated(shift) for rect in box.passage.rects(start, end)]
 
+    def line_areas(self, index: int) -> list[tuple[int, int]]:
+        """Return top and height of each line of a block of code or plain text."""
+        box = self._box(index)
+        if not isinstance(box.passage, TextPassage):
+            return []
+        shift = int(box.origin.y()) + self._heights.top(index)
+        return [(top + shift, height) for top, height in box.passage.line_areas()]
+
     def links(self) -> list[tuple[int, Span]]:
         """Return the links of what is laid out, in reading order."""
         found: list[tuple[int, Span]] = []
@@ -400,6 +425,10 @@ class Column:
         """Return the text between two places: as shown within one block, as its markdown source across blocks."""
         end = min(end, self.end())
         return copied_text(self._blocks, self._references, start, end, source) if start < end else ""
+
+
+def _at(marks: "Sequence[Sequence[Mark]]", index: int) -> "Sequence[Mark]":
+    return marks[index] if index < len(marks) else ()
 
 
 def estimate_lines(text: str, letters: float) -> int:

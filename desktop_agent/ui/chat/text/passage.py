@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil
 from typing import Protocol, cast
 
@@ -189,14 +190,17 @@ class TextPassage:
                 found.append(QRectF(min(left, right), line.y(), abs(right - left), line.height()))
         return found
 
+    def line_areas(self) -> list[tuple[int, int]]:
+        """Return top and height of each line."""
+        tops = [*self._line_tops, self.height]
+        return [(top, below - top) for top, below in pairwise(tops)]
+
     def overflowing_lines(self, width: float) -> list[tuple[int, int]]:
         """Return top and height of the lines wider than `width`, when lines are not wrapped."""
-        tops = [*self._line_tops, self.height]
-        return [
-            (tops[number], tops[number + 1] - tops[number])
-            for number in range(self._layout.lineCount())
-            if self._layout.lineAt(number).naturalTextWidth() > width
-        ]
+        if self.natural_width <= width:
+            return []
+        areas = self.line_areas()
+        return [area for number, area in enumerate(areas) if self._layout.lineAt(number).naturalTextWidth() > width]
 
 
 def _x(line: QTextLine, offset: int) -> float:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from desktop_agent.ui.chat.markdown.blocks import Block
     from desktop_agent.ui.chat.markdown.inline import Span
+    from desktop_agent.ui.chat.text.marks import Tint
+    from desktop_agent.ui.terminal.formats import LookFormats
+    from desktop_agent.ui.terminal.look import Look
     from desktop_agent.ui.theme import Theme
 
 LIST_INDENT = 22
@@ -52,6 +55,8 @@ class TextStyles:
         self.code_width = QFontMetricsF(self.code).horizontalAdvance("0")
         self._formats: dict[tuple[int, int], QTextCharFormat] = {}
         self._headings: dict[int, QFont] = {}
+        self._tints: dict[Tint, QTextCharFormat] = {}
+        self._looks: LookFormats | None = None
         self._spaced = QTextCharFormat()
         self._spaced.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
         self._spaced.setFontLetterSpacing(PILL_PADDING)
@@ -110,6 +115,20 @@ class TextStyles:
         text_format.setForeground(QColor(getattr(self.colours, role)))
         return text_format
 
+    def mark(self, look: "Look | Tint") -> QTextCharFormat:
+        """Return the format of a part of a card's text."""
+        from desktop_agent.ui.chat.text.marks import Tint
+
+        if isinstance(look, Tint):
+            if look not in self._tints:
+                self._tints[look] = self._make_tint(look)
+            return self._tints[look]
+        if self._looks is None:
+            from desktop_agent.ui.terminal.formats import LookFormats
+
+            self._looks = LookFormats(self.colours, self.colours.sunken)
+        return self._looks.format(look)
+
     def highlight(self, background: str, foreground: str) -> QTextCharFormat:
         """Return a format for a selection or a match, from two colour roles."""
         text_format = self.foreground(foreground)
@@ -133,6 +152,23 @@ class TextStyles:
         elif style & MUTED:
             text_format.setForeground(QColor(self.colours.muted))
         return text_format
+
+    def _make_tint(self, tint: "Tint") -> QTextCharFormat:
+        made = QTextCharFormat()
+        if tint.is_secondary:
+            made.setFont(self.secondary)
+        if tint.text:
+            made.setForeground(QColor(getattr(self.colours, tint.text)))
+        if tint.ground:
+            made.setBackground(QColor(getattr(self.colours, tint.ground)))
+        if tint.is_bold:
+            made.setFontWeight(QFont.Weight.DemiBold)
+        if tint.is_spaced:
+            made.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
+            made.setFontLetterSpacing(PILL_PADDING)
+        made.setFontStrikeOut(tint.is_struck)
+        made.setFontUnderline(tint.is_underlined)
+        return made
 
     # -- space --
 

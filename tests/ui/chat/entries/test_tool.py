@@ -1,12 +1,14 @@
 """The card of a tool call: one line, the output that is worth seeing, and what must be said about it."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.model import Aborted, Allowed, BlobRef, Denied, ToolResult, Uncaptured
+from desktop_agent.core.model import Aborted, Allowed, BlobRef, Decision, Denied, Rule, ToolResult, Uncaptured
 from desktop_agent.core.transcript import Transcript
-from tests.ui.chat.stage import Conversation, Stage, call, change, click, record
+from tests.ui.chat.stage import NOW, Conversation, Stage, call, change, click, question, record
 
 LINES = "".join(f"line {number}\n" for number in range(30))
 
@@ -64,9 +66,11 @@ class TestTheLine:
         assert summary(lines=1) == "1 line · 6 ms"
         assert summary(matches=7, files=4) == "7 matches in 4 files · 6 ms"
         assert summary(entries=1200) == "1\u202f200 entries · 6 ms"
-        assert summary(exit_code=2) == "exit code 2 · 6 ms"
+        assert summary(exit_code=2) == "exit 2 6 ms"
         assert summary(exit_code=0) == "6 ms"
-        assert summary(exit_code=-1, timed_out=True) == "timed out · 6 ms"
+        assert summary(exit_code=-1, timed_out=True) == "timed out 6 ms"
+        assert summary(exit_code=0, confinement="read-only sandbox") == "read-only sandbox · 6 ms"
+        assert summary(exit_code=1, escalated=True) == "exit 1 outside the sandbox · 6 ms"
 
     def test_it_counts_changed_lines_and_shows_the_change(self, stage: Stage) -> None:
         stage.show(call("edit_file", changes=(change(), change("b.py")), result=ToolResult(content="{}")))
@@ -181,6 +185,44 @@ class TestWhatElseIsSaid:
         plain = stage.widget(0).height()
         stage.show(call(result=ToolResult(content="", is_error=True), decision=Denied(message="no")))
         assert stage.widget(0).height() > plain
+
+
+class TestWhyItWasAsked:
+    def asked(self, stage: Stage, decision: Decision) -> str:
+        entry = call(
+            "run_terminal_cmd", "git push", output="done\n", result=ToolResult(content="{}"), decision=decision
+        )
+        stage.show(replace(entry, approval=question()))
+        return line_of(stage).accessibleDescription()
+
+    def test_a_finished_call_says_on_demand_why_it_was_asked_and_what_was_answered(self, stage: Stage) -> None:
+        reason = "Asked: Asks because git push uses the network"
+        rule = Rule(id="r", effect="allow", kind="command", pattern="git push", scope="session", created_at=NOW)
+        assert self.asked(stage, Allowed()) == f"{reason} · allowed once"
+        assert self.asked(stage, Allowed(scope="session")) == f"{reason} · allowed in this session"
+        assert self.asked(stage, Allowed(rules=(rule,))) == f"{reason} · allowed from now on: git push"
+        assert self.asked(stage, Denied()) == f"{reason} · denied"
+        assert self.asked(stage, Aborted(reason="stopped")) == f"{reason} · not answered"
+        assert "Asked: " in line_of(stage).toolTip()
+
+    def test_it_is_written_below_what_the_person_unfolds(self, stage: Stage) -> None:
+        self.asked(stage, Allowed())
+        height = stage.widget(0).height()
+        click(line_of(stage))
+        click(line_of(stage))
+        assert stage.widget(0).height() > height
+
+    def test_a_call_with_nothing_else_to_show_unfolds_it(self, stage: Stage) -> None:
+        entry = call("run_terminal_cmd", "true", result=ToolResult(content=""), decision=Allowed())
+        stage.show(replace(entry, approval=question()))
+        height = stage.widget(0).height()
+        click(line_of(stage))
+        assert stage.widget(0).height() > height
+
+    def test_a_call_that_was_not_asked_about_says_nothing(self, stage: Stage) -> None:
+        stage.show(call("run_terminal_cmd", "ls", result=ToolResult(content="{}")))
+        assert line_of(stage).accessibleDescription() == ""
+        assert line_of(stage).toolTip() == ""
 
 
 def test_the_mark_of_a_running_call_pulses_and_its_time_goes_on(stage: Stage) -> None:

@@ -1,0 +1,123 @@
+"""What every body can do: say its text, how it begins, and what stands around it."""
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from PySide6.QtCore import QObject, QRect, Signal
+from PySide6.QtGui import QColor, QPainter
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.cards.content import Content
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.cards.source import CardLoader
+    from desktop_agent.ui.chat.lexers import Lexers
+    from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.text.column import Column
+    from desktop_agent.ui.chat.text.styles import TextStyles
+
+
+class Bar(NamedTuple):
+    """A line above or below the text that says what is not shown, with a button to see it."""
+
+    text: str = ""
+    button: str = ""
+    is_above: bool = False
+
+
+class ToolBody(QObject):
+    """The inside of one card. What it says comes from the entry; what the person opened in it is kept in the row.
+
+    Signals:
+        changed: it says something else now, by itself.
+        unfolded: it says more or less now, because the person wanted it.
+        output_requested: the whole output shall be shown.
+        file_requested: a file (path as the tool gave it, line from 1 or 0) shall be opened.
+    """
+
+    changed = Signal()
+    unfolded = Signal()
+    output_requested = Signal()
+    file_requested = Signal(str, int)
+
+    ground: ClassVar[str] = "sunken"
+    """The colour role it stands on."""
+
+    def __init__(self, row: "Row", styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
+        super().__init__(parent)
+        self.row = row
+        self.styles = styles
+        self.loader = loader
+
+    # -- what it says; needs no widget --
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        """Whether this family shows the call."""
+        raise NotImplementedError
+
+    @classmethod
+    def read(cls, row: "Row") -> Content:
+        """Return its text."""
+        raise NotImplementedError
+
+    @classmethod
+    def copied(cls, row: "Row") -> str:
+        """Return what copying the whole card gives."""
+        return cls.read(row).text
+
+    @classmethod
+    def is_open_at_first(cls, row: "Row") -> bool:
+        """Whether it is unfolded until the person says otherwise."""
+        return entry_of(row).state != "completed"
+
+    # -- around the text --
+
+    @property
+    def left(self) -> int:
+        """Where its text begins."""
+        return Space.M
+
+    def bar(self) -> Bar | None:
+        """Return what stands above or below the text."""
+        return None
+
+    def on_bar_clicked(self) -> None:
+        """Show what the bar offers."""
+
+    def load(self) -> None:
+        """Get what it needs to be shown; `changed` tells when it has it. Called whenever it is unfolded."""
+
+    def place(self, area: QRect) -> int:
+        """Put its widgets at the top of `area`; return how high they are."""
+        return 0
+
+    def set_shown(self, *, is_shown: bool) -> None:
+        """Show or hide its widgets."""
+
+    @property
+    def has_widgets(self) -> bool:
+        """Whether there is something to see besides the text."""
+        return False
+
+    def paint(self, painter: QPainter, column: "Column", width: int) -> None:
+        """Paint what lies under and beside the text; the painter stands at the left edge of the card, at its top."""
+
+    def follow(self, href: str) -> None:
+        """Open a place that a part of the text leads to."""
+
+    def colour(self, lexers: "Lexers") -> bool:
+        """Find out the colours of code that is shown, if its lexer is there by now. Whether there are new ones."""
+        return False
+
+    def role(self, name: str) -> QColor:
+        """Return a colour of the theme by its role."""
+        return QColor(getattr(self.styles.colours, name))
+
+
+def entry_of(row: "Row") -> ToolEntry:
+    """Return the call that a row shows."""
+    entry = row.entry
+    assert isinstance(entry, ToolEntry)
+    return entry

@@ -1,0 +1,214 @@
+"""The body of an edit: how the file changed, in a few lines; of several files the first, and the others on demand."""
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter
+from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
+
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.model import FileChange
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
+from desktop_agent.ui.chat.cards.content import Content, ContentWriter
+from desktop_agent.ui.chat.cards.excerpt import DiffLine, Excerpt, Tone, excerpt_of
+from desktop_agent.ui.chat.cards.syntax import language_of, line_colours
+from desktop_agent.ui.chat.markdown.inline import utf16_length
+from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.text.marks import LINK, MUTED, Mark, Tint
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
+    from desktop_agent.ui.chat.lexers import Lexers
+    from desktop_agent.ui.chat.text.column import Column
+    from desktop_agent.ui.chat.text.styles import TextStyles
+
+_MOST_FILES = 50
+_SIGNS: dict[Tone, str] = {"": " ", "added": "+", "removed": "-", "gap": " "}
+_NUMBER_SIZE = 0.92
+_PLAIN = DiffLine("", 0, "")
+
+
+class _Shown(NamedTuple):
+    """A line of the card: of a diff, or the name of a file, which has no number."""
+
+    line: DiffLine
+    change: FileChange
+
+
+class ChangeBody(ToolBody):
+    """A diff in short. The whole is a click away, in the review."""
+
+    ground: ClassVar[str] = "surface"
+
+    def __init__(self, row: Row, styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
+        super().__init__(row, styles, parent, loader)
+        self._loading: set[str] = set()
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        return bool(entry.changes) and entry.state == "completed"
+
+    @classmethod
+    def is_open_at_first(cls, row: Row) -> bool:
+        return True
+
+    @classmethod
+    def read(cls, row: Row) -> Content:
+        writer = ContentWriter()
+        changes = _changes(row)
+        for change in changes:
+            writer.end_paragraph()
+            if len(changes) > 1:
+                _write_name(writer, change, is_open=_is_open(row, change))
+            colours = cast("tuple[tuple[Mark, ...], ...]", row.loaded.get(_colours_key(change), ()))
+            for line, marks in zip_longest(_lines(row, change), colours):
+                if line is not None:
+                    _write_line(writer, line, marks or ())
+        return writer.content(has_paragraphs=True)
+
+    @property
+    def left(self) -> int:
+        numbers = [shown.line.number for shown in self._shown()]
+        digits = len(str(max(numbers, default=0))) if any(numbers) else 0
+        return Space.M + round(digits * self._digit_width) + (Space.S if digits else 0)
+
+    @property
+    def _digit_width(self) -> float:
+        return QFontMetricsF(self._number_font).horizontalAdvance("0")
+
+    @property
+    def _number_font(self) -> QFont:
+        return self.styles.theme.code_font(self.styles.theme.sizes.code * _NUMBER_SIZE)
+
+    def _shown(self) -> "Iterator[_Shown]":
+        """Yield what each line of the text shows."""
+        changes = _changes(self.row)
+        for change in changes:
+            if len(changes) > 1:
+                yield _Shown(_PLAIN, change)
+            for line in _lines(self.row, change):
+                yield _Shown(line, change)
+
+    # -- loading --
+
+    def load(self) -> None:
+        if self.loader is None:
+            return
+        for change in _changes(self.row):
+            key = _key(change)
+            if _is_open(self.row, change) and key not in self.row.loaded and key not in self._loading:
+                self._loading.add(key)
+                self.loader.spawn(self._load(self.loader.source, change))
+
+    async def _load(self, source: "CardSource", change: FileChange) -> None:
+        import asyncio
+
+        key = _key(change)
+        try:
+            diff = await source.change_diff(change)
+            self.row.loaded[key] = await asyncio.to_thread(excerpt_of, diff)
+        except AgentError as error:
+            self.row.loaded[key] = Excerpt(note=error.title)
+        finally:
+            self._loading.discard(key)
+        if isValid(self):
+            self.changed.emit()
+
+    def follow(self, href: str) -> None:
+        """Unfold or fold one of several files."""
+        changes = _changes(self.row)
+        change = next((change for change in changes if change.path == href), None)
+        if change is None:
+            return
+        self.row.opened ^= {_toggle(change)}
+        self.unfolded.emit()
+
+    # -- painting --
+
+    def paint(self, painter: QPainter, column: "Column", width: int) -> None:
+        shown = self._shown()
+        painter.setFont(self._number_font)
+        for index in range(len(column.blocks)):
+            for (top, height), item in zip(column.line_areas(index), shown, strict=False):
+                line = item.line
+                if line.tone in ("added", "removed"):
+                    painter.fillRect(QRectF(1, top, width - 2, height), self.role(f"{line.tone}_line"))
+                if line.number:
+                    painter.setPen(self.role("faint"))
+                    area = QRectF(0, top, self.left - Space.S + 1, height)
+                    painter.drawText(
+                        area, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(line.number)
+                    )
+
+    def colour(self, lexers: "Lexers") -> bool:
+        is_new = False
+        for change in _changes(self.row):
+            language, key = language_of(change.path), _colours_key(change)
+            lines = _lines(self.row, change)
+            if lines and language and key not in self.row.loaded and lexers.is_known(language):
+                lexer = lexers.get(language)
+                self.row.loaded[key] = line_colours(lexer, lines) if lexer is not None else ()
+                is_new = True
+        return is_new
+
+
+def _changes(row: Row) -> tuple[FileChange, ...]:
+    return entry_of(row).changes[:_MOST_FILES]
+
+
+def _key(change: FileChange) -> str:
+    return f"diff:{change.id}"
+
+
+def _colours_key(change: FileChange) -> str:
+    return f"colours:{change.id}"
+
+
+def _toggle(change: FileChange) -> str:
+    return f"file:{change.id}"
+
+
+def _is_open(row: Row, change: FileChange) -> bool:
+    """Whether a file's lines are shown: the first one's at first, until the person says otherwise."""
+    return (change is entry_of(row).changes[0]) != (_toggle(change) in row.opened)
+
+
+def _lines(row: Row, change: FileChange) -> tuple[DiffLine, ...]:
+    excerpt = row.loaded.get(_key(change))
+    if not isinstance(excerpt, Excerpt) or not _is_open(row, change):
+        return ()
+    notes = [DiffLine("gap", 0, excerpt.note)] if excerpt.note else []
+    if excerpt.hidden and excerpt.lines:
+        more = words.counted(excerpt.hidden, "more changed line", "more changed lines")
+        notes.append(DiffLine("gap", 0, f"⋯ {more}"))
+    return (*excerpt.lines, *notes)
+
+
+def _write_name(writer: ContentWriter, change: FileChange, *, is_open: bool) -> None:
+    writer.add(f"{'▾' if is_open else '▸'} {change.path}", LINK, change.path)
+    if change.added:
+        writer.add(f"  +{change.added}", Tint("added_text"))
+    if change.removed:
+        writer.add(f"  {words.MINUS}{change.removed}", Tint("removed_text"))
+    writer.end_line()
+
+
+def _write_line(writer: ContentWriter, line: DiffLine, colours: "Sequence[Mark]") -> None:
+    role = f"{line.tone}_text" if line.tone in ("added", "removed") else ""
+    writer.add(_SIGNS[line.tone], Tint(role, is_spaced=True))
+    start = writer.at
+    for mark in colours:
+        writer.mark(mark._replace(start=start + mark.start))
+    writer.add(line.text, MUTED if line.tone == "gap" else None)
+    for first, last in line.words:
+        begin, length = utf16_length(line.text[:first]), utf16_length(line.text[first:last])
+        # The colours of the syntax are too faint on the ground of a changed word.
+        writer.mark(Mark(start + begin, length, Tint("text", f"{line.tone}_word")))
+    writer.end_line()

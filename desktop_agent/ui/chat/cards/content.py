@@ -1,0 +1,95 @@
+"""The text of a card: what is shown, found and copied, whether or not there is a widget for it."""
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
+from desktop_agent.ui.chat.markdown.inline import utf16_length
+from desktop_agent.ui.chat.text.marks import Mark, Tint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from desktop_agent.ui.terminal.look import Look
+
+_UNSEEN = str.maketrans(dict.fromkeys([*range(9), *range(10, 32), *range(0x7F, 0xA0), 0x2028, 0x2029], " "))
+
+
+PARAGRAPH = "\n\n"
+
+
+class Content(NamedTuple):
+    """Lines of text with the looks of their parts. `code` is set in the code font and cut at the edge, not wrapped."""
+
+    text: str = ""
+    marks: tuple[Mark, ...] = ()
+    kind: Literal["code", "plain"] = "code"
+    has_paragraphs: bool = False
+    """Whether `PARAGRAPH` separates parts with some room between them."""
+
+    def blocks(self) -> "tuple[list[Block], Sequence[Sequence[Mark]]]":
+        """Return the text in blocks small enough to lay out, and the marks of each."""
+        if not self.text:
+            return [], ()
+        blocks: list[Block] = []
+        at = 0
+        for paragraph in self.text.split(PARAGRAPH) if self.has_paragraphs else (self.text,):
+            for part in code_parts(paragraph):
+                start = at + part.start
+                blocks.append(Block(self.kind, part.text, start, start + len(part.text), part.joint))
+            at += len(paragraph) + len(PARAGRAPH)
+        if len(blocks) == 1:
+            return blocks, (self.marks,)
+        marks: list[list[Mark]] = []
+        for block in blocks:
+            start = utf16_length(self.text[: block.start])
+            end = start + utf16_length(block.content)
+            inside = (mark for mark in self.marks if start <= mark.start < end)
+            marks.append([mark._replace(start=mark.start - start) for mark in inside])
+        return blocks, marks
+
+
+class ContentWriter:
+    """Builds a `Content` piece by piece."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._marks: list[Mark] = []
+        self._at = 0
+
+    @property
+    def at(self) -> int:
+        """Where the next piece begins, in UTF-16 units."""
+        return self._at
+
+    def add(self, text: str, look: "Look | Tint | None" = None, href: str = "") -> None:
+        """Append `text`."""
+        length = utf16_length(text)
+        if length and (look is not None or href):
+            self._marks.append(Mark(self._at, length, look or Tint(), href))
+        self._parts.append(text)
+        self._at += length
+
+    def mark(self, mark: Mark) -> None:
+        """Mark what was or will be written."""
+        self._marks.append(mark)
+
+    def end_line(self) -> None:
+        """Begin a new line."""
+        self.add("\n")
+
+    def end_paragraph(self) -> None:
+        """Leave some room before what comes next, if anything is there. Behind the end of a line."""
+        if self._at and self._parts[-1] == "\n":
+            self.add("\n")
+
+    def content(self, kind: Literal["code", "plain"] = "code", *, has_paragraphs: bool = False) -> Content:
+        """Return what was written."""
+        text = "".join(self._parts)
+        text = text.rstrip("\n") if has_paragraphs else text.removesuffix("\n")
+        return Content(text, tuple(self._marks), kind, has_paragraphs)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return `text` as one line of at most `limit` characters, without anything invisible in it."""
+    line = text.translate(_UNSEEN)
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -1,0 +1,112 @@
+"""A small picture on a card: a real button, with what it is below it."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from desktop_agent.ui.chat import words
+from desktop_agent.ui.theme import Radius, Space
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import BlobRef
+    from desktop_agent.ui.chat.cards.picture_reader import Picture
+    from desktop_agent.ui.chat.text.styles import TextStyles
+
+MAX_WIDTH = 480
+MAX_HEIGHT = 240
+_CAPTION = 22
+_EMPTY_HEIGHT = 64
+
+
+class PictureButton(QAbstractButton):
+    """Shows a picture once it is there. Pressed when it shall be seen large."""
+
+    def __init__(self, ref: "BlobRef", title: str, styles: "TextStyles", parent: QWidget) -> None:
+        super().__init__(parent)
+        self.ref = ref
+        self._title = title
+        self._styles = styles
+        self._picture: Picture | None = None
+        self._caption = self.tr("Loading…")
+        self._room = MAX_WIDTH
+        self.setEnabled(False)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._name()
+
+    def show_picture(self, picture: "Picture") -> None:
+        """Show `picture`, or say what is wrong with it."""
+        if picture.problem:
+            self.show_problem(words.picture_problem(picture.problem))
+            return
+        self._picture = picture
+        size = f"{picture.size.width()} × {picture.size.height()}"
+        self._caption = " · ".join((size, picture.format, words.byte_count(self.ref.size)))
+        self.setEnabled(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._name()
+
+    def show_problem(self, problem: str) -> None:
+        """Say why there is no picture."""
+        self._caption = problem
+        self._name()
+
+    def _name(self) -> None:
+        self.setAccessibleName(self.tr("Picture {title}: {caption}").format(title=self._title, caption=self._caption))
+        self.updateGeometry()
+        self.update()
+
+    def set_room(self, width: int) -> None:
+        """Be no wider than this."""
+        self._room = max(1, width)
+
+    def _picture_size(self) -> QSize:
+        if self._picture is None:
+            return QSize(min(self._room, self._caption_width() + 2 * Space.L), _EMPTY_HEIGHT)
+        size = self._picture.size
+        most = QSize(min(MAX_WIDTH, self._room), MAX_HEIGHT)
+        if size.width() <= most.width() and size.height() <= most.height():
+            return size
+        return size.scaled(most, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1))
+
+    def sizeHint(self) -> QSize:
+        size = self._picture_size()
+        if self._picture is None:
+            return size
+        return QSize(max(size.width(), min(self._caption_width(), self._room)), size.height() + _CAPTION)
+
+    def _caption_width(self) -> int:
+        return round(QFontMetricsF(self._styles.secondary).horizontalAdvance(self._caption)) + 2
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()  # a button by itself takes only Space
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.SmoothPixmapTransform)
+        size = self._picture_size()
+        area = QRectF(0.5, 0.5, size.width() - 1, size.height() - 1)
+        path = QPainterPath()
+        path.addRoundedRect(area, Radius.CONTROL, Radius.CONTROL)
+        painter.fillPath(path, self._colour("sunken"))
+        if self._picture is not None:
+            painter.setClipPath(path)
+            painter.drawImage(QRectF(0, 0, size.width(), size.height()), self._picture.image)
+            painter.setClipping(False)
+        painter.setPen(QPen(self._colour("accent"), 2) if self.hasFocus() else QPen(self._colour("border"), 1))
+        painter.drawPath(path)
+        painter.setFont(self._styles.secondary)
+        painter.setPen(self._colour("muted"))
+        if self._picture is None:
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self._caption)
+        else:
+            below = QRectF(0, size.height() + Space.XS, self.width(), _CAPTION - Space.XS)
+            painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, self._caption)
+        painter.end()
+
+    def _colour(self, role: str) -> QColor:
+        return QColor(getattr(self._styles.colours, role))

@@ -1,0 +1,117 @@
+"""The body of a call that shows pictures: small ones, each a button that opens it large."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+from PySide6.QtCore import QRect, QSize, Signal
+from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
+
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.model import BlobRef
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
+from desktop_agent.ui.chat.cards.content import Content
+from desktop_agent.ui.chat.cards.picture_button import MAX_HEIGHT, MAX_WIDTH, PictureButton
+from desktop_agent.ui.chat.cards.picture_reader import Picture, read_picture
+from desktop_agent.ui.chat.flow import flow
+from desktop_agent.ui.chat.row import Row
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
+    from desktop_agent.ui.chat.text.styles import TextStyles
+
+_MOST = 12
+_SCALE = 2
+"""Small pictures are decoded for screens with this many pixels to the point."""
+
+
+class PicturesBody(ToolBody):
+    """Small pictures.
+
+    Signals:
+        picture_requested: a `BlobRef` shall be shown large.
+    """
+
+    picture_requested = Signal(object)
+
+    ground: ClassVar[str] = "surface"
+
+    def __init__(self, row: Row, styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
+        super().__init__(row, styles, parent, loader)
+        self._loading: set[str] = set()
+        self._buttons: list[PictureButton] = []
+        result = entry_of(row).result
+        for ref in result.images[:_MOST] if result is not None else ():
+            button = PictureButton(ref, entry_of(row).title, styles, parent)
+            button.hide()
+            button.clicked.connect(self._on_clicked)
+            self._buttons.append(button)
+            self._show(button)
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        return entry.result is not None and bool(entry.result.images)
+
+    @classmethod
+    def read(cls, row: Row) -> Content:
+        return Content()
+
+    @classmethod
+    def is_open_at_first(cls, row: Row) -> bool:
+        return True
+
+    @property
+    def has_widgets(self) -> bool:
+        return bool(self._buttons)
+
+    def set_shown(self, *, is_shown: bool) -> None:
+        for button in self._buttons:
+            button.setVisible(is_shown)
+
+    def place(self, area: QRect) -> int:
+        for button in self._buttons:
+            button.set_room(area.width())
+        return flow(self._buttons, area)
+
+    # -- loading --
+
+    def load(self) -> None:
+        if self.loader is None:
+            return
+        for button in self._buttons:
+            digest = button.ref.blob
+            if _key(digest) not in self.row.loaded and digest not in self._loading:
+                self._loading.add(digest)
+                self.loader.spawn(self._load(self.loader.source, button.ref))
+
+    async def _load(self, source: "CardSource", ref: BlobRef) -> None:
+        import asyncio
+
+        try:
+            content = await source.blob(ref.blob)
+            most = QSize(MAX_WIDTH * _SCALE, MAX_HEIGHT * _SCALE)
+            self.row.loaded[_key(ref.blob)] = await asyncio.to_thread(read_picture, content, most)
+        except AgentError as error:
+            self.row.loaded[_key(ref.blob)] = error
+        finally:
+            self._loading.discard(ref.blob)
+        if isValid(self):
+            for button in self._buttons:
+                self._show(button)
+            self.changed.emit()
+
+    def _show(self, button: PictureButton) -> None:
+        loaded = self.row.loaded.get(_key(button.ref.blob))
+        if isinstance(loaded, Picture):
+            button.show_picture(loaded)
+        elif isinstance(loaded, AgentError):
+            button.show_problem(loaded.title)
+
+    def _on_clicked(self) -> None:
+        button = self.sender()
+        if isinstance(button, PictureButton):
+            self.picture_requested.emit(button.ref)
+
+
+def _key(digest: str) -> str:
+    return f"picture:{digest}"

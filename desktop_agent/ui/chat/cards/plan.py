@@ -1,0 +1,94 @@
+"""The body of a plan: a checklist. A mark's shape says how a step stands; its colour only repeats it."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QPainter, QPen
+
+from desktop_agent.core.model import TodoItem, TodoStatus
+from desktop_agent.core.transcript import ToolEntry, todos_of
+from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
+from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length
+from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.text.marks import MUTED, Tint
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.text.column import Column
+
+_MAX_TEXT = 600
+_MARK_WIDTH = 22
+_RADIUS = 5.0
+
+_LOOKS: dict[TodoStatus, Tint | None] = {
+    "pending": None,
+    "in_progress": Tint("accent_text", is_bold=True),
+    "completed": MUTED,
+    "cancelled": Tint("muted", is_struck=True),
+}
+_SIGNS: dict[TodoStatus, str] = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]", "cancelled": "[-]"}
+
+
+class PlanBody(ToolBody):
+    """Steps with marks. Only the newest plan is unfolded by itself."""
+
+    ground: ClassVar[str] = "surface"
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        return entry.result is not None and bool(todos_of(entry.result))
+
+    @classmethod
+    def read(cls, row: Row) -> Content:
+        writer = ContentWriter()
+        for item in _steps(row):
+            writer.add(one_line(item.content, _MAX_TEXT) or "…", _LOOKS[item.status])
+            writer.end_line()
+        return writer.content("plain")
+
+    @classmethod
+    def copied(cls, row: Row) -> str:
+        return "\n".join(f"{_SIGNS[item.status]} {item.content}" for item in _steps(row))
+
+    @classmethod
+    def is_open_at_first(cls, row: Row) -> bool:
+        return not row.is_superseded
+
+    @property
+    def left(self) -> int:
+        return Space.M + _MARK_WIDTH
+
+    def paint(self, painter: QPainter, column: "Column", width: int) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        steps = iter(_steps(self.row))
+        for index in range(len(column.blocks)):
+            at = 0
+            for line in column.shown_text(index).split(LINE_BREAK):
+                step = next(steps, None)
+                area = column.rects(index, at, at + 1)
+                if step is not None and area:
+                    middle = area[0].center().y()
+                    self._paint_mark(painter, QPointF(Space.M + _RADIUS, middle), step.status)
+                at += utf16_length(line) + 1
+
+    def _paint_mark(self, painter: QPainter, at: QPointF, status: TodoStatus) -> None:
+        circle = QRectF(at.x() - _RADIUS, at.y() - _RADIUS, 2 * _RADIUS, 2 * _RADIUS)
+        colour = self.role("accent" if status in ("in_progress", "completed") else "control_border")
+        painter.setPen(QPen(colour, 1.5))
+        painter.setBrush(colour if status == "completed" else Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(circle)
+        if status == "in_progress":
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colour)
+            painter.drawPie(circle, 90 * 16, 180 * 16)
+        elif status == "completed":
+            painter.setPen(QPen(self.role("on_accent"), 1.4))
+            painter.drawPolyline([at + QPointF(-2.4, 0.2), at + QPointF(-0.7, 2), at + QPointF(2.5, -1.9)])
+        elif status == "cancelled":
+            painter.drawLine(QLineF(at - QPointF(2.4, 0), at + QPointF(2.4, 0)))
+
+
+def _steps(row: Row) -> tuple[TodoItem, ...]:
+    entry = entry_of(row)
+    return (todos_of(entry.result) if entry.result is not None else None) or ()

@@ -1,0 +1,42 @@
+"""The body for every result without a family of its own: the first lines of what the tool answered."""
+
+from desktop_agent.core.model import Aborted, Denied
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
+from desktop_agent.ui.chat.cards.content import Content
+from desktop_agent.ui.chat.output import Excerpt, first_lines, readable
+from desktop_agent.ui.chat.row import Row
+
+SHOWN_LINES = 12
+
+
+class PrintedBody(ToolBody):
+    """Text as it came."""
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        return True
+
+    @classmethod
+    def read(cls, row: Row) -> Content:
+        return Content(_excerpt(entry_of(row)).text)
+
+    def bar(self) -> Bar | None:
+        entry = entry_of(self.row)
+        hidden = _excerpt(entry).hidden_lines
+        is_stored = entry.result is not None and entry.result.output is not None
+        if not hidden and not is_stored:
+            return None
+        lines = words.counted(hidden, "line", "lines")
+        return Bar(words.say("… {lines} more").format(lines=lines) if hidden else "", self.tr("Show all output"))
+
+    def on_bar_clicked(self) -> None:
+        self.output_requested.emit()
+
+
+def _excerpt(entry: ToolEntry) -> Excerpt:
+    # What refused the call tells the model what the card says already.
+    if entry.result is None or isinstance(entry.decision, Denied | Aborted):
+        return Excerpt("", 0)
+    return first_lines(readable(entry.result.content), SHOWN_LINES)

@@ -1,0 +1,27 @@
+"""Where cards get what the transcript only names: differences and pictures."""
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from desktop_agent.core.ids import Digest
+    from desktop_agent.core.model import FileChange, FileDiff
+
+
+class CardSource(Protocol):
+    """Reads and compares off the window's thread. Raises `AgentError` when a content cannot be read."""
+
+    async def change_diff(self, change: "FileChange") -> "FileDiff":
+        """Return what one change did to its file."""
+        ...
+
+    async def blob(self, digest: "Digest") -> bytes:
+        """Return a payload."""
+        ...
+
+
+class CardLoader(NamedTuple):
+    """A source, and what runs its coroutines: keeps them alive until they are done and tells what they raise."""
+
+    source: CardSource
+    spawn: Callable[[Coroutine[object, object, None]], None]

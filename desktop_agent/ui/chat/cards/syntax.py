@@ -1,0 +1,77 @@
+"""Colours of code in the lines of a diff: the old lines and the new ones are read as two pieces of source."""
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from desktop_agent.ui.chat.markdown.highlight import colour_code
+from desktop_agent.ui.chat.markdown.inline import utf16_length
+from desktop_agent.ui.chat.text.marks import Mark, Tint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pygments.lexer import Lexer
+
+    from desktop_agent.ui.chat.cards.excerpt import DiffLine
+
+_LANGUAGES = {
+    "c": "c",
+    "cc": "cpp",
+    "cpp": "cpp",
+    "cs": "csharp",
+    "css": "css",
+    "go": "go",
+    "h": "c",
+    "hpp": "cpp",
+    "html": "html",
+    "java": "java",
+    "js": "javascript",
+    "json": "json",
+    "jsx": "jsx",
+    "kt": "kotlin",
+    "lua": "lua",
+    "php": "php",
+    "py": "python",
+    "pyi": "python",
+    "rb": "ruby",
+    "rs": "rust",
+    "scss": "scss",
+    "sh": "bash",
+    "sql": "sql",
+    "swift": "swift",
+    "toml": "toml",
+    "ts": "typescript",
+    "tsx": "tsx",
+    "xml": "xml",
+    "yaml": "yaml",
+    "yml": "yaml",
+}
+
+
+def language_of(path: str) -> str:
+    """Return the language of a file by its name, or nothing."""
+    return _LANGUAGES.get(PurePosixPath(path).suffix[1:].lower(), "")
+
+
+def line_colours(lexer: "Lexer", lines: "Sequence[DiffLine]") -> tuple[tuple[Mark, ...], ...]:
+    """Return the colours of each line."""
+    found: list[list[Mark]] = [[] for _ in lines]
+    for tones in (("", "removed"), ("", "added")):
+        numbers = [number for number, line in enumerate(lines) if line.tone in tones]
+        ends: list[int] = []
+        at = 0
+        for number in numbers:
+            at += utf16_length(lines[number].text) + 1
+            ends.append(at)
+        code = "\n".join(lines[number].text for number in numbers)
+        place = 0
+        for start, length, role in colour_code(lexer, "", code):
+            while place < len(ends) - 1 and start >= ends[place]:
+                place += 1
+            number = numbers[place]
+            if lines[number].tone or tones[1] == "added":  # lines of both are coloured once
+                begin = ends[place - 1] if place else 0
+                room = utf16_length(lines[number].text) - (start - begin)
+                if room > 0:
+                    found[number].append(Mark(start - begin, min(length, room), Tint(f"syntax_{role}")))
+    return tuple(map(tuple, found))

@@ -1,0 +1,81 @@
+"""The body of a command: the last lines it printed, in its colours, as they come."""
+
+from typing import NamedTuple
+
+from desktop_agent.core.model import Aborted, Denied
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
+from desktop_agent.ui.chat.cards.content import Content, ContentWriter
+from desktop_agent.ui.chat.output import readable
+from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.text.marks import Mark
+from desktop_agent.ui.terminal.tail import Tail
+
+SHOWN_LINES = 12
+_FACTS = frozenset({"exit_code", "job_id", "timed_out"})
+"""What only commands say about themselves."""
+
+
+class _Reading(NamedTuple):
+    """How far an output was read, and what of."""
+
+    of: object
+    chars: int
+    tail: Tail
+
+
+class TerminalBody(ToolBody):
+    """What a terminal would show."""
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        is_command = bool(entry.output_tail) or words.is_command(entry.call.name)
+        return is_command or (entry.result is not None and not _FACTS.isdisjoint(entry.result.metadata))
+
+    @classmethod
+    def read(cls, row: Row) -> Content:
+        writer = ContentWriter()
+        for line in _tail(row).lines():
+            for run in line.runs:
+                writer.mark(Mark(writer.at + run.start, run.length, run.look))
+            writer.add(line.text)
+            writer.end_line()
+        return writer.content()
+
+    @classmethod
+    def is_open_at_first(cls, row: Row) -> bool:
+        return True
+
+    def bar(self) -> Bar | None:
+        entry = entry_of(self.row)
+        hidden = _tail(self.row).hidden_lines
+        is_cut = entry.output_chars > len(entry.output_tail)
+        is_stored = entry.result is not None and entry.result.output is not None
+        if not hidden and not is_cut and not is_stored:
+            return None
+        lines = words.counted(hidden, "line", "lines")
+        text = self.tr("… earlier output") if is_cut else self.tr("… {lines} before").format(lines=lines)
+        return Bar(text if hidden or is_cut else "", self.tr("Show all output"), is_above=True)
+
+    def on_bar_clicked(self) -> None:
+        self.output_requested.emit()
+
+
+def _tail(row: Row) -> Tail:
+    """Return the end of what was printed, reading on from where it was read to."""
+    entry = entry_of(row)
+    known = row.loaded.get("tail")
+    reading = known if isinstance(known, _Reading) else None
+    if entry.output_tail or entry.result is None:
+        added = entry.output_chars - reading.chars if reading is not None and reading.of == "live" else None
+        if reading is None or added is None or added > len(entry.output_tail):
+            reading, added = _Reading("live", 0, Tail(SHOWN_LINES)), len(entry.output_tail)
+        if added:
+            reading.tail.feed(entry.output_tail[-added:])
+    elif reading is None or reading.of is not entry.result:
+        reading = _Reading(entry.result, 0, Tail(SHOWN_LINES))
+        if not isinstance(entry.decision, Denied | Aborted):
+            reading.tail.feed(readable(entry.result.content).rstrip("\n"))
+    row.loaded["tail"] = reading._replace(chars=entry.output_chars)
+    return reading.tail

@@ -1,0 +1,143 @@
+"""An edit shows what it changed in a few lines; the review has the whole."""
+
+from PySide6.QtCore import Qt
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.model import FileChange, ToolResult
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.theme import Theme
+from tests.ui.chat.cards.loads import Loads
+from tests.ui.chat.stage import Stage, answer, call, click, long_text, record
+
+OLD = b"def f(a):\n    if a:\n        x = a // 2\n        return x\n    return 0\n"
+NEW = b"def f(a):\n    if a:\n        x = a * 2\n        return x\n    return 0\n"
+
+
+def edit(*changes: FileChange) -> ToolEntry:
+    return call("edit_file", "src/app.py", changes=changes, result=ToolResult(content="{}"))
+
+
+def lines(stage: Stage) -> list[str]:
+    return "\n".join(stage.shown_text(0).split("\u2028")).splitlines()
+
+
+def test_the_first_change_is_shown_with_signs(stage: Stage, loads: Loads) -> None:
+    stage.show(edit(loads.change("1.1", "src/app.py", OLD, NEW)))
+    assert not stage.widget(0).is_column_shown
+    loads.finish()
+    assert lines(stage) == [
+        " def f(a):",
+        "     if a:",
+        "-        x = a // 2",
+        "+        x = a * 2",
+        "         return x",
+        "     return 0",
+    ]
+    assert stage.widget(0).height() > 6 * 18
+
+
+def test_lines_stand_on_the_colours_of_the_review(stage: Stage, loads: Loads, theme: Theme) -> None:
+    stage.show(edit(loads.change("1.1", "src/app.py", OLD, NEW)))
+    loads.finish()
+    image = stage.widget(0).grab().toImage()
+    seen = {image.pixelColor(x, y).name().upper() for y in range(34, image.height()) for x in range(2, image.width())}
+    colours = theme.colours
+    assert {colours.added_line, colours.removed_line, colours.added_word, colours.removed_word} <= seen
+
+
+def test_code_is_coloured_a_moment_later(stage: Stage, loads: Loads, theme: Theme) -> None:
+    stage.show(edit(loads.change("1.1", "src/app.py", OLD, NEW)))
+    loads.finish()
+
+    def is_coloured() -> bool:
+        image = stage.widget(0).grab().toImage()
+        area = [(x, y) for y in range(34, image.height()) for x in range(60, 200)]
+        return theme.colours.syntax_keyword in {image.pixelColor(x, y).name().upper() for x, y in area}
+
+    stage.qtbot.waitUntil(is_coloured)
+    stage.widget(0).refresh()
+    assert is_coloured()
+
+
+def test_a_long_change_says_how_much_more_there_is(stage: Stage, loads: Loads) -> None:
+    new = b"".join(b"line %d\n" % number for number in range(40))
+    stage.show(edit(loads.change("1.1", "a.txt", None, new)))
+    loads.finish()
+    assert len(lines(stage)) == 13
+    assert lines(stage)[-1].strip() == "⋯ 28 more changed lines"
+
+
+def test_of_several_files_the_first_is_unfolded_and_the_others_on_demand(stage: Stage, loads: Loads) -> None:
+    first, second = loads.change("1.1", "a.py", OLD, NEW), loads.change("1.2", "b.py", b"x = 1\n", b"x = 2\n")
+    stage.show(edit(first, second))
+    loads.finish()
+    assert lines(stage)[0] == "▾ a.py  +1  −1"
+    assert lines(stage)[-1] == "▸ b.py  +1  −1"
+    assert loads.asked == ["a.py"]
+    at = stage.point_of(0, "b.py")
+    stage.press(at)
+    stage.release(at)
+    loads.finish()
+    assert lines(stage)[-3:] == ["▾ b.py  +1  −1", "-x = 1", "+x = 2"]
+    assert loads.asked == ["a.py", "b.py"]
+    stage.press(stage.point_of(0, "a.py"))
+    stage.release(stage.point_of(0, "a.py"))
+    assert lines(stage)[0] == "▸ a.py  +1  −1"
+
+
+def test_files_unfold_with_the_keyboard(stage: Stage, loads: Loads) -> None:
+    first, second = loads.change("1.1", "a.py", OLD, NEW), loads.change("1.2", "b.py", b"x = 1\n", b"x = 2\n")
+    stage.show(edit(first, second))
+    loads.finish()
+    widget = stage.widget(0)
+    widget.setFocus(Qt.FocusReason.TabFocusReason)
+    stage.key(Qt.Key.Key_Tab, widget)
+    stage.key(Qt.Key.Key_Return, widget)
+    loads.finish()
+    assert lines(stage)[-1] == "+x = 2"
+
+
+def test_it_folds_and_the_review_is_a_click_away(stage: Stage, loads: Loads) -> None:
+    stage.show(edit(loads.change("1.1", "a.py", OLD, NEW)))
+    loads.finish()
+    requested = record(stage.view.changes_requested)
+    stage.button("Show change").click()
+    assert requested == [("c1",)]
+    click(stage.widget(0).tab_stops()[0])
+    assert not stage.widget(0).is_column_shown
+
+
+def test_what_cannot_be_compared_says_so(stage: Stage, loads: Loads) -> None:
+    loads.error = StorageError("A stored file content is missing.")
+    stage.show(edit(loads.change("1.1", "a.py", OLD, NEW)))
+    loads.finish()
+    assert lines(stage) == [" A stored file content is missing."]
+
+
+def test_a_binary_file_has_no_lines_but_a_word(stage: Stage, loads: Loads) -> None:
+    stage.show(edit(loads.change("1.1", "a.bin", b"\0\1", b"\0\2")))
+    loads.finish()
+    assert lines(stage)[0].startswith(" Binary file")
+
+
+def test_what_arrives_later_does_not_move_what_is_read(stage: Stage, loads: Loads) -> None:
+    stage.show(edit(loads.change("1.1", "a.py", OLD, NEW)), answer(long_text(20)), answer(long_text(20)))
+    stage.view.scroll_to_top()
+    stage.view.scroll_to(120)
+    before = stage.top_text()
+    loads.finish()
+    assert stage.top_text() == before
+    assert stage.widget(0).is_column_shown
+
+
+def test_the_end_stays_in_view_when_a_diff_arrives(stage: Stage, loads: Loads) -> None:
+    stage.show(answer(long_text(20)), edit(loads.change("1.1", "a.py", OLD, NEW)))
+    loads.finish()
+    assert stage.view.is_following
+
+
+def test_selecting_copies_lines_with_their_signs(stage: Stage, loads: Loads) -> None:
+    stage.show(edit(loads.change("1.1", "a.py", OLD, NEW)))
+    loads.finish()
+    stage.view.select_all()
+    assert "-        x = a // 2\n+        x = a * 2" in stage.view.selected_text()

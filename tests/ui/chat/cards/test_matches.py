@@ -1,0 +1,121 @@
+"""What a search found is listed file by file, and each line leads to its place."""
+
+import json
+
+import pytest
+from PySide6.QtCore import Qt
+
+from desktop_agent.core.model import ToolResult
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.cards.found import MOST, Found, found_in
+from tests.ui.chat.stage import Stage, call, click, record
+
+PLACES: list[dict[str, object]] = [
+    {"path": "src/app.py", "line": 3, "text": "    def run(self):"},
+    {"path": "src/app.py", "line": 114, "text": "app.run()"},
+    {"path": "tests/test_app.py", "line": 9, "text": "run()"},
+]
+
+
+def search(places: object, content: str = "[]") -> ToolEntry:
+    return call("grep", "run", result=ToolResult(content=content, metadata={"matches": places}))
+
+
+def unfolded(stage: Stage, entry: ToolEntry) -> list[str]:
+    stage.show(entry)
+    click(stage.widget(0).tab_stops()[0])
+    return "\n".join(stage.shown_text(0).split("\u2028")).splitlines()
+
+
+def test_places_stand_below_their_file(stage: Stage) -> None:
+    assert unfolded(stage, search(PLACES)) == [
+        "src/app.py",
+        "    3  def run(self):",
+        "  114  app.run()",
+        "tests/test_app.py",
+        "    9  run()",
+    ]
+    assert stage.widget(0).accessibleName() == "Search run done 3 matches · 6 ms"
+
+
+@pytest.mark.parametrize(
+    ("word", "requested"),
+    [("app.run()", ("src/app.py", 114)), ("tests/test_app.py", ("tests/test_app.py", 0))],
+)
+def test_a_click_asks_for_the_file_at_its_line(stage: Stage, word: str, requested: tuple[str, int]) -> None:
+    unfolded(stage, search(PLACES))
+    asked = record(stage.view.file_requested)
+    at = stage.point_of(0, word)
+    stage.press(at)
+    stage.release(at)
+    assert asked == [requested]
+
+
+def test_the_keyboard_goes_from_place_to_place(stage: Stage) -> None:
+    unfolded(stage, search(PLACES))
+    asked = record(stage.view.file_requested)
+    widget = stage.widget(0)
+    widget.setFocus(Qt.FocusReason.TabFocusReason)
+    for _ in range(2):
+        stage.key(Qt.Key.Key_Return, widget)
+        stage.key(Qt.Key.Key_Tab, widget)
+    assert asked == [("src/app.py", 0), ("src/app.py", 3)]
+
+
+def test_dragging_over_places_selects_and_opens_nothing(stage: Stage) -> None:
+    unfolded(stage, search(PLACES))
+    asked = record(stage.view.file_requested)
+    stage.drag(stage.point_of(0, "app.run()"), stage.point_of(0, "app.run()", at_end=True))
+    assert stage.view.selected_text() == "app.run()"
+    assert asked == []
+
+
+def test_eight_rows_are_shown_and_the_others_on_demand(stage: Stage) -> None:
+    places: list[dict[str, object]] = [{"path": "a.py", "line": number, "text": "x"} for number in range(1, 21)]
+    assert len(unfolded(stage, search(places))) == 1 + 8
+    height = stage.widget(0).height()
+    stage.button("Show 12 more").click()
+    assert len(stage.shown_text(0).split("\u2028")) == 1 + 20
+    assert stage.widget(0).height() > height
+    stage.button("Show fewer").click()
+    assert stage.widget(0).height() == height
+
+
+def test_files_without_lines_are_listed_alone(stage: Stage) -> None:
+    assert unfolded(stage, search([{"path": "a.py"}, {"path": "b.py", "line": None}])) == ["a.py", "b.py"]
+
+
+def test_counts_are_listed_with_their_files(stage: Stage) -> None:
+    counts = json.dumps({"a.py": 3, "b.py": 1, "[and 7 more files]": 12})
+    assert unfolded(stage, search(16, counts)) == ["a.py  3", "b.py  1"]
+    assert unfolded(stage, search([{"path": "a.py", "count": 3}])) == ["a.py  3"]
+
+
+def test_what_a_tool_writes_is_not_trusted() -> None:
+    listed: list[object] = [
+        {"path": "a\n\u2028b", "line": True, "text": 7},
+        {"path": 3},
+        "text",
+        {"path": "", "line": 1},
+        {"path": "c", "line": -4, "text": "\x1b[31mx"},
+    ]
+    result = ToolResult(content="", metadata={"matches": listed})
+    assert found_in(result) == (Found("a  b"), Found("c", 0, "[31mx"))
+    assert len(found_in(ToolResult(content="", metadata={"matches": PLACES * MOST}))) == MOST
+    assert found_in(ToolResult(content="{not json", metadata={"matches": 1})) == ()
+    assert found_in(ToolResult(content="{}", metadata={})) == ()
+
+
+def test_a_search_without_a_list_shows_its_answer(stage: Stage) -> None:
+    assert unfolded(stage, search(1, '["a.py:1: x"]')) == ["a.py:1: x"]
+
+
+def test_places_are_found_and_copied(stage: Stage) -> None:
+    stage.show(search(PLACES))
+    counts = record(stage.view.found)
+    stage.view.find_text("app.run()")
+    stage.qtbot.waitUntil(lambda: not stage.view.is_searching)
+    assert counts[-1] == (1, 1)
+    assert stage.widget(0).is_column_shown
+    stage.view.select_all()
+    assert "  114  app.run()" in stage.view.selected_text()

@@ -1,0 +1,112 @@
+"""Pictures are read in a thread, never larger than is good for the window, and broken ones say so."""
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QImage
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.model import BlobRef, ToolResult
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.cards import picture_reader
+from desktop_agent.ui.chat.cards.picture_button import PictureButton
+from desktop_agent.ui.chat.cards.picture_reader import read_picture
+from tests.ui.chat.cards.loads import Loads, png
+from tests.ui.chat.stage import Stage, answer, call, click, long_text, record
+
+
+def look(*refs: BlobRef) -> ToolEntry:
+    return call("view_image", "shot.png", result=ToolResult(content="{}", images=refs))
+
+
+def pictures(stage: Stage) -> list[PictureButton]:
+    return stage.widget(0).findChildren(PictureButton)
+
+
+def test_a_picture_is_shown_small_with_what_it_is(stage: Stage, loads: Loads) -> None:
+    stage.show(look(loads.picture("a", png(1600, 900))))
+    [button] = pictures(stage)
+    assert button.accessibleName() == "Picture shot.png: Loading…"
+    assert not button.isEnabled()
+    loads.finish()
+    size = len(loads.blobs["a" * 64])
+    assert button.accessibleName() == f"Picture shot.png: 1600 × 900 · PNG · {size / 1000:.0f} kB"
+    assert button.isVisible()
+    assert button.height() <= 240 + 22
+    assert stage.widget(0).height() >= button.geometry().bottom()
+    assert button.grab().toImage().pixelColor(100, 100).name() == "#0e7c70"
+
+
+def test_a_small_picture_is_not_enlarged(stage: Stage, loads: Loads) -> None:
+    stage.show(look(loads.picture("a", png(40, 30))))
+    loads.finish()
+    assert pictures(stage)[0].height() == 30 + 22
+
+
+def test_pressing_it_asks_for_it_in_large(stage: Stage, loads: Loads) -> None:
+    ref = loads.picture("a", png(40, 30))
+    entry = look(ref)
+    stage.show(entry)
+    loads.finish()
+    asked = record(stage.view.picture_requested)
+    click(pictures(stage)[0])
+    stage.key(Qt.Key.Key_Return, pictures(stage)[0])
+    assert asked == [(ref, entry), (ref, entry)]
+
+
+def test_a_broken_picture_says_so(stage: Stage, loads: Loads) -> None:
+    refs = [loads.picture("a", b"no picture"), loads.picture("b", png(40, 30)[:60])]
+    stage.show(look(*refs))
+    loads.finish()
+    names = [button.accessibleName() for button in pictures(stage)]
+    assert names == [
+        "Picture shot.png: This is no picture that can be shown here.",
+        "Picture shot.png: This picture is damaged and cannot be shown.",
+    ]
+    assert not any(button.isEnabled() for button in pictures(stage))
+
+
+def test_a_missing_picture_says_so(stage: Stage, loads: Loads) -> None:
+    loads.error = StorageError("A stored file content is missing.")
+    stage.show(look(loads.picture("a", png(40, 30))))
+    loads.finish()
+    assert pictures(stage)[0].accessibleName() == "Picture shot.png: A stored file content is missing."
+
+
+def test_it_is_fetched_once_and_not_while_it_is_folded(stage: Stage, loads: Loads) -> None:
+    stage.show(look(loads.picture("a", png(40, 30))))
+    stage.widget(0).refresh()
+    loads.finish()
+    stage.widget(0).refresh()
+    assert loads.asked == ["a"]
+    click(stage.widget(0).tab_stops()[0])
+    assert not pictures(stage)[0].isVisible()
+    assert stage.widget(0).height() == 32
+
+
+def test_what_arrives_for_a_card_that_is_gone_is_kept_for_its_return(stage: Stage, loads: Loads) -> None:
+    stage.show(look(loads.picture("a", png(40, 30))), *(answer(long_text(20)) for _ in range(6)))
+    stage.view.scroll_to_top()
+    stage.view.scroll_to_bottom()
+    loads.finish()
+    stage.view.scroll_to_top()
+    assert pictures(stage)[0].isEnabled()
+
+
+def test_a_picture_of_too_many_pixels_is_not_decoded() -> None:
+    content = bytearray(png(8, 8))
+    content[16:24] = (60_000).to_bytes(4, "big") * 2  # a header may claim anything
+    picture = read_picture(bytes(content), QSize(100, 100))
+    assert picture.problem in ("too large", "damaged")
+    assert picture.image.isNull()
+    assert picture_reader.MAX_PIXELS < 60_000**2
+
+
+def test_pictures_are_decoded_no_larger_than_wanted() -> None:
+    picture = read_picture(png(2_000, 1_000), QSize(200, 200))
+    assert picture.image.size() == QSize(200, 100)
+    assert picture.size == QSize(2_000, 1_000)
+    assert picture.image.format() == QImage.Format.Format_ARGB32_Premultiplied
+
+
+def test_drawings_that_could_load_other_files_are_not_read() -> None:
+    drawing = b'<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><image href="/etc/passwd"/></svg>'
+    assert read_picture(drawing, QSize(100, 100)).problem == "unknown"

@@ -1,0 +1,117 @@
+"""A command shows the end of what it printed, in its colours, as it comes."""
+
+from dataclasses import replace
+
+from PySide6.QtGui import QImage
+
+from desktop_agent.core.events import ToolOutputDelta
+from desktop_agent.core.model import Denied, ToolResult
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.theme.ansi import ansi_colours
+from tests.ui.chat.stage import Conversation, Stage, call, change, click, record
+
+LINES = "".join(f"line {number}\n" for number in range(30))
+
+
+def colours(image: QImage) -> set[str]:
+    return {image.pixelColor(x, y).name().upper() for x in range(image.width()) for y in range(34, image.height())}
+
+
+def test_what_it_prints_has_the_colours_it_was_given(stage: Stage, theme: Theme) -> None:
+    stage.show(call("run_terminal_cmd", "ls", output="\x1b[1;31m████\x1b[0m\n", result=ToolResult(content="{}")))
+    assert stage.shown_text(0) == "████"
+    assert ansi_colours(theme.colours)[1] in colours(stage.widget(0).grab().toImage())
+
+
+def test_colours_go_on_over_pieces_that_arrive_one_by_one(stage: Stage, theme: Theme) -> None:
+    conversation = Conversation(stage.view)
+    conversation.ask("go")
+    call_id = conversation.start_call("run_terminal_cmd", "make")
+    for piece in ("\x1b[3", "2m", "██", "██\n", "████"):
+        conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=piece))
+        stage.view.flush()
+    assert stage.shown_text(1) == "████\u2028████"
+    assert ansi_colours(theme.colours)[2] in colours(stage.widget(1).grab().toImage())
+
+
+def test_overwritten_progress_is_shown_once(stage: Stage) -> None:
+    conversation = Conversation(stage.view)
+    conversation.ask("go")
+    call_id = conversation.start_call("run_terminal_cmd", "curl")
+    for percent in range(0, 101, 10):
+        conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=f"\r{percent:3} %"))
+        stage.view.flush()
+    assert stage.shown_text(1) == "100 %"
+
+
+def test_more_output_than_is_kept_still_shows_its_end(stage: Stage) -> None:
+    conversation = Conversation(stage.view)
+    conversation.ask("go")
+    call_id = conversation.start_call("run_terminal_cmd", "make")
+    conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="first\n"))
+    stage.view.flush()
+    conversation.happen(
+        ToolOutputDelta(turn=1, call_id=call_id, text="x" * 99 + "\n"),
+        *(ToolOutputDelta(turn=1, call_id=call_id, text=("y" * 99 + "\n") * 400) for _ in range(3)),
+    )
+    conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="last\n"))
+    stage.view.flush()
+    assert stage.shown_text(1).endswith("\u2028last")
+
+
+def test_copying_gives_plain_text(stage: Stage) -> None:
+    stage.show(call("run_terminal_cmd", "ls", output="\x1b[31mred\x1b[0m plain\n", result=ToolResult(content="{}")))
+    stage.view.select_all()
+    assert stage.view.selected_text() == "Run ls\nred plain"
+
+
+def test_coloured_text_is_found(stage: Stage) -> None:
+    stage.show(call("run_terminal_cmd", "ls", output="\x1b[31mne\x1b[32medle\x1b[0m\n"))
+    with stage.qtbot.waitSignal(stage.view.found):
+        stage.view.find_text("needle")
+    assert stage.view.selection.is_empty
+
+
+def test_it_is_folded_and_unfolded_by_its_line(stage: Stage) -> None:
+    stage.show(call("run_terminal_cmd", "ls", output=LINES, result=ToolResult(content="{}")))
+    assert stage.widget(0).is_column_shown
+    line = stage.widget(0).tab_stops()[0]
+    click(line)
+    assert not stage.widget(0).is_column_shown
+    click(line)
+    assert stage.widget(0).is_column_shown
+
+
+def test_how_it_ended_is_said_in_words(stage: Stage) -> None:
+    facts: list[tuple[dict[str, object], str]] = [
+        ({"exit_code": 1}, "Run make failed exit 1 3.2 s"),
+        ({"exit_code": -1, "timed_out": True}, "Run make failed timed out 3.2 s"),
+        ({"exit_code": 2, "confinement": "read-only sandbox"}, "Run make failed exit 2 read-only sandbox · 3.2 s"),
+        ({"exit_code": 2, "escalated": True}, "Run make failed exit 2 outside the sandbox · 3.2 s"),
+    ]
+    for metadata, said in facts:
+        entry = call("run_terminal_cmd", "make", result=ToolResult(content="{}", is_error=True, metadata=metadata))
+        stage.show(replace(entry, duration_s=3.2))
+        assert stage.widget(0).accessibleName() == said
+
+
+def test_a_command_that_changed_files_shows_its_output_and_offers_the_change(stage: Stage) -> None:
+    stage.show(call("run_terminal_cmd", "fmt", output="1 file\n", changes=(change(),), result=ToolResult(content="{}")))
+    assert stage.shown_text(0) == "1 file"
+    requested = record(stage.view.changes_requested)
+    stage.button("Show change").click()
+    assert requested == [("c1",)]
+
+
+def test_what_was_not_allowed_shows_no_output(stage: Stage) -> None:
+    result = ToolResult(content='{"error": "denied"}', is_error=True)
+    stage.show(call("run_terminal_cmd", "rm x", result=result, decision=Denied()))
+    assert not stage.widget(0).is_column_shown
+
+
+def test_it_is_read_anew_when_its_row_comes_back(stage: Stage) -> None:
+    stage.show(call("run_terminal_cmd", "ls", output=LINES, result=ToolResult(content="{}")))
+    shown = stage.shown_text(0)
+    stage.row(0).forget()
+    stage.widget(0).refresh()
+    assert stage.shown_text(0) == shown

@@ -1,0 +1,53 @@
+"""The colours of programs can be read wherever output stands, in both themes."""
+
+import pytest
+
+from desktop_agent.ui.terminal.formats import LookFormats
+from desktop_agent.ui.terminal.look import Look
+from desktop_agent.ui.theme.ansi import ansi_colours
+from desktop_agent.ui.theme.contrast import TEXT_RATIO, contrast, legible
+from desktop_agent.ui.theme.tokens import DARK, LIGHT, Palette
+
+EVERY_PALETTE = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+
+
+@EVERY_PALETTE
+def test_each_of_the_sixteen_can_be_read_on_every_ground(palette: Palette) -> None:
+    colours = ansi_colours(palette)
+    assert len(colours) == 16
+    grounds = (palette.sunken, palette.surface, palette.bg)
+    faint = [
+        (number, ground)
+        for number, colour in enumerate(colours)
+        for ground in grounds
+        if contrast(colour, ground) < TEXT_RATIO
+    ]
+    assert faint == []
+
+
+@EVERY_PALETTE
+@pytest.mark.parametrize("foreground", ["", "ansi0", "ansi1", "ansi7", "ansi15", "#000080", "#FFFF00", "#808080"])
+@pytest.mark.parametrize("background", ["", "ansi0", "ansi1", "ansi3", "ansi15", "#000080", "#FFFF00"])
+@pytest.mark.parametrize("style", ["", "is_dim", "is_inverse", "is_bold"])
+def test_whatever_a_program_asks_for_can_be_read(
+    palette: Palette, foreground: str, background: str, style: str
+) -> None:
+    look = Look(foreground, background)._replace(**({style: True} if style else {}))
+    text, ground = LookFormats(palette, palette.sunken).colours(look)
+    assert contrast(text, ground or palette.sunken) >= TEXT_RATIO
+
+
+@EVERY_PALETTE
+def test_inverse_swaps_text_and_ground(palette: Palette) -> None:
+    formats = LookFormats(palette, palette.sunken)
+    assert formats.colours(Look(is_inverse=True)) == (palette.sunken, palette.text)
+
+
+@EVERY_PALETTE
+def test_colours_differ_from_each_other(palette: Palette) -> None:
+    assert len(set(ansi_colours(palette))) == 16
+
+
+def test_a_colour_that_can_be_read_stays_as_it_is() -> None:
+    assert legible("#0000AA", "#FFFFFF") == "#0000AA"
+    assert legible("#FFFF00", "#FFFFFF") != "#FFFF00"
