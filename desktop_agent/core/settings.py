@@ -36,6 +36,8 @@ class ExecutionSettings:
     """`[execution]`: what may happen without a question."""
 
     approval: Literal["always", "on_write", "on_request", "never"] = "on_write"
+    sandbox: Literal["restricted", "strict", "none"] = "restricted"
+    """What confines commands in new sessions."""
     timeout_seconds: float | None = None
     """The longest a command may take, whatever its call says; unset, the call decides."""
 

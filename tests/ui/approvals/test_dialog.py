@@ -105,7 +105,7 @@ def test_a_command_is_shown_with_its_folder_its_reason_and_its_risks(ask: Ask) -
     assert child(dialog, QLabel, "approvalReason").text() == "git push uses the network."
     risks = child(dialog, RiskNote, "approvalRiskNote")
     assert risks.isVisible()
-    assert risks.text() == "• Uses the network\n• Changes another machine"
+    assert risks.text() == "Uses the network\nChanges another machine"
 
 
 def test_a_change_is_shown_file_by_file(ask: Ask, edit_request: ApprovalRequest) -> None:

@@ -1,0 +1,33 @@
+"""What the rule editor must know about rules, and whom it asks: it parses no command and matches no path itself."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from desktop_agent.core.model import Rule, RuleKind
+from desktop_agent.ui.approvals.past_calls import PastCalls
+
+
+class RuleMaths(Protocol):
+    """The policy's own judgement, so that what is previewed is what will happen."""
+
+    def would_allow(self, rules: Sequence[Rule], subject: str) -> bool:
+        """Whether these rules together would answer all of `subject`: a command line, a path or a tool's name."""
+        ...
+
+    def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
+        """Say why a rule with this pattern never matches or cannot be made; None when it can."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RuleContext:
+    """What rules are made from and judged by, besides the question itself."""
+
+    maths: RuleMaths
+    workspace: str
+    """Where a rule for this project holds: the folder, absolute."""
+    past: PastCalls
+    now: Callable[[], datetime]
+    """The time, aware."""
