@@ -1,7 +1,7 @@
 """The command that asks to run, to read and to change."""
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QTextCharFormat, QTextCursor, QTextOption
+from PySide6.QtGui import QFont, QFontMetrics, QTextCharFormat, QTextCursor, QTextLayout, QTextOption
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -17,7 +17,12 @@ from PySide6.QtWidgets import (
 from desktop_agent.ui.theme import Space, Theme
 
 _MAX_LINES = 10
+_MEASURED_CHARS = 4_000
+"""More fills the highest field at any width."""
 _FRAME = 14
+"""Height of border and padding together, and what the last line must have below."""
+_SIDES = 18
+"""Width of border and padding together."""
 
 
 class CommandEdit(QWidget):
@@ -126,8 +131,11 @@ class _CommandField(QPlainTextEdit):
         self.setAccessibleName(self.tr("Command"))
         self.setFont(theme.code_font(theme.sizes.code))
         self.setTabChangesFocus(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         option = self.document().defaultTextOption()
         option.setTextDirection(Qt.LayoutDirection.LeftToRight)
@@ -135,13 +143,34 @@ class _CommandField(QPlainTextEdit):
         self.document().setDocumentMargin(0)
         self.document().documentLayout().documentSizeChanged.connect(self.updateGeometry)
 
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        lines = _count_lines(self.toPlainText(), self.font(), width - _SIDES)
+        return lines * QFontMetrics(self.font()).lineSpacing() + _FRAME
+
     def sizeHint(self) -> QSize:
-        # A plain text document measures its height in lines, wrapped ones included.
-        lines = max(1, min(_MAX_LINES, int(self.document().size().height())))
-        return QSize(400, lines * QFontMetrics(self.font()).lineSpacing() + _FRAME)
+        return QSize(400, self.heightForWidth(max(self.width(), 400)))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, self.sizeHint().height())
+        return QSize(120, QFontMetrics(self.font()).lineSpacing() + _FRAME)
+
+
+def _count_lines(text: str, font: QFont, width: int) -> int:
+    """How many lines `text` takes in this width, up to the limit. The field itself may not have its width yet."""
+    option = QTextOption()
+    option.setWrapMode(QTextOption.WrapMode.WrapAnywhere)
+    count = 0
+    for paragraph in text.split("\n", _MAX_LINES)[:_MAX_LINES]:
+        layout = QTextLayout(paragraph[:_MEASURED_CHARS], font)
+        layout.setTextOption(option)
+        layout.beginLayout()
+        while count < _MAX_LINES and (line := layout.createLine()).isValid():
+            line.setLineWidth(max(width, 1))
+            count += 1
+        layout.endLayout()
+    return max(1, min(count, _MAX_LINES))
 
 
 def _utf16_length(text: str) -> int:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFrame,
@@ -39,8 +39,7 @@ ARMING_DELAY_MS = 300
 """How long the dialog must have been visible before it can be allowed: a key meant for something else must not."""
 _WIDTH = 800
 _MAX_HEIGHT = 700
-_MIN_PREVIEW_HEIGHT = 190
-_MAX_ALLOW_WIDTH = 460
+_MAX_ALLOW_WIDTH = 320
 _MARGIN_OF_WINDOW = 24
 """How much of the window's height stays free, above and below together."""
 
@@ -178,6 +177,8 @@ class ApprovalDialog(QDialog):
             if scope != "once":
                 self._editor.set_scope(scope)
             self._editor.setVisible(scope != "once")
+            if self._preview:
+                self._preview.set_compact(is_compact=scope != "once")
             self._fit()
         self._update_answers()
 
@@ -185,6 +186,10 @@ class ApprovalDialog(QDialog):
         self._is_armed = True
 
     # -- events --
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._fit()  # what is seen for the first time has its fonts only now
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -231,7 +236,6 @@ class ApprovalDialog(QDialog):
         body.setSpacing(0)
         body.addLayout(self._head())
         if self._preview:
-            self._preview.setMinimumHeight(_MIN_PREVIEW_HEIGHT)
             body.addWidget(hairline())
             body.addWidget(self._preview, 1)
             body.addWidget(hairline())
@@ -289,7 +293,7 @@ class ApprovalDialog(QDialog):
         """Why the person is asked, always in sight."""
         question = QLabel(self.tr("Why am I asked?"))
         question.setProperty("role", "secondary")
-        reason = QLabel(self._request.reason)
+        reason = QLabel(request_words.quoted(self._request.reason))
         reason.setObjectName("approvalReason")
         reason.setAccessibleName(self.tr("Why you are asked: {0}").format(self._request.reason))
         reason.setTextFormat(Qt.TextFormat.PlainText)
@@ -337,7 +341,7 @@ class ApprovalDialog(QDialog):
     def _fill_scopes(self) -> None:
         once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
         self._scopes.append("once")
-        self._scope.addItem(once or self.tr("Only this once"))
+        self._scope.addItem(self.tr("Only this once") if self._editor or not once else once)
         for offer in self._request.scopes:
             if offer.scope != "once":
                 self._scopes.append(offer.scope)
@@ -365,6 +369,8 @@ class ApprovalDialog(QDialog):
         self._scope.currentIndexChanged.connect(self._on_scope_changed)
         if self._editor:
             self._editor.changed.connect(self._update_answers)
+            self._editor.changed.connect(self._fit)
+            self._editor.preview.finished.connect(self._fit)
         if self._command:
             self._command.changed.connect(self._update_answers)
             self._command.field.installEventFilter(self)

@@ -6,7 +6,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QCompleter, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.ui.picker import Picker
-from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.theme import Height, Space, Theme
+
+PATTERN_HEIGHT = Height.BUTTON + 2
 
 
 class PatternRow(QWidget):
@@ -28,12 +30,14 @@ class PatternRow(QWidget):
         self._field.setCompleter(
             QCompleter(self)
         )  # knows no words: a completed pattern would be a wider rule than the one that was typed
-        self._field.setFont(theme.code_font())
         self._field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._field.addItems(list(patterns))
+        # A style sheet of the application would give the field the font of the text again.
+        families = ", ".join(f"'{family}'" for family in theme.code_font().families())
+        self._field.setStyleSheet(f"QComboBox {{ font-family: {families}; }}")
+        self._field.setFixedHeight(PATTERN_HEIGHT)
         edit = self._field.lineEdit()
         assert edit is not None
-        edit.setFont(theme.code_font())
         edit.setCursorPosition(0)
         self._problem = QLabel()
         self._problem.setObjectName("ruleProblem")

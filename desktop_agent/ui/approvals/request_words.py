@@ -33,3 +33,11 @@ def hidden_text_risks(command: str) -> list[str]:
     hidden = [visible_line(without_ending(line)).text for line in split_lines(command) if hidden_characters(line)]
     text = _tr("The command has characters that cannot be seen. It really is: {0}")
     return [text.format(" ⏎ ".join(hidden))] if hidden else []
+
+
+def quoted(text: str) -> str:
+    """Return `text` with the quotation marks of people around what stands between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return text  # one of them is not a quote
+    return "".join(f"“{part}”" if index % 2 else part for index, part in enumerate(parts))

@@ -110,11 +110,11 @@ def allow_words(patterns: Sequence[str], scope: RuleScope) -> str:
     """Say what pressing the button allows from now on."""
     match len(patterns):
         case 1:
-            what = f"`{patterns[0]}`"
+            what = f"“{patterns[0]}”"
         case 2:
-            what = _tr("`{0}` and `{1}`").format(*patterns)
+            what = _tr("“{0}” and “{1}”").format(*patterns)
         case count:
-            what = _tr("`{0}` and {1} more").format(patterns[0], count - 1)
+            what = _tr("“{0}” and {1} more").format(patterns[0], count - 1)
     match scope:
         case "session":
             return _tr("Allow {0} in this session").format(what)

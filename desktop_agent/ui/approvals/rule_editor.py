@@ -1,13 +1,14 @@
 """Makes rules of an answer: what they cover, when they end, and what they would have done so far."""
 
+from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFormLayout, QLabel, QVBoxLayout, QWidget
 
 from desktop_agent.core.model import ApprovalRequest, Rule, RuleScope
 from desktop_agent.ui.approvals.past_calls import subjects_of
-from desktop_agent.ui.approvals.pattern_row import PatternRow
+from desktop_agent.ui.approvals.pattern_row import PATTERN_HEIGHT, PatternRow
 from desktop_agent.ui.approvals.rule_draft import EXPIRIES, RuleDraft, expiry_words
 from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.approvals.rule_preview import RulePreview
@@ -93,15 +94,18 @@ class RuleEditor(QWidget):
     def _lay_out(self) -> None:
         form = QFormLayout()
         form.setContentsMargins(0, 0, 0, 0)
+        form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         form.setHorizontalSpacing(Space.M)
         form.setVerticalSpacing(Space.S)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         for index, row in enumerate(self._rows):
             label = QLabel(self._name() if index == 0 else self.tr("and"))
             label.setProperty("role", "secondary")
+            label.setFixedHeight(PATTERN_HEIGHT)
             label.setBuddy(row.field)
             form.addRow(label, row)
         self._expiry_label.setProperty("role", "secondary")
+        self._expiry_label.setFixedHeight(PATTERN_HEIGHT)
         self._expiry_label.setBuddy(self._expiry)
         form.addRow(self._expiry_label, self._expiry)
         column = QVBoxLayout(self)
@@ -121,7 +125,19 @@ class RuleEditor(QWidget):
             row.show_problem(problem)
 
     def _judge(self) -> None:
-        self._preview.judge(self._subjects, partial(self._context.maths.would_allow, self.rules()))
+        rules = self.rules()
+        would_allow = partial(self._context.maths.would_allow, rules)
+        self._preview.judge(self._subjects, partial(self._would_allow, would_allow, self._covers_request(rules)))
+
+    def _would_allow(self, would_allow: Callable[[str], bool], covers_request: bool, subject: str) -> bool:
+        is_present = subject in subjects_of(self._request)
+        return would_allow(subject) or (is_present and covers_request)
+
+    def _covers_request(self, rules: tuple[Rule, ...]) -> bool:
+        """Whether each part that needs a rule would have one. The other parts of a command line need none."""
+        judge = self._context.maths.would_allow
+        narrowest = (patterns[0] for patterns in self._request.rule_patterns if patterns)
+        return all(any(judge((rule,), part) for rule in rules) for part in narrowest)
 
     def _show_asked(self) -> None:
         """Say how often the person was asked what these rules would have answered, this time included."""

@@ -13,7 +13,7 @@ class RuleMaths(Protocol):
     """The policy's own judgement, so that what is previewed is what will happen."""
 
     def would_allow(self, rules: Sequence[Rule], subject: str) -> bool:
-        """Whether these rules together would answer all of `subject`: a command line, a path or a tool's name."""
+        """Whether `subject` (a command line, a path, a tool's name) would need no question if these rules held, too."""
         ...
 
     def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
