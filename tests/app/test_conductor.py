@@ -27,7 +27,7 @@ def project(tmp_path: Path) -> Path:
 def menu_item(person: Driver, picker: str, words: str) -> QAction:
     button = person.find(QToolButton, picker)
     assert button is not None
-    (found,) = [action for action in button.menu().actions() if action.text() == words]
+    (found,) = [action for action in button.menu().actions() if action.text().partition("\t")[0] == words]
     return found
 
 

@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> QSettings:
 @pytest.fixture
 def panels(theme: Theme) -> Panels:
     """Widgets that take the keyboard, as the real panels do."""
-    return Panels(QWidget(), QLineEdit(), QPlainTextEdit(), Composer(theme), QLineEdit())
+    return Panels(QWidget(), QLineEdit(), QPlainTextEdit(), Composer(theme), QLineEdit(), QLineEdit())
 
 
 @pytest.fixture

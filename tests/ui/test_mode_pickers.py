@@ -33,7 +33,7 @@ def choices(button: QToolButton) -> list[QAction]:
 
 
 def checked(button: QToolButton) -> list[str]:
-    return [action.text() for action in choices(button) if action.isChecked()]
+    return [action.iconText() for action in choices(button) if action.isChecked()]
 
 
 def test_without_a_session_there_is_nothing_to_pick(pickers: ModePickers) -> None:
@@ -42,7 +42,7 @@ def test_without_a_session_there_is_nothing_to_pick(pickers: ModePickers) -> Non
 
 
 def test_the_session_s_mode_is_shown(pickers: ModePickers) -> None:
-    pickers.show_mode(SONNET, "on_write")
+    pickers.show_mode(SONNET, "on_write", "restricted")
     assert pickers.model_button.isVisible()
     assert pickers.model_button.text() == "claude-sonnet-5-5 ▾"
     assert checked(pickers.model_button) == ["claude-sonnet-5-5"]
@@ -51,8 +51,8 @@ def test_the_session_s_mode_is_shown(pickers: ModePickers) -> None:
 
 
 def test_they_follow_the_session(pickers: ModePickers) -> None:
-    pickers.show_mode(SONNET, "on_write")
-    pickers.show_mode(DEMO, "always")
+    pickers.show_mode(SONNET, "on_write", "restricted")
+    pickers.show_mode(DEMO, "always", "restricted")
     assert (pickers.model_button.text(), checked(pickers.model_button)) == ("Demo model ▾", ["Demo model"])
     assert "no key" in pickers.model_button.toolTip()
     assert checked(pickers.approval_button) == ["Asks before every call"]
@@ -60,8 +60,8 @@ def test_they_follow_the_session(pickers: ModePickers) -> None:
 
 @pytest.mark.parametrize("policy", get_args(ApprovalPolicy))
 def test_every_policy_is_shown_as_what_it_comes_to(pickers: ModePickers, policy: ApprovalPolicy) -> None:
-    pickers.show_mode(SONNET, "on_write")
-    pickers.show_mode(SONNET, policy)
+    pickers.show_mode(SONNET, "on_write", "restricted")
+    pickers.show_mode(SONNET, policy, "restricted")
     (shown,) = checked(pickers.approval_button)
     assert pickers.approval_button.text() == f"{shown} ▾"
     assert (shown == "Asks before writing") is (policy == "on_write")
@@ -69,22 +69,22 @@ def test_every_policy_is_shown_as_what_it_comes_to(pickers: ModePickers, policy:
 
 def test_a_model_of_somebody_else_is_offered_beside_the_known_ones(pickers: ModePickers) -> None:
     own = ModelRef(provider="anthropic", model="my-own-model")
-    pickers.show_mode(own, "on_write")
+    pickers.show_mode(own, "on_write", "restricted")
     texts = [action.text() for action in choices(pickers.model_button)]
     assert texts == ["my-own-model", *ANTHROPIC_MODELS, "Demo model"]
-    pickers.show_mode(SONNET, "on_write")
+    pickers.show_mode(SONNET, "on_write", "restricted")
     assert [action.text() for action in choices(pickers.model_button)] == [*ANTHROPIC_MODELS, "Demo model"]
 
 
 def test_a_very_long_name_is_cut_on_the_button_and_whole_in_the_tool_tip(pickers: ModePickers) -> None:
     long = ModelRef(provider="anthropic", model="m" * 200)
-    pickers.show_mode(long, "on_write")
+    pickers.show_mode(long, "on_write", "restricted")
     assert len(pickers.model_button.text()) < 40
     assert "m" * 200 in pickers.model_button.toolTip()
 
 
 def test_picking_asks_and_changes_nothing_by_itself(pickers: ModePickers) -> None:
-    pickers.show_mode(SONNET, "on_write")
+    pickers.show_mode(SONNET, "on_write", "restricted")
     asked: list[tuple[object, ...]] = []
 
     def ask(*what: object) -> None:

@@ -119,7 +119,7 @@ def test_the_bar_and_the_actions_follow_the_session(window: Window, shown: Shown
 
 def test_a_picked_mode_is_asked_for_and_shown_when_it_holds(window: Window, shown: Shown) -> None:
     pickers = window.main_window.findChildren(QAction)
-    always = next(action for action in pickers if action.text() == "Asks before every call")
+    always = next(action for action in pickers if action.iconText() == "Asks before every call")
     always.trigger()
     assert shown.asked == [ops.SetMode(approval="always")]
     shown.happen(ev.ModeSet(model=ModelRef(provider="anthropic", model="m"), approval="always"))

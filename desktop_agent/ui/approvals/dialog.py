@@ -169,7 +169,7 @@ class ApprovalDialog(QDialog):
         scope = self._chosen_scope()
         if scope == "once" or self._editor is None or not (patterns := self._editor.usable_patterns()):
             return self.tr("Allow once") if scope == "once" and len(self._scopes) > 1 else self.tr("Allow")
-        return one_line(allow_words(patterns, scope))
+        return one_line(allow_words(patterns, scope, is_unconfined=self._request.is_escalation))
 
     def _on_scope_changed(self) -> None:
         scope = self._chosen_scope()

@@ -106,7 +106,7 @@ def scope_words(scope: RuleScope) -> str:
             return _tr("Also from now on everywhere")
 
 
-def allow_words(patterns: Sequence[str], scope: RuleScope) -> str:
+def allow_words(patterns: Sequence[str], scope: RuleScope, *, is_unconfined: bool) -> str:
     """Say what pressing the button allows from now on."""
     match len(patterns):
         case 1:
@@ -115,6 +115,8 @@ def allow_words(patterns: Sequence[str], scope: RuleScope) -> str:
             what = _tr("“{0}” and “{1}”").format(*patterns)
         case count:
             what = _tr("“{0}” and {1} more").format(patterns[0], count - 1)
+    if is_unconfined:
+        what = _tr("{0} outside the sandbox").format(what)
     match scope:
         case "session":
             return _tr("Allow {0} in this session").format(what)

@@ -1,6 +1,7 @@
 """The settings dialog shows what is in force, tells what is wanted, and never keeps a key."""
 
 import logging
+from datetime import UTC, datetime
 
 import pytest
 from PySide6.QtCore import Qt
@@ -13,6 +14,7 @@ from desktop_agent.ui.choice_card import ChoiceCard
 from desktop_agent.ui.settings import KeyCheck, KeyStatus, SettingsDialog
 from desktop_agent.ui.theme import Theme
 
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SECRET = "sk-ant-api03-very-secret"
 
 
@@ -20,7 +22,7 @@ class Desk:
     """The dialog and what it told."""
 
     def __init__(self, app: QApplication, qtbot: QtBot) -> None:
-        self.dialog = SettingsDialog(Theme(app, "light"), ["claude-sonnet-5-5", "claude-opus-5-5"])
+        self.dialog = SettingsDialog(Theme(app, "light"), ["claude-sonnet-5-5", "claude-opus-5-5"], lambda: NOW)
         qtbot.addWidget(self.dialog)
         self.changed: list[tuple[str, object]] = []
         self.saved: list[tuple[str, str]] = []
