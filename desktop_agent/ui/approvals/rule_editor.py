@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFormLayout, QLabel, QVBoxLayout, QWidget
 
 from desktop_agent.core.model import ApprovalRequest, Rule, RuleScope
@@ -50,6 +51,7 @@ class RuleEditor(QWidget):
         self._asked.setProperty("role", "secondary")
         self._preview = RulePreview(theme)
         self._refresh = Throttle(self._judge, self, TYPING_MS)
+        self._refresh.pause()  # until it is in sight
         self._lay_out()
         for row in self._rows:
             row.changed.connect(self._on_changed)
@@ -81,6 +83,14 @@ class RuleEditor(QWidget):
         self._expiry.setVisible(scope != "session")
         self._expiry_label.setVisible(scope != "session")
         self._refresh.trigger()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._refresh.resume()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._refresh.pause()
+        super().hideEvent(event)
 
     def _name(self) -> str:
         match self._request.rule_kind:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from desktop_agent.core.changes.text import split_lines, without_ending
@@ -61,6 +62,15 @@ class RulePreview(QWidget):
         self._is_allowed = {}
         self._go_on()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._waiting:
+            self._next.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._next.stop()  # nobody reads it now
+        super().hideEvent(event)
+
     def _go_on(self) -> None:
         clock = QElapsedTimer()
         clock.start()
@@ -105,14 +115,14 @@ class _Half(QFrame):
         self._list.setAccessibleName(heading)
         self._list.clear()
         for subject in subjects:
-            item = QListWidgetItem(one_line(subject))
+            item = QListWidgetItem(one_line(subject[:_MAX_CHARS]))
             item.setToolTip(plain_tooltip(subject[:_MAX_CHARS]))
             self._list.addItem(item)
 
 
 def one_line(text: str) -> str:
     """Return `text` on one line, with nothing in it that cannot be seen."""
-    lines = (visible_line(without_ending(line)).text for line in split_lines(text[:_MAX_CHARS]))
+    lines = (visible_line(without_ending(line)).text for line in split_lines(text))
     return " ⏎ ".join(lines)
 
 

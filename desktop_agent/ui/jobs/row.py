@@ -52,6 +52,9 @@ class JobRow(QWidget):
         self._output.clicked.connect(self._on_output)
         self._stop = self._button(self.tr("Stop"), "jobStopButton", "destructive")
         self._stop.clicked.connect(self._on_stop)
+        policy = self._stop.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # so that what stands beside it stays in line with the other rows
+        self._stop.setSizePolicy(policy)
         self._lay_out()
         self.show_job(job, now)
 

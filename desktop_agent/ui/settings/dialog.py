@@ -70,7 +70,7 @@ class SettingsDialog(QDialog):
         self._pages = QStackedWidget()
         self._lay_out()
         self._connect()
-        self.resize(680, 500)
+        self.resize(700, 580)
         self.setMinimumSize(480, 320)
 
     # --- what the window asks -------------------------------------------------------------------------------------

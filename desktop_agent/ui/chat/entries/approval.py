@@ -162,7 +162,8 @@ class ApprovalCard(QWidget):
             y += height + Space.S
         files = (self._files,) if self._files is not None else ()
         confinement = (self._confinement,) if self._confinement is not None else ()
-        for paragraph in (*files, *self._details, *self._reasons, *confinement):
+        notes = (*confinement, *self._reasons) if self.request.is_escalation else (*self._reasons, *confinement)
+        for paragraph in (*files, *self._details, *notes):
             y += paragraph.place(_PADDING, y, inner) + Space.XS // 2
         y += Space.S + 2
         y = self._place_answers(y, inner)
