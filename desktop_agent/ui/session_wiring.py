@@ -70,9 +70,9 @@ class SessionWiring(QObject):
         diff_source: "DiffSource",
         spawn: "Spawn",
         now: "Callable[[], datetime]",
-        rule_maths: "Callable[[], RuleMaths] | None" = None,
+        rule_maths: "Callable[[Transcript], RuleMaths] | None" = None,
     ) -> None:
-        """`rule_maths` is called when a question first needs it; without it, answers make no rules of their own."""
+        """`rule_maths` judges rules for a session, asked for when a question is shown; without it, none can be made."""
         super().__init__(window)
         self._window = window
         self._theme = theme
@@ -340,14 +340,14 @@ class SessionWiring(QObject):
         self._dialog.open()
 
     def _rule_context(self, request: "ApprovalRequest") -> "RuleContext | None":
-        if self._rule_maths is None or self._bridge is None or not request.rule_patterns:
+        if self._rule_maths is None or self._bridge is None:
             return None
         from desktop_agent.ui.approvals.past_calls import past_calls
         from desktop_agent.ui.approvals.rule_maths import RuleContext
 
         transcript = self._bridge.transcript
         past = past_calls(transcript, request)
-        return RuleContext(self._rule_maths(), transcript.workspace, past, self._now)
+        return RuleContext(self._rule_maths(transcript), transcript.workspace, past, self._now)
 
     def _is_person_writing(self) -> bool:
         """Whether a dialog would take the keys of somebody who writes: then the card in the conversation must do."""

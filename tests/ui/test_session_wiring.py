@@ -251,7 +251,14 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     frame.furnish(Panels(QWidget(), files, transcript, composer, review, jobs))
     panels = SessionPanels(frame.top_bar, transcript, composer, pickers, review, files, jobs)
     wiring = SessionWiring(
-        frame, theme, frame.actions_, panels, Source(Session()), Tasks().spawn, lambda: NOW, rule_maths=WordRules
+        frame,
+        theme,
+        frame.actions_,
+        panels,
+        Source(Session()),
+        Tasks().spawn,
+        lambda: NOW,
+        rule_maths=lambda _transcript: WordRules(),
     )
     frame.show()
     shown = Shown()

@@ -7,9 +7,17 @@ from desktop_agent.ui.theme import Radius, Space, Theme
 
 
 class ConfinementNote(QFrame):
-    """One line for what is confined; a warning of its own for what would not be."""
+    """One line for what is confined; a warning for what would not be, and a louder one for what asks to get out."""
 
-    def __init__(self, theme: Theme, confinement: str, *, is_escalation: bool, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        confinement: str,
+        *,
+        is_escalation: bool,
+        is_unconfined: bool,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("approvalConfinement")
         self.setAccessibleName(self.tr("How it would run"))
@@ -20,9 +28,10 @@ class ConfinementNote(QFrame):
         if is_escalation and not confinement:
             self._text = self.tr("Runs outside the sandbox: it can do whatever your account can.")
         self.setAccessibleDescription(self._text)
-        sign = "unconfined" if is_escalation else "confined"
+        sign = "escaping" if is_escalation else "unconfined" if is_unconfined else "confined"
+        role = "error" if is_escalation else "warning" if is_unconfined else "secondary"
         column = QVBoxLayout(self)
-        column.addWidget(signed_line(theme, sign, self._text, "error" if is_escalation else "secondary"))
+        column.addWidget(signed_line(theme, sign, self._text, role))
         if is_escalation:
             column.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
             self._on_theme_changed()

@@ -82,7 +82,8 @@ class ApprovalDialog(QDialog):
         self._command = CommandEdit(theme, request.command, request.cause) if request.command is not None else None
         self._preview = ChangePreview(theme, request, diff_source, spawn) if request.changes else None
         self._scope = Picker()
-        self._editor = RuleEditor(theme, request, rules) if rules is not None and request.rule_patterns else None
+        self._editor = RuleEditor(theme, request, rules) if rules is not None and _has_rules(request) else None
+        self._is_unconfined = request.is_escalation or (rules is not None and rules.maths.runs_unconfined(request))
         self._message = QLineEdit()
         self._allow_button = ShortcutButton(theme, self.tr("Allow"), "Ctrl+↵", colour_role="on_accent")
         self._deny_button = ShortcutButton(theme, self.tr("Deny"), "Ctrl+⌫", colour_role="muted")
@@ -169,7 +170,7 @@ class ApprovalDialog(QDialog):
         scope = self._chosen_scope()
         if scope == "once" or self._editor is None or not (patterns := self._editor.usable_patterns()):
             return self.tr("Allow once") if scope == "once" and len(self._scopes) > 1 else self.tr("Allow")
-        return one_line(allow_words(patterns, scope, is_unconfined=self._request.is_escalation))
+        return one_line(allow_words(patterns, scope, is_unconfined=self._is_unconfined))
 
     def _on_scope_changed(self) -> None:
         scope = self._chosen_scope()
@@ -283,8 +284,14 @@ class ApprovalDialog(QDialog):
             box.addLayout(self._why())
         if self._request.confinement or self._request.is_escalation:
             box.addSpacing(Space.XS)
-            is_escalation = self._request.is_escalation
-            box.addWidget(ConfinementNote(self._theme, self._request.confinement, is_escalation=is_escalation))
+            box.addWidget(
+                ConfinementNote(
+                    self._theme,
+                    self._request.confinement,
+                    is_escalation=self._request.is_escalation,
+                    is_unconfined=self._is_unconfined,
+                )
+            )
         box.addSpacing(Space.XS)
         box.addWidget(self._risks)
         return box
@@ -402,3 +409,8 @@ class ApprovalDialog(QDialog):
         parent: QWidget | None = self.parentWidget()
         limit = min(_MAX_HEIGHT, parent.window().height() - _MARGIN_OF_WINDOW) if parent else _MAX_HEIGHT
         return QSize(width, min(limit, body + self._foot.sizeHint().height() + 1))
+
+
+def _has_rules(request: ApprovalRequest) -> bool:
+    """Whether rules with patterns can answer it. Those that come with variables, input or a shell are only exact."""
+    return bool(request.rule_patterns) and not request.details

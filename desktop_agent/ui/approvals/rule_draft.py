@@ -48,6 +48,7 @@ class RuleDraft:
         if kind is None:
             return ()
         now = context.now()
+        is_unconfined = context.maths.runs_unconfined(self.request)
         return tuple(
             Rule(
                 id=new_rule_id(),
@@ -58,7 +59,7 @@ class RuleDraft:
                 created_at=now,
                 workspace=context.workspace if self.scope == "project" else "",
                 expires_at=None if self.scope == "session" else expiry_moment(self.expiry, now),
-                is_unconfined=self.request.is_escalation,
+                is_unconfined=is_unconfined,
             )
             for pattern in self.usable(context.maths)
         )

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFormLayout, QLabel, QVBoxLayout, QWidget
 
-from desktop_agent.core.model import ApprovalRequest, Rule, RuleScope
+from desktop_agent.core.model import ApprovalRequest, Rule, RuleKind, RuleScope
 from desktop_agent.ui.approvals.past_calls import subjects_of
 from desktop_agent.ui.approvals.pattern_row import PATTERN_HEIGHT, PatternRow
 from desktop_agent.ui.approvals.rule_draft import EXPIRIES, RuleDraft, expiry_words
@@ -37,6 +37,7 @@ class RuleEditor(QWidget):
         self.setObjectName("ruleEditor")
         self._request = request
         self._context = context
+        self._kind: RuleKind = request.rule_kind or "command"
         self._scope: RuleScope = "session"
         self._subjects = tuple(dict.fromkeys((*subjects_of(request), *context.past.subjects)))
         self._rows = [PatternRow(theme, self._name(), patterns) for patterns in request.rule_patterns]
@@ -93,12 +94,12 @@ class RuleEditor(QWidget):
         super().hideEvent(event)
 
     def _name(self) -> str:
-        match self._request.rule_kind:
+        match self._kind:
             case "edit":
                 return self.tr("Edits of")
             case "tool":
                 return self.tr("Calls of")
-            case "command" | None:
+            case "command":
                 return self.tr("Commands that begin with")
 
     def _lay_out(self) -> None:
@@ -136,7 +137,7 @@ class RuleEditor(QWidget):
 
     def _judge(self) -> None:
         rules = self.rules()
-        would_allow = partial(self._context.maths.would_allow, rules)
+        would_allow = partial(self._context.maths.would_allow, self._kind, rules)
         self._preview.judge(self._subjects, partial(self._would_allow, would_allow, self._covers_request(rules)))
 
     def _would_allow(self, would_allow: Callable[[str], bool], covers_request: bool, subject: str) -> bool:
@@ -147,19 +148,19 @@ class RuleEditor(QWidget):
         """Whether each part that needs a rule would have one. The other parts of a command line need none."""
         judge = self._context.maths.would_allow
         narrowest = (patterns[0] for patterns in self._request.rule_patterns if patterns)
-        return all(any(judge((rule,), part) for rule in rules) for part in narrowest)
+        return all(any(judge(self._kind, (rule,), part) for rule in rules) for part in narrowest)
 
     def _show_asked(self) -> None:
         """Say how often the person was asked what these rules would have answered, this time included."""
         verdicts = self._preview.verdicts
         questions = (subjects_of(self._request), *self._context.past.questions)
         times = sum(all(verdicts.get(subject, False) for subject in question) for question in questions)
-        match self._request.rule_kind:
+        match self._kind:
             case "edit":
                 words = self.tr("You were asked {0} times for edits like this.")
             case "tool":
                 words = self.tr("You were asked {0} times for calls like this.")
-            case "command" | None:
+            case "command":
                 words = self.tr("You were asked {0} times for commands like this.")
         self._asked.setText(words.format(times))
         self._asked.setVisible(times >= 2)

@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Space, Theme
 
-SignKind = Literal["warning", "confined", "unconfined"]
+SignKind = Literal["warning", "confined", "unconfined", "escaping"]
 
 _SIZE = 16
-_COLOURS = {"warning": "warning_text", "confined": "muted", "unconfined": "removed_text"}
+_COLOURS = {"warning": "warning_text", "confined": "muted", "unconfined": "warning_text", "escaping": "removed_text"}
 
 
 class Sign(QWidget):

@@ -9,18 +9,21 @@ from desktop_agent.core.model import ApprovalRequest, Rule, RuleKind, ScopeOffer
 from desktop_agent.ui.approvals.past_calls import PastCalls
 from desktop_agent.ui.approvals.rule_maths import RuleContext
 
+NOT_CONFINED = "Not confined"
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
 class WordRules:
     """A command is allowed when each of its parts begins with the words of a rule; anything else by its glob."""
 
-    def would_allow(self, rules: Sequence[Rule], subject: str) -> bool:
-        commands = [rule for rule in rules if rule.kind == "command"]
-        if len(commands) < len(rules):
+    def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
+        if kind != "command":
             return any(fnmatchcase(subject, rule.pattern) for rule in rules)
         parts = [shlex.split(part) for part in subject.split("&&")]
-        return all(any(_begins(part, shlex.split(rule.pattern)) for rule in commands) for part in parts)
+        return all(any(_begins(part, shlex.split(rule.pattern)) for rule in rules) for part in parts)
+
+    def runs_unconfined(self, request: ApprovalRequest) -> bool:
+        return request.is_escalation or request.confinement == NOT_CONFINED
 
     def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
         if kind == "command" and "&&" in pattern:

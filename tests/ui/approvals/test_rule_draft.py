@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from desktop_agent.core.model import RuleScope
+from desktop_agent.core.model import ApprovalRequest, RuleScope
 from desktop_agent.ui.approvals.rule_draft import Expiry, RuleDraft, allow_words, expiry_moment
-from tests.ui.approvals.stage import NOW, WordRules, context, push
+from tests.ui.approvals.stage import NOT_CONFINED, NOW, WordRules, context, push
 
 
 def test_a_rule_says_what_the_person_chose_and_when() -> None:
@@ -37,8 +37,9 @@ def test_a_rule_of_a_session_ends_with_it_whatever_was_chosen_before() -> None:
     assert rule.expires_at is None
 
 
-def test_a_rule_made_of_leaving_the_sandbox_says_so() -> None:
-    (rule,) = RuleDraft(push(is_escalation=True), "session", ("git",)).rules(context())
+@pytest.mark.parametrize("request_", [push(is_escalation=True), push(confinement=NOT_CONFINED)])
+def test_a_rule_made_of_a_yes_to_running_unconfined_says_so(request_: ApprovalRequest) -> None:
+    (rule,) = RuleDraft(request_, "session", ("git",)).rules(context())
     assert rule.is_unconfined
 
 

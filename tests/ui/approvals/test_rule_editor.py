@@ -9,11 +9,12 @@ from PySide6.QtWidgets import QComboBox, QLabel, QListWidget, QPlainTextEdit, QP
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.model import Allowed, ApprovalRequest, Rule
+from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.approvals.past_calls import PastCalls
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.theme import Theme
-from tests.ui.approvals.stage import SCOPES, context, push
+from tests.ui.approvals.stage import NOT_CONFINED, SCOPES, context, push
 from tests.ui.review.stage import Session, Source, Tasks
 
 PAST = PastCalls(
@@ -229,6 +230,24 @@ def test_without_patterns_the_policys_own_words_are_offered(ask: Ask) -> None:
     assert scopes.itemText(SESSION) == "the policy's words for session"
     scopes.setCurrentIndex(SESSION)
     assert answered(dialog) == Allowed(scope="session")
+
+
+def test_a_command_with_variables_or_input_can_only_be_allowed_exactly(ask: Ask) -> None:
+    """A rule with a pattern would never match it."""
+    dialog = ask(replace(push(), details=("TOKEN=…",)))
+    assert dialog.findChild(RuleEditor) is None
+    assert picker(dialog).itemText(ALWAYS) == "the policy's words for always"
+
+
+def test_what_is_not_confined_is_said_with_a_warning_and_on_the_button(ask: Ask) -> None:
+    dialog = ask(push(confinement=NOT_CONFINED))
+    note = dialog.findChild(ConfinementNote)
+    assert note
+    assert note.text() == NOT_CONFINED
+    assert note.findChildren(QLabel)[0].property("role") == "warning"
+    picker(dialog).setCurrentIndex(SESSION)
+    assert allow_button(dialog).accessibleName() == "Allow “git push origin” outside the sandbox in this session"
+    assert answered(dialog).rules[0].is_unconfined
 
 
 def test_a_long_rule_is_cut_on_the_button_and_whole_for_screen_readers(ask: Ask) -> None:
