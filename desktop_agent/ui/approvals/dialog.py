@@ -39,7 +39,8 @@ ARMING_DELAY_MS = 300
 """How long the dialog must have been visible before it can be allowed: a key meant for something else must not."""
 _WIDTH = 800
 _MAX_HEIGHT = 700
-_MAX_ALLOW_WIDTH = 320
+_MAX_ALLOW_WIDTH = 400
+_PATTERN_STEP = 20
 _MARGIN_OF_WINDOW = 24
 """How much of the window's height stays free, above and below together."""
 
@@ -159,18 +160,26 @@ class ApprovalDialog(QDialog):
         self._scope.setToolTip(self.tr("A command that you modified is allowed once") if is_edited else "")
         obstacle = self._obstacle()
         self._allow_button.setEnabled(not obstacle)
-        words = self._allow_words()
-        shown = self._allow_button.fontMetrics().elidedText(words, Qt.TextElideMode.ElideMiddle, _MAX_ALLOW_WIDTH)
+        words, shown = self._allow_words()
         self._allow_button.setText(shown)
         self._allow_button.setAccessibleName(words)
         self._allow_button.setToolTip(obstacle or (plain_tooltip(words) if shown != words else ""))
 
-    def _allow_words(self) -> str:
-        """What pressing the button means."""
+    def _allow_words(self) -> tuple[str, str]:
+        """What pressing the button means, and as much of it as the button has room for."""
         scope = self._chosen_scope()
         if scope == "once" or self._editor is None or not (patterns := self._editor.usable_patterns()):
-            return self.tr("Allow once") if scope == "once" and len(self._scopes) > 1 else self.tr("Allow")
-        return one_line(allow_words(patterns, scope, is_unconfined=self._is_unconfined))
+            words = self.tr("Allow once") if scope == "once" and len(self._scopes) > 1 else self.tr("Allow")
+            return words, words
+        patterns = [one_line(pattern) for pattern in patterns]
+        words = shown = allow_words(patterns, scope, is_unconfined=self._is_unconfined)
+        metrics = self._allow_button.fontMetrics()
+        for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):  # the patterns give way, the words around them do not
+            if metrics.horizontalAdvance(shown) <= _MAX_ALLOW_WIDTH:
+                break
+            cut = [metrics.elidedText(pattern, Qt.TextElideMode.ElideMiddle, width) for pattern in patterns]
+            shown = allow_words(cut, scope, is_unconfined=self._is_unconfined)
+        return words, shown
 
     def _on_scope_changed(self) -> None:
         scope = self._chosen_scope()
