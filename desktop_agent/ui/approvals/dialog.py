@@ -17,11 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
-from desktop_agent.ui.approvals import request_words
 from desktop_agent.ui.approvals.change_preview import ChangePreview
-from desktop_agent.ui.approvals.command_edit import CommandEdit
-from desktop_agent.ui.approvals.confinement_note import ConfinementNote
-from desktop_agent.ui.approvals.risk_note import RiskNote
+from desktop_agent.ui.approvals.question_head import QuestionHead
 from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.approvals.rule_preview import one_line
@@ -78,13 +75,12 @@ class ApprovalDialog(QDialog):
         self._arming.setSingleShot(True)
         self._arming.setInterval(arming_delay_ms)
         self._arming.timeout.connect(self._arm)
-        self._heading = QLabel(request.title)
-        self._risks = RiskNote(theme)
-        self._command = CommandEdit(theme, request.command, request.cause) if request.command is not None else None
         self._preview = ChangePreview(theme, request, diff_source, spawn) if request.changes else None
         self._scope = Picker()
         self._editor = RuleEditor(theme, request, rules) if rules is not None and _has_rules(request) else None
         self._is_unconfined = request.is_escalation or (rules is not None and rules.maths.runs_unconfined(request))
+        self._head = QuestionHead(theme, request, is_unconfined=self._is_unconfined)
+        self._command = self._head.command
         self._message = QLineEdit()
         self._allow_button = ShortcutButton(theme, self.tr("Allow"), "Ctrl+↵", colour_role="on_accent")
         self._deny_button = ShortcutButton(theme, self.tr("Deny"), "Ctrl+⌫", colour_role="muted")
@@ -151,8 +147,6 @@ class ApprovalDialog(QDialog):
         return ""
 
     def _update_answers(self) -> None:
-        hidden = request_words.hidden_text_risks(self._command.text) if self._command else []
-        self._risks.set_risks([*self._request.risks, *hidden])
         is_edited = bool(self._command and self._command.edited_command is not None)
         if is_edited:
             self._scope.setCurrentIndex(0)
@@ -244,7 +238,7 @@ class ApprovalDialog(QDialog):
         body = QVBoxLayout(self._body)
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)
-        body.addLayout(self._head())
+        body.addWidget(self._head)
         if self._preview:
             body.addWidget(hairline())
             body.addWidget(self._preview, 1)
@@ -268,67 +262,6 @@ class ApprovalDialog(QDialog):
         column.addWidget(scroll, 1)
         column.addWidget(hairline())
         column.addWidget(self._foot)
-
-    def _head(self) -> QVBoxLayout:
-        self._heading.setProperty("role", "title")
-        self._heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._heading.setAccessibleName(self._request.title)
-        summary = QLabel(request_words.summary(self._request))
-        summary.setObjectName("approvalSummary")
-        summary.setProperty("role", "secondary")
-        box = QVBoxLayout()
-        box.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.M)
-        box.setSpacing(Space.XS)
-        for label in (self._heading, summary):
-            label.setTextFormat(Qt.TextFormat.PlainText)  # the model wrote some of it
-            label.setWordWrap(True)
-            box.addWidget(label)
-        if self._command:
-            box.addSpacing(Space.S)
-            box.addWidget(self._command)
-        if self._request.details:
-            box.addWidget(self._details())
-        if self._request.reason:
-            box.addSpacing(Space.XS)
-            box.addLayout(self._why())
-        if self._request.confinement or self._request.is_escalation:
-            box.addSpacing(Space.XS)
-            box.addWidget(
-                ConfinementNote(
-                    self._theme,
-                    self._request.confinement,
-                    is_escalation=self._request.is_escalation,
-                    is_unconfined=self._is_unconfined,
-                )
-            )
-        box.addSpacing(Space.XS)
-        box.addWidget(self._risks)
-        return box
-
-    def _why(self) -> QHBoxLayout:
-        """Why the person is asked, always in sight."""
-        question = QLabel(self.tr("Why am I asked?"))
-        question.setProperty("role", "secondary")
-        reason = QLabel(request_words.quoted(self._request.reason))
-        reason.setObjectName("approvalReason")
-        reason.setAccessibleName(self.tr("Why you are asked: {0}").format(self._request.reason))
-        reason.setTextFormat(Qt.TextFormat.PlainText)
-        reason.setWordWrap(True)
-        row = QHBoxLayout()
-        row.setSpacing(Space.S)
-        row.addWidget(question, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(reason, 1)
-        return row
-
-    def _details(self) -> QLabel:
-        """What else decides what would run: variables, input, a special shell."""
-        label = QLabel("\n".join(self._request.details))
-        label.setObjectName("approvalDetails")
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
-        label.setFont(self._theme.code_font())
-        label.setProperty("role", "secondary")
-        return label
 
     def _answer_fields(self) -> QVBoxLayout:
         row = QHBoxLayout()
@@ -401,7 +334,7 @@ class ApprovalDialog(QDialog):
 
     def _first_focus(self) -> QWidget:
         """Something that no key can do harm to."""
-        return self._preview.view if self._preview else self._heading
+        return self._preview.view if self._preview else self._head.heading
 
     def _fit(self) -> None:
         """Be high enough for what is shown now; never smaller than the person made it."""
