@@ -26,11 +26,11 @@ from desktop_agent.app.sessions import LiveSessions
 from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.errors import AgentError, WorkspaceError
+from desktop_agent.core.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.events import TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import ApprovalPolicy, BlobRef, ModelRef, SessionSummary
+from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.store.catalog import last_used, summarise
@@ -157,7 +157,8 @@ class Conductor(QObject):
 
     def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
         """Show an empty conversation; the session is made with its first prompt."""
-        draft = Draft(root, model, approval, self._on_first_prompt, self)
+        sandbox = self._bench.settings.execution.sandbox
+        draft = Draft(root, model, approval, sandbox, self._on_first_prompt, self)
         self._desk.transcript.set_examples(EXAMPLES)
         self._show(draft.bridge)
         self._desk.composer.setFocus()
@@ -193,6 +194,8 @@ class Conductor(QObject):
             return
         self._watch(bridge)
         self._show(bridge)
+        if draft.sandbox != bridge.transcript.sandbox:
+            bridge.submit(ops.SetMode(sandbox=draft.sandbox))
         for prompt in draft.hand_over():
             bridge.submit(prompt)
 
@@ -209,6 +212,9 @@ class Conductor(QObject):
         desk.transcript.output_requested.connect(self._show_output)
         desk.transcript.picture_requested.connect(self._show_picture)
         desk.transcript.file_requested.connect(self._open_found)
+        desk.wiring.job_output_requested.connect(self._show_job_output)
+        desk.wiring.rules_changed.connect(self._setup.show_rules)
+        self._setup.rule_revoked.connect(desk.wiring.revoke_rule)
         self._setup.demo_requested.connect(self._on_demo)
         self._setup.folder_requested.connect(self._choose_folder)
         self._setup.settings_changed.connect(self._on_settings_changed)
@@ -326,6 +332,15 @@ class Conductor(QObject):
             return
         self._open_file(str(file))
 
+    def _show_job_output(self, job: Job) -> None:
+        self._try(self._open_job_output(job))
+
+    async def _open_job_output(self, job: Job) -> None:
+        """Show what a background command has printed so far."""
+        text = await asyncio.to_thread(_read_log, job.log)
+        printed = await asyncio.to_thread(_read_printed, text)
+        OutputWindow(self._theme, job.command, printed, self._desk.window, is_cut=len(text) > MAX_CHARS).show()
+
     # -- questions and errors --
 
     async def _confirm_stop(self, count: int) -> bool:
@@ -382,6 +397,9 @@ _STARTED = frozenset(
 )
 """Kinds of files that desktops start when they are opened."""
 
+_MAX_LOG_BYTES = 20_000_000
+"""How much of the end of a log is read: more than its window shows."""
+
 _LISTED = frozenset(
     {"session_opened", "session_renamed", "turn_started", "turn_ended", "approval_requested", "approval_resolved"}
 )
@@ -412,6 +430,19 @@ def _would_run(file: Path) -> bool:
     # Windows has no permission to execute: there only the suffix tells.
     is_executable = sys.platform != "win32" and file.is_file() and os.access(file, os.X_OK)
     return is_executable or file.suffix.lower() in _STARTED
+
+
+def _read_log(path: Path) -> str:
+    """The end of what a background command has printed. Raises `StorageError` when it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _MAX_LOG_BYTES))
+            return file.read().decode("utf-8", "replace")
+    except OSError as error:
+        raise StorageError(
+            f"The output cannot be read: {error.strerror or error}.", hint="It is kept only while the session is open."
+        ) from error
 
 
 def _summary_now(transcript: Transcript) -> SessionSummary:

@@ -1,6 +1,7 @@
 """The desk: every widget of the window, built and arranged. Nothing in here starts a session or reads a file."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -13,6 +14,7 @@ from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.find_bar import FindBar
 from desktop_agent.ui.icons import Icons
+from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.main_window import MainWindow, Panels
 from desktop_agent.ui.mode_pickers import ModePickers
 from desktop_agent.ui.review.panel import ReviewPanel
@@ -30,6 +32,7 @@ class Desk:
     files: FileTree
     transcript: TranscriptView
     composer: Composer
+    pickers: ModePickers
     banner: Banner
     wiring: SessionWiring
 
@@ -43,16 +46,19 @@ def furnish(window: MainWindow, theme: Theme, icons: Icons, diffs: LaterDiffs, s
     pickers = ModePickers(composer)
     composer.add_control(pickers.model_button)
     composer.add_control(pickers.approval_button)
+    composer.add_control(pickers.sandbox_button)
+    jobs = JobsPanel(theme, _now)
     review = ReviewPanel(theme, diffs, spawner.spawn)
     banner = Banner()
     find_bar = FindBar(transcript)
     conversation = _stack(banner, find_bar, transcript)
-    window.furnish(Panels(sessions, files, conversation, composer, review))
+    window.furnish(Panels(sessions, files, conversation, composer, review, jobs))
     window.top_bar.attach_icons(icons)
     actions = window.actions_
-    panels = SessionPanels(window.top_bar, transcript, composer, pickers, review, files)
-    wiring = SessionWiring(window, theme, actions, panels, diffs, spawner.spawn)
+    panels = SessionPanels(window.top_bar, transcript, composer, pickers, review, files, jobs)
+    wiring = SessionWiring(window, theme, actions, panels, diffs, spawner.spawn, _now)
     wiring.review_requested.connect(window.show_review)
+    jobs.closed.connect(window.hide_jobs)
     review.diff_mode_changed.connect(window.remember_diff_mode)
     review.set_diff_mode(window.diff_mode)
     files.set_filter_shortcut(actions.filter_files.shortcut().toString())
@@ -60,7 +66,11 @@ def furnish(window: MainWindow, theme: Theme, icons: Icons, diffs: LaterDiffs, s
     actions.connect(actions.filter_files, window.show_side)
     actions.connect(actions.filter_files, files.focus_filter)
     actions.connect(actions.focus_composer, composer.setFocus)
-    return Desk(window, sessions, files, transcript, composer, banner, wiring)
+    return Desk(window, sessions, files, transcript, composer, pickers, banner, wiring)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def _stack(*widgets: QWidget) -> QWidget:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 from desktop_agent import __version__
 from desktop_agent.core import ops
 from desktop_agent.core.events import ModeSet, SessionOpened
-from desktop_agent.core.model import ApprovalPolicy, ModelRef
+from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge
 
@@ -21,6 +21,7 @@ class Draft:
         workspace: Path,
         model: ModelRef,
         approval: ApprovalPolicy,
+        sandbox: SandboxMode,
         begin: Callable[["Draft"], None],
         parent: QObject,
     ) -> None:
@@ -28,12 +29,18 @@ class Draft:
         self.workspace = workspace
         self.model = model
         self.approval: ApprovalPolicy = approval
+        self.sandbox: SandboxMode = sandbox
         self._begin = begin
         self._prompts: list[ops.SubmitPrompt] = []
         self.bridge = SessionBridge(Transcript(), self._take, parent)
         self.bridge.deliver(
             SessionOpened(
-                session_id="", workspace=str(workspace), model=model, approval=approval, app_version=__version__
+                session_id="",
+                workspace=str(workspace),
+                model=model,
+                approval=approval,
+                sandbox=sandbox,
+                app_version=__version__,
             )
         )
 
@@ -48,8 +55,9 @@ class Draft:
                 self._prompts.append(op)
                 if len(self._prompts) == 1:
                     self._begin(self)
-            case ops.SetMode(model=model, approval=approval):
+            case ops.SetMode(model=model, approval=approval, sandbox=sandbox):
                 self.model, self.approval = model or self.model, approval or self.approval
-                self.bridge.deliver(ModeSet(model=self.model, approval=self.approval))
+                self.sandbox = sandbox or self.sandbox
+                self.bridge.deliver(ModeSet(model=self.model, approval=self.approval, sandbox=self.sandbox))
             case _:
                 pass  # there is nothing to stop, answer or undo in a conversation without a turn

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import AgentError, CredentialsError
+from desktop_agent.core.model import Rule
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, resolve_key
@@ -28,12 +30,14 @@ class Setup(QObject):
     Signals:
         settings_changed: a setting has another value; carries all `Settings`.
         demo_requested, folder_requested: the person chose that in the welcome.
+        rule_revoked: a rule (id) is to hold no longer.
         failed: something could not be saved; carries an `AgentError`.
     """
 
     settings_changed = Signal(object)
     demo_requested = Signal()
     folder_requested = Signal()
+    rule_revoked = Signal(str)
     failed = Signal(object)
 
     def __init__(
@@ -55,6 +59,7 @@ class Setup(QObject):
         self._saving = asyncio.Lock()
         self._welcome: OnboardingDialog | None = None
         self._dialog: SettingsDialog | None = None
+        self._rules: tuple[Rule, ...] = ()
 
     async def has_key(self) -> bool:
         """Whether some key could be used right now."""
@@ -91,15 +96,23 @@ class Setup(QObject):
     def open_settings(self) -> None:
         """Show the settings as they are in force."""
         if self._dialog is None:
-            self._dialog = SettingsDialog(self._theme, ANTHROPIC_MODELS, self._window)
+            self._dialog = SettingsDialog(self._theme, ANTHROPIC_MODELS, SystemClock().now, self._window)
             self._dialog.changed.connect(self._on_changed)
             self._dialog.key_saved.connect(self._on_key_saved)
             self._dialog.key_removed.connect(self._on_key_removed)
             self._dialog.key_check_requested.connect(self._on_key_check)
+            self._dialog.rule_revoked.connect(self.rule_revoked)
             self._dialog.finished.connect(self._forget_settings)
         self._dialog.show_settings(self._settings)
+        self._dialog.show_rules(self._rules)
         self._spawn(self._show_key_status())
         self._dialog.open()
+
+    def show_rules(self, rules: tuple[Rule, ...]) -> None:
+        """Show these rules as those in force, now or when the settings are opened."""
+        self._rules = rules
+        if self._dialog is not None:
+            self._dialog.show_rules(rules)
 
     def _forget_settings(self) -> None:
         if self._dialog is not None:

@@ -21,6 +21,9 @@ PromptId = str
 ChangeId = str
 """`3.2`: the second change of turn 3. Short, because people type it."""
 
+RuleId = str
+"""Names one rule of the person's for as long as it is kept anywhere."""
+
 Digest = str
 """BLAKE2b-256 of the content, 64 lower-case hexadecimal digits."""
 
@@ -36,6 +39,11 @@ def new_session_id(now: datetime) -> SessionId:
 def new_prompt_id() -> PromptId:
     """Return a fresh prompt id."""
     return f"p-{_random_text(8)}"
+
+
+def new_rule_id() -> RuleId:
+    """Return a fresh rule id."""
+    return f"r-{_random_text(8)}"
 
 
 def is_session_id(text: str) -> bool:

@@ -32,6 +32,7 @@ _DECLARATIONS = (
     _Declaration("redo_turn", "Redo the agent's turn", "Ctrl+Shift+Y"),
     _Declaration("toggle_side", "Sessions and files", "Ctrl+B"),
     _Declaration("toggle_review", "Review", "Ctrl+Shift+R"),
+    _Declaration("toggle_jobs", "Background commands", "Ctrl+J"),
     _Declaration("settings", "Settings…", "Ctrl+,"),
     _Declaration("demo", "Try the demo", ""),
     _Declaration("quit", "Quit", "Ctrl+Q"),
@@ -51,6 +52,7 @@ class Actions:
     redo_turn: QAction
     toggle_side: QAction
     toggle_review: QAction
+    toggle_jobs: QAction
     settings: QAction
     demo: QAction
     quit: QAction

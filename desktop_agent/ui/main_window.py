@@ -34,6 +34,7 @@ class Panels:
     transcript: QWidget
     composer: QWidget
     review: QWidget
+    jobs: QWidget
 
 
 class MainWindow(QMainWindow):
@@ -63,6 +64,10 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(self._conversation)
         self._side = QWidget()
         self._review = QWidget()
+        self._jobs = QWidget(self)
+        self._jobs.hide()
+        self._composer = QWidget(self)
+        self._composer.hide()
         self.side_dock = self._build_dock("sideDock", self.tr("Sessions and files"), self._side)
         self.review_dock = self._build_dock("reviewDock", self.tr("Review"), self._review)
         self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self.side_dock)
@@ -77,7 +82,10 @@ class MainWindow(QMainWindow):
         layout = self._conversation.layout()
         assert isinstance(layout, QVBoxLayout)
         layout.addWidget(panels.transcript, 1)
+        layout.addWidget(panels.jobs)
         layout.addWidget(panels.composer)
+        self._jobs = panels.jobs
+        self._composer = panels.composer
         self._side = self._build_side(panels)
         self._review = panels.review
         self.side_dock.setWidget(self._side)
@@ -96,6 +104,17 @@ class MainWindow(QMainWindow):
         else:
             self.review_dock.show()
             self.review_dock.raise_()
+
+    def show_jobs(self) -> None:
+        """Bring the background commands into sight."""
+        self._jobs.show()
+
+    def hide_jobs(self) -> None:
+        """Put the background commands out of sight; who had the focus in there goes on writing."""
+        had_focus = self._jobs.isAncestorOf(self.focusWidget() or self)
+        self._jobs.hide()
+        if had_focus:
+            self._composer.setFocus()
 
     @property
     def diff_mode(self) -> "RowMode":
@@ -151,6 +170,7 @@ class MainWindow(QMainWindow):
         actions = self.actions_
         actions.connect(actions.toggle_side, self._toggle_side)
         actions.connect(actions.toggle_review, self._toggle_review)
+        actions.connect(actions.toggle_jobs, self._toggle_jobs)
         self.side_drawer.closed.connect(self._take_side_back)
         self.review_drawer.closed.connect(self._take_review_back)
         self.review_dock.visibilityChanged.connect(self._update_review_button)
@@ -172,6 +192,12 @@ class MainWindow(QMainWindow):
             self.show_review()
         else:
             self.review_dock.setVisible(not self.review_dock.isVisible())
+
+    def _toggle_jobs(self) -> None:
+        if self._jobs.isVisible():
+            self.hide_jobs()
+        else:
+            self.show_jobs()
 
     def _take_side_back(self) -> None:
         self.side_dock.setWidget(self._side)

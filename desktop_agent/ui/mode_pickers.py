@@ -1,4 +1,4 @@
-"""The pickers below the composer: which model answers, and what asks for approval."""
+"""The pickers below the composer: which model answers, what asks for approval, and what confines commands."""
 
 from typing import TYPE_CHECKING
 
@@ -6,8 +6,10 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
+from desktop_agent.ui.tooltips import plain_tooltip
+
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ApprovalPolicy, ModelRef
+    from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 
 ANTHROPIC_MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5")
 """Offered without asking; any other name can be typed in the settings."""
@@ -16,27 +18,35 @@ _MAX_LABEL = 28
 
 
 class ModePickers(QObject):
-    """Two buttons with menus. They show the session's mode and ask for another.
+    """Three buttons with menus. They show the session's mode and ask for another.
 
     Signals:
         model_chosen: provider and model name.
         approval_chosen: an approval policy.
+        sandbox_chosen: a sandbox mode.
     """
 
     model_chosen = Signal(str, str)
     approval_chosen = Signal(str)
+    sandbox_chosen = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.model_button = self._build_button(parent, "modelPicker", self.tr("Model"))
         self.approval_button = self._build_button(parent, "approvalPicker", self.tr("Approvals"))
+        self.sandbox_button = self._build_button(parent, "sandboxPicker", self.tr("Sandbox"))
         self._model_group = QActionGroup(self)
         self._approval_group = QActionGroup(self)
+        self._sandbox_group = QActionGroup(self)
+        self._sandbox: SandboxMode | None = None
+        self._sandbox_obstacle: str | None = None
         self._fill_approvals()
+        self._fill_sandboxes()
         self._model_group.triggered.connect(self._on_model)
         self._approval_group.triggered.connect(self._on_approval)
+        self._sandbox_group.triggered.connect(self._on_sandbox)
 
-    def show_mode(self, model: "ModelRef | None", approval: "ApprovalPolicy") -> None:
+    def show_mode(self, model: "ModelRef | None", approval: "ApprovalPolicy", sandbox: "SandboxMode") -> None:
         """Show what is in force."""
         if model is not None:
             self._fill_models(model)
@@ -49,14 +59,32 @@ class ModePickers(QObject):
                 else self.tr("{0} by {1}").format(model.model, model.provider)
             )
             self.model_button.show()
-        self.approval_button.show()
-        # No rule lets a command run unasked, so `never` comes to the most that is offered here.
-        shown = "on_request" if approval == "never" else approval
-        for action in self._approval_group.actions():
-            if action.data() == shown:
-                action.setChecked(True)
-                self.approval_button.setText(f"{action.text()} ▾")
-                self.approval_button.setToolTip(action.toolTip())
+        _show(self.approval_button, self._approval_group, approval)
+        self._sandbox = sandbox
+        self._show_sandbox()
+
+    def show_sandbox_availability(self, is_available: bool, reason: str) -> None:
+        """Say whether this machine can confine commands at all; if not, `reason` says why and what would help."""
+        self._sandbox_obstacle = None if is_available else reason
+        self._show_sandbox()
+
+    def _show_sandbox(self) -> None:
+        """Warn where nothing confines commands, in words and in colour."""
+        if self._sandbox is None:
+            return
+        _show(self.sandbox_button, self._sandbox_group, self._sandbox)
+        is_wanted = self._sandbox != "none"
+        if is_wanted and self._sandbox_obstacle is not None:
+            self.sandbox_button.setText(self.tr("Sandbox not available: every command asks") + " ▾")
+            self.sandbox_button.setToolTip(plain_tooltip(self._sandbox_obstacle))
+            self.sandbox_button.setAccessibleDescription(self._sandbox_obstacle)
+        else:
+            self.sandbox_button.setAccessibleDescription("")
+        variant = "" if is_wanted and self._sandbox_obstacle is None else "warning"
+        if variant != self.sandbox_button.property("variant"):
+            self.sandbox_button.setProperty("variant", variant)
+            self.sandbox_button.style().unpolish(self.sandbox_button)
+            self.sandbox_button.style().polish(self.sandbox_button)
 
     def _build_button(self, parent: QWidget, name: str, label: str) -> QToolButton:
         button = QToolButton(parent)
@@ -92,13 +120,39 @@ class ModePickers(QObject):
 
     def _fill_approvals(self) -> None:
         menu = self.approval_button.menu()
-        choices = (
+        for policy, label, explanation in (
             ("always", self.tr("Asks before every call"), self.tr("Reading, too, waits for your yes.")),
-            ("on_write", self.tr("Asks before writing"), self.tr("Reading is free. Changes and commands ask.")),
-            ("on_request", self.tr("Asks before commands"), self.tr("Edits in this folder are free. Commands ask.")),
-        )
-        for policy, label, explanation in choices:
-            self._add(self._approval_group, menu, label, policy).setToolTip(explanation)
+            (
+                "on_write",
+                self.tr("Asks before writing"),
+                self.tr("Reading is free. Changes, the network and what cannot be confined ask."),
+            ),
+            (
+                "on_request",
+                self.tr("Asks to leave the sandbox"),
+                self.tr("Edits in this folder and confined commands are free. The agent asks when it wants more."),
+            ),
+            ("never", self.tr("Never asks"), self.tr("What the sandbox does not allow is refused.")),
+        ):
+            self._add_explained(self._approval_group, menu, label, explanation, policy)
+
+    def _fill_sandboxes(self) -> None:
+        menu = self.sandbox_button.menu()
+        for mode, label, explanation in (
+            (
+                "restricted",
+                self.tr("Sandbox: this folder"),
+                self.tr("Commands may write this folder and a temporary one of their own. No network."),
+            ),
+            ("strict", self.tr("Sandbox: read-only"), self.tr("Commands may write nothing. No network.")),
+            ("none", self.tr("No sandbox"), self.tr("Commands can do whatever your account can.")),
+        ):
+            self._add_explained(self._sandbox_group, menu, label, explanation, mode)
+
+    def _add_explained(self, group: QActionGroup, menu: QMenu, label: str, explanation: str, data: str) -> None:
+        action = self._add(group, menu, f"{label}\t{explanation}", data)
+        action.setIconText(label)  # what the button says
+        action.setToolTip(explanation)
 
     def _add(self, group: QActionGroup, menu: QMenu, label: str, data: object) -> QAction:
         action = menu.addAction(label)
@@ -113,3 +167,16 @@ class ModePickers(QObject):
 
     def _on_approval(self, action: QAction) -> None:
         self.approval_chosen.emit(action.data())
+
+    def _on_sandbox(self, action: QAction) -> None:
+        self.sandbox_chosen.emit(action.data())
+
+
+def _show(button: QToolButton, group: QActionGroup, data: str) -> None:
+    """Let the button say which of the choices holds."""
+    button.show()
+    for action in group.actions():
+        if action.data() == data:
+            action.setChecked(True)
+            button.setText(f"{action.iconText()} ▾")
+            button.setToolTip(action.toolTip())

@@ -1,8 +1,8 @@
 """A combo box that looks like the other controls."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
+from PySide6.QtGui import QFont, QPainter, QPaintEvent
+from PySide6.QtWidgets import QApplication, QComboBox, QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Height, Space
 
@@ -21,6 +21,9 @@ class Picker(QComboBox):
         super().paintEvent(e)
         # The style sheet takes the native arrow away with the native frame.
         painter = QPainter(self)
+        font = QFont(QApplication.font())  # the field's own may be one for code, with a smaller arrow
+        font.setPixelSize(self.fontInfo().pixelSize())
+        painter.setFont(font)
         painter.setPen(self.palette().text().color())
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(self.rect().adjusted(0, 0, -Space.S, 0), right, "▾")

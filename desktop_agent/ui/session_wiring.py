@@ -11,19 +11,22 @@ from desktop_agent.ui.actions import Actions
 from desktop_agent.ui.chat.composer import Composer
 from desktop_agent.ui.chat.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
+from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.mode_pickers import ModePickers
 from desktop_agent.ui.review.panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.top_bar import TopBar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from desktop_agent.core.events import Event
-    from desktop_agent.core.model import ApprovalRequest, ChangeSelection, Decision
+    from desktop_agent.core.model import ApprovalRequest, ChangeSelection, Decision, Job, Rule
     from desktop_agent.core.ops import Op
     from desktop_agent.core.transcript import Patch, Transcript
     from desktop_agent.ui.approvals.dialog import ApprovalDialog
+    from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
     from desktop_agent.ui.bridge import SessionBridge
     from desktop_agent.ui.review.source import DiffSource, Spawn
 
@@ -38,6 +41,7 @@ class SessionPanels:
     pickers: ModePickers
     review: ReviewPanel
     files: FileTree
+    jobs: JobsPanel
 
 
 class SessionWiring(QObject):
@@ -47,11 +51,15 @@ class SessionWiring(QObject):
         settings_requested: the person should see the settings, for a key for instance.
         review_requested: the review panel should come into sight.
         folder_requested: the person wrote something, but nothing is open that could answer.
+        rules_changed: other rules are in force in the shown session; carries them.
+        job_output_requested: the person wants to read what a `Job` printed.
     """
 
     settings_requested = Signal()
     review_requested = Signal()
     folder_requested = Signal()
+    rules_changed = Signal(object)
+    job_output_requested = Signal(object)
 
     def __init__(
         self,
@@ -61,7 +69,10 @@ class SessionWiring(QObject):
         panels: SessionPanels,
         diff_source: "DiffSource",
         spawn: "Spawn",
+        now: "Callable[[], datetime]",
+        rule_maths: "Callable[[Transcript], RuleMaths] | None" = None,
     ) -> None:
+        """`rule_maths` judges rules for a session, asked for when a question is shown; without it, none can be made."""
         super().__init__(window)
         self._window = window
         self._theme = theme
@@ -69,6 +80,9 @@ class SessionWiring(QObject):
         self._panels = panels
         self._diff_source = diff_source
         self._spawn = spawn
+        self._now = now
+        self._rule_maths = rule_maths
+        self._rules: tuple[Rule, ...] | None = None
         self._bridge: SessionBridge | None = None
         self._dialog: ApprovalDialog | None = None
         self._connect()
@@ -125,6 +139,9 @@ class SessionWiring(QObject):
         self._panels.files.show_changes_requested.connect(self._show_changes_of)
         self._panels.pickers.model_chosen.connect(self._set_model)
         self._panels.pickers.approval_chosen.connect(self._set_approval)
+        self._panels.pickers.sandbox_chosen.connect(self._set_sandbox)
+        self._panels.jobs.stop_requested.connect(self._stop_job)
+        self._panels.jobs.output_requested.connect(self.job_output_requested)
         self._panels.top_bar.waiting_clicked.connect(self._open_next_approval)
         self._actions.connect(self._actions.stop, self._interrupt)
         self._actions.connect(self._actions.undo_turn, self._undo_last_turn)
@@ -192,6 +209,23 @@ class SessionWiring(QObject):
         if policy in ("always", "on_write", "on_request", "never"):
             self.submit(SetMode(approval=policy))
 
+    def _set_sandbox(self, mode: str) -> None:
+        from desktop_agent.core.ops import SetMode
+
+        if mode in ("restricted", "strict", "none"):
+            self.submit(SetMode(sandbox=mode))
+
+    def _stop_job(self, job_id: str) -> None:
+        from desktop_agent.core.ops import StopJob
+
+        self.submit(StopJob(job_id=job_id))
+
+    def revoke_rule(self, rule_id: str) -> None:
+        """Take back a rule of the shown session."""
+        from desktop_agent.core.ops import RevokeRule
+
+        self.submit(RevokeRule(rule_id=rule_id))
+
     def _retry(self) -> None:
         """Ask again with the last prompt of the person."""
         from desktop_agent.core.transcript import PromptEntry
@@ -249,11 +283,19 @@ class SessionWiring(QObject):
         is_demo = transcript.model is not None and transcript.model.provider == "demo"
         self._panels.top_bar.set_title(transcript.title, is_demo=is_demo)
         self._panels.top_bar.set_waiting(len(transcript.pending_approvals))
-        self._panels.pickers.show_mode(transcript.model, transcript.approval)
+        self._panels.pickers.show_mode(transcript.model, transcript.approval, transcript.sandbox)
+        self._show_jobs(transcript.jobs)
+        if transcript.rules is not self._rules:
+            self._rules = transcript.rules
+            self.rules_changed.emit(transcript.rules)
         self._show_in_composer(transcript)
         self._actions.stop.setEnabled(transcript.is_running)
         self._actions.undo_turn.setEnabled(not transcript.is_running and bool(transcript.active_changes()))
         self._actions.redo_turn.setEnabled(not transcript.is_running and bool(transcript.undone_changes()))
+
+    def _show_jobs(self, jobs: "Sequence[Job]") -> None:
+        self._panels.jobs.show_jobs(jobs)
+        self._panels.top_bar.set_jobs(running=sum(job.state == "running" for job in jobs), total=len(jobs))
 
     def _show_in_composer(self, transcript: "Transcript") -> None:
         composer = self._panels.composer
@@ -290,10 +332,22 @@ class SessionWiring(QObject):
         from desktop_agent.ui.approvals.dialog import ApprovalDialog
 
         self._close_dialog()
-        self._dialog = ApprovalDialog(self._theme, request, self._diff_source, self._spawn, self._window)
+        self._dialog = ApprovalDialog(
+            self._theme, request, self._diff_source, self._spawn, self._window, rules=self._rule_context(request)
+        )
         self._dialog.decided.connect(self._answer)
         self._dialog.finished.connect(self._forget_dialog)
         self._dialog.open()
+
+    def _rule_context(self, request: "ApprovalRequest") -> "RuleContext | None":
+        if self._rule_maths is None or self._bridge is None:
+            return None
+        from desktop_agent.ui.approvals.past_calls import past_calls
+        from desktop_agent.ui.approvals.rule_maths import RuleContext
+
+        transcript = self._bridge.transcript
+        past = past_calls(transcript, request)
+        return RuleContext(self._rule_maths(transcript), transcript.workspace, past, self._now)
 
     def _is_person_writing(self) -> bool:
         """Whether a dialog would take the keys of somebody who writes: then the card in the conversation must do."""

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePoli
 
 from desktop_agent.ui.actions import Actions
 from desktop_agent.ui.elided_label import ElidedLabel
+from desktop_agent.ui.jobs import words
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
 
@@ -38,6 +39,7 @@ class TopBar(QWidget):
         self.title_label = self._build_title_label()
         self.demo_label = self._build_demo_label()
         self.waiting_button = self._build_waiting_button()
+        self.jobs_button = self._build_jobs_button()
         self.review_button = self._build_review_button()
         self.menu_button = self._build_menu_button()
         self.side_button = self._build_side_button()
@@ -47,7 +49,7 @@ class TopBar(QWidget):
         for widget in (self.side_button, self.workspace_button, self.branch_label, self.demo_label):
             layout.addWidget(widget)
         layout.addWidget(self.title_label, 1)
-        for widget in (self.waiting_button, self.review_button, self.menu_button):
+        for widget in (self.waiting_button, self.jobs_button, self.review_button, self.menu_button):
             layout.addWidget(widget)
         self.set_workspace(None)
 
@@ -81,6 +83,12 @@ class TopBar(QWidget):
         """Show how many questions wait for the person; nothing when none does."""
         self.waiting_button.setText(self.tr("Waiting for you · {0}").format(count))
         self.waiting_button.setVisible(count > 0)
+
+    def set_jobs(self, *, running: int, total: int) -> None:
+        """Show how many background commands run; nothing when there never was one."""
+        self.jobs_button.setText(words.count(running))
+        self.jobs_button.setAccessibleName(self.tr("Background commands, {0} running").format(running))
+        self.jobs_button.setVisible(total > 0)
 
     def set_narrow(self, *, is_narrow: bool) -> None:
         """In a narrow window offer the way to sessions and files, which are out of sight there."""
@@ -144,6 +152,15 @@ class TopBar(QWidget):
         button.clicked.connect(self.waiting_clicked)
         return button
 
+    def _build_jobs_button(self) -> QPushButton:
+        button = QPushButton(self)
+        button.setObjectName("jobsButton")
+        button.setProperty("variant", "flat")
+        button.setToolTip(self._actions.toggle_jobs.text())
+        button.setVisible(False)
+        button.clicked.connect(self._actions.toggle_jobs.trigger)
+        return button
+
     def _build_review_button(self) -> QPushButton:
         button = QPushButton(self.tr("Review"), self)
         button.setProperty("variant", "flat")
@@ -163,6 +180,7 @@ class TopBar(QWidget):
         menu.addSeparator()
         menu.addAction(self._actions.toggle_side)
         menu.addAction(self._actions.toggle_review)
+        menu.addAction(self._actions.toggle_jobs)
         menu.addAction(self._actions.find)
         menu.addSeparator()
         menu.addAction(self._actions.quit)

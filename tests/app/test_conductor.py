@@ -9,7 +9,8 @@ from PySide6.QtCore import QBuffer, Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices, QImage
 from PySide6.QtWidgets import QApplication, QMessageBox, QPlainTextEdit, QToolButton, QWidget
 
-from desktop_agent.core.model import ToolCall
+from desktop_agent.core.events import JobsReported
+from desktop_agent.core.model import Job, ToolCall
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import PromptEntry, ToolEntry
@@ -33,7 +34,7 @@ def project(tmp_path: Path) -> Path:
 def menu_item(person: Driver, picker: str, words: str) -> QAction:
     button = person.find(QToolButton, picker)
     assert button is not None
-    (found,) = [action for action in button.menu().actions() if action.text() == words]
+    (found,) = [action for action in button.menu().actions() if action.text().partition("\t")[0] == words]
     return found
 
 
@@ -317,3 +318,39 @@ def test_output_and_pictures_open_in_windows_of_their_own(go: Go, project: Path)
         window.findChildren(PictureWindow)[0].close()
 
     go([str(project)], journey)
+
+
+def test_the_output_of_a_background_command_is_read_from_its_log(go: Go, tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("ready on :5173\n")
+    job = Job(id="job-1", command="npm run dev", cwd=tmp_path, pid=1, log=log, started_at=datetime.now(UTC))
+
+    async def journey(person: Driver) -> None:
+        bridge = person.window.desk.wiring.bridge
+        assert bridge is not None
+        bridge.deliver(JobsReported(jobs=(job,)))
+        await person.click("jobsButton")
+        await person.click("jobOutputButton")
+        output = await person.see(OutputWindow, "outputWindow")
+        assert output.findChildren(QPlainTextEdit)[0].toPlainText() == "ready on :5173\n"
+        output.close()
+        log.unlink()
+        await person.click("jobOutputButton")
+        await person.until_true(lambda: bool(person.banner), "the banner says what is wrong")
+        assert person.banner[0].startswith("The output cannot be read:")
+
+    go(["--demo"], journey)
+
+
+def test_a_sandbox_picked_before_the_first_prompt_holds_for_the_session(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        menu_item(person, "sandboxPicker", "Sandbox: read-only").trigger()
+        await person.until_true(lambda: person.transcript.sandbox == "strict", "the mode is set")
+        await person.type("composer", "Hello")
+        await person.press(Qt.Key.Key_Return)
+        await person.until_true(lambda: bool(person.transcript.session_id), "the session has begun")
+        await person.until_true(lambda: person.transcript.sandbox == "strict", "the mode holds")
+        person.window.main_window.actions_.stop.trigger()
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
+
+    go([str(project), "--provider", "demo"], journey)

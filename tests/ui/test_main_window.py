@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> QSettings:
 @pytest.fixture
 def panels(theme: Theme) -> Panels:
     """Widgets that take the keyboard, as the real panels do."""
-    return Panels(QWidget(), QLineEdit(), QPlainTextEdit(), Composer(theme), QLineEdit())
+    return Panels(QWidget(), QLineEdit(), QPlainTextEdit(), Composer(theme), QLineEdit(), QLineEdit())
 
 
 @pytest.fixture
@@ -267,3 +267,28 @@ def test_a_damaged_layout_is_the_usual_one(
     assert window.width() == 1440
     assert window.diff_mode == "side_by_side"
     assert panels.review.isVisible()
+
+
+# --- background commands ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_a_key_shows_the_jobs_above_the_composer_and_hides_them(
+    window: MainWindow, panels: Panels, size: QSize
+) -> None:
+    panels.jobs.hide()
+    window.resize(size)
+    press(window, Qt.Key.Key_J, CTRL)
+    assert panels.jobs.isVisible()
+    assert panels.transcript.geometry().bottom() < panels.jobs.y() < panels.composer.y()
+    panels.jobs.setFocus()
+    press(window, Qt.Key.Key_J, CTRL)
+    assert not panels.jobs.isVisible()
+    assert panels.composer.isAncestorOf(QApplication.focusWidget() or window), "the person goes on writing"
+
+
+def test_hiding_the_jobs_leaves_the_focus_of_others_alone(window: MainWindow, panels: Panels) -> None:
+    panels.jobs.show()
+    panels.review.setFocus()
+    window.hide_jobs()
+    assert panels.review.hasFocus()

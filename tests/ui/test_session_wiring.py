@@ -1,22 +1,36 @@
 """The session that is shown meets the panels: what happens is drawn, what the person does is asked of the session."""
 
 from collections.abc import Generator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QAction
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtTest import QSignalSpy, QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QListWidget, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.app import Window, build
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.model import Denied, ModelRef, ToolCall
+from desktop_agent.core.model import Allowed, Denied, Job, ModelRef, Rule, ToolCall
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.files.panel import FileTree
+from desktop_agent.ui.jobs.panel import JobsPanel
+from desktop_agent.ui.main_window import MainWindow, Panels
+from desktop_agent.ui.mode_pickers import ModePickers
+from desktop_agent.ui.review.panel import ReviewPanel
+from desktop_agent.ui.session_wiring import SessionPanels, SessionWiring
+from desktop_agent.ui.theme import Theme
+from tests.ui.approvals.stage import NOW, WordRules, push
 from tests.ui.chat.stage import MODEL, question
+from tests.ui.review.stage import Session, Source, Tasks
 
 
 class Shown:
@@ -119,7 +133,7 @@ def test_the_bar_and_the_actions_follow_the_session(window: Window, shown: Shown
 
 def test_a_picked_mode_is_asked_for_and_shown_when_it_holds(window: Window, shown: Shown) -> None:
     pickers = window.main_window.findChildren(QAction)
-    always = next(action for action in pickers if action.text() == "Asks before every call")
+    always = next(action for action in pickers if action.iconText() == "Asks before every call")
     always.trigger()
     assert shown.asked == [ops.SetMode(approval="always")]
     shown.happen(ev.ModeSet(model=ModelRef(provider="anthropic", model="m"), approval="always"))
@@ -188,3 +202,86 @@ def test_a_key_finds_in_the_conversation_of_the_shown_session(window: Window, sh
     assert field.objectName() == "findField"
     QTest.keyClick(field, Qt.Key.Key_Escape)
     assert not field.isVisible()
+
+
+def test_a_picked_sandbox_is_asked_for_and_shown_when_it_holds(window: Window, shown: Shown) -> None:
+    window.desk.pickers.sandbox_chosen.emit("strict")
+    assert shown.asked == [ops.SetMode(sandbox="strict")]
+    shown.happen(ev.ModeSet(model=MODEL, approval="on_write", sandbox="strict"))
+    assert window.desk.pickers.sandbox_button.text() == "Sandbox: read-only ▾"
+
+
+def test_background_commands_are_shown_and_stopped_in_the_session_that_is_shown(window: Window, shown: Shown) -> None:
+    job = Job(id="job-1", command="npm run dev", cwd=Path("/srv"), pid=1, log=Path("/srv/l"), started_at=NOW)
+    button = window.main_window.top_bar.jobs_button
+    shown.happen(ev.JobsReported(jobs=(job, replace(job, id="job-2", state="exited", exit_code=0))))
+    assert button.text() == "1 job"
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    panel = window.main_window.findChild(JobsPanel, "jobsPanel")
+    assert panel is not None
+    assert panel.isVisible()
+    stop = panel.rows[0].findChild(QPushButton, "jobStopButton")
+    assert stop is not None
+    QTest.mouseClick(stop, Qt.MouseButton.LeftButton)
+    assert shown.asked == [ops.StopJob(job_id="job-1")]
+    window.desk.wiring.show(Shown().bridge)
+    assert panel.rows == []
+    assert not button.isVisible()
+
+
+def test_the_rules_of_the_shown_session_are_told_and_revoked_there(window: Window, shown: Shown) -> None:
+    rule = Rule(id="r-1", effect="allow", kind="command", pattern="ls", scope="session", created_at=NOW)
+    told = QSignalSpy(window.desk.wiring.rules_changed)
+    shown.happen(ev.RulesReported(rules=(rule,)))
+    shown.start()
+    assert [told.at(index) for index in range(told.count())] == [[(rule,)]], "only when they changed"
+    window.desk.wiring.revoke_rule("r-1")
+    assert shown.asked == [ops.RevokeRule(rule_id="r-1")]
+    window.desk.wiring.show(Shown().bridge)
+    assert told.at(told.count() - 1) == [()]
+
+
+def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, theme: Theme) -> None:
+    """The session's own past is what the rule is tried on."""
+    frame = MainWindow(theme, QSettings())
+    qtbot.addWidget(frame, before_close_func=MainWindow.let_close)
+    transcript, composer = TranscriptView(theme), Composer(theme)
+    review, jobs = ReviewPanel(theme, Source(Session()), Tasks().spawn), JobsPanel(theme, lambda: NOW)
+    files, pickers = FileTree(theme, Tasks().spawn), ModePickers(composer)
+    frame.furnish(Panels(QWidget(), files, transcript, composer, review, jobs))
+    panels = SessionPanels(frame.top_bar, transcript, composer, pickers, review, files, jobs)
+    wiring = SessionWiring(
+        frame,
+        theme,
+        frame.actions_,
+        panels,
+        Source(Session()),
+        Tasks().spawn,
+        lambda: NOW,
+        rule_maths=lambda _transcript: WordRules(),
+    )
+    frame.show()
+    shown = Shown()
+    wiring.show(shown.bridge)
+    shown.start()
+    earlier = ToolCall(id="c0", name="run_terminal_cmd", arguments={"command": "git push --force"})
+    begin = partial(ev.ToolCallStarted, turn=1, source="workspace", capabilities=("exec_shell",), is_read_only=False)
+    shown.happen(
+        begin(call=earlier, title="git push --force"),
+        begin(call=ToolCall(id="c1", name="run_terminal_cmd", arguments={}), title="git push"),
+        ev.ApprovalRequested(turn=1, request=push()),
+    )
+    (dialog,) = frame.findChildren(ApprovalDialog)
+    scopes = dialog.findChild(QComboBox, "approvalScopePicker")
+    allowed = dialog.findChild(QListWidget, "ruleAskingList")
+    assert scopes is not None
+    assert allowed is not None
+    scopes.setCurrentIndex(2)
+    assert [allowed.item(row).text() for row in range(allowed.count())] == ["git push --force"]
+    qtbot.waitUntil(lambda: dialog.can_allow)
+    dialog.allow()
+    (answer,) = shown.asked
+    assert isinstance(answer, ops.AnswerApproval)
+    assert isinstance(answer.decision, Allowed)
+    (rule,) = answer.decision.rules
+    assert (rule.pattern, rule.scope, rule.workspace, rule.created_at) == ("git push origin", "project", "/srv", NOW)

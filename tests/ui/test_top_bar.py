@@ -135,3 +135,17 @@ def test_everything_in_it_is_as_high_as_the_bar_at_most(bar: TopBar) -> None:
     for widget in bar.findChildren(QWidget):
         if widget.isVisible() and isinstance(widget.parentWidget(), TopBar) and not isinstance(widget, QLabel):
             assert bar.rect().contains(widget.geometry()), widget
+
+
+def test_background_commands_are_counted_once_there_is_one(qtbot: QtBot, bar: TopBar, actions: Actions) -> None:
+    assert not bar.jobs_button.isVisible()
+    bar.set_jobs(running=2, total=3)
+    assert bar.jobs_button.isVisible()
+    assert bar.jobs_button.text() == "2 jobs"
+    assert bar.jobs_button.accessibleName() == "Background commands, 2 running"
+    with qtbot.waitSignal(actions.toggle_jobs.triggered):
+        QTest.mouseClick(bar.jobs_button, Qt.MouseButton.LeftButton)
+    bar.set_jobs(running=0, total=3)
+    assert bar.jobs_button.text() == "Jobs"
+    bar.set_jobs(running=0, total=0)
+    assert not bar.jobs_button.isVisible()

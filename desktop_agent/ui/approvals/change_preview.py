@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LOADING_DELAY_MS = 150
 _MAX_LIST_ROWS = 4
+_HEIGHT = 420
+_COMPACT_HEIGHT = 190
 
 
 class ChangePreview(QWidget):
@@ -45,6 +47,8 @@ class ChangePreview(QWidget):
         self._source = source
         self._diffs: list[FileDiff] = []
         self.is_loaded = False
+        self._wanted_height = _HEIGHT
+        self.setMinimumHeight(_COMPACT_HEIGHT)
         self._list = FileList(theme, "kind")
         self._list.setObjectName("approvalFileList")
         self._list.setAccessibleName(self.tr("Files that would change"))
@@ -77,6 +81,14 @@ class ChangePreview(QWidget):
     def view(self) -> DiffView:
         """The diff."""
         return self._view
+
+    def set_compact(self, *, is_compact: bool) -> None:
+        """Leave room for something else."""
+        self._wanted_height = _COMPACT_HEIGHT if is_compact else _HEIGHT
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self._wanted_height)
 
     async def _fetch(self) -> None:
         try:

@@ -1,7 +1,7 @@
 """The command that asks to run, to read and to change."""
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QTextOption
+from PySide6.QtGui import QFont, QFontMetrics, QTextCharFormat, QTextCursor, QTextLayout, QTextOption
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QSizePolicy,
+    QTextEdit,
     QVBoxLayout,
     QWidget,
 )
@@ -16,7 +17,12 @@ from PySide6.QtWidgets import (
 from desktop_agent.ui.theme import Space, Theme
 
 _MAX_LINES = 10
+_MEASURED_CHARS = 4_000
+"""More fills the highest field at any width."""
 _FRAME = 14
+"""Height of border and padding together, and what the last line must have below."""
+_SIDES = 18
+"""Width of border and padding together."""
 
 
 class CommandEdit(QWidget):
@@ -28,10 +34,15 @@ class CommandEdit(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, command: str, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, command: str, cause: str = "", parent: QWidget | None = None) -> None:
+        """`cause` is the part of the command that made it a question; it is marked for as long as it stands there."""
         super().__init__(parent)
+        self._theme = theme
+        self._cause = cause
         self._edit = _CommandField(theme)
         self._edit.setPlainText(command)
+        if cause:
+            self._edit.setAccessibleDescription(self.tr("You are asked because of: {0}").format(cause))
         self._original = self._edit.toPlainText()
         self._mark = QLabel(self.tr("Modified by you. The agent will be told."))
         self._mark.setObjectName("commandModifiedMark")
@@ -52,7 +63,9 @@ class CommandEdit(QWidget):
         layout.addWidget(self._edit)
         layout.addLayout(row)
         self._edit.textChanged.connect(self._on_text_changed)
+        theme.changed.connect(self._show_cause)
         self._show_mark()
+        self._show_cause()
 
     @property
     def text(self) -> str:
@@ -74,9 +87,34 @@ class CommandEdit(QWidget):
         self._edit.selectAll()
         self._edit.insertPlainText(self._original)
 
+    @property
+    def marked_text(self) -> str:
+        """The part that is marked as what the question is about; empty when it is not there any more."""
+        return next((mark.cursor.selectedText() for mark in self._edit.extraSelections()), "")  # pyright: ignore[reportAttributeAccessIssue] - PySide6 leaves the fields of ExtraSelection out
+
     def _on_text_changed(self) -> None:
         self._show_mark()
+        self._show_cause()
         self.changed.emit()
+
+    def _show_cause(self) -> None:
+        start = self.text.find(self._cause) if self._cause else -1
+        if start < 0:
+            self._edit.setExtraSelections([])
+            return
+        text_format = QTextCharFormat()
+        text_format.setBackground(self._theme.colour("warning_bg"))
+        text_format.setForeground(self._theme.colour("warning_text"))
+        text_format.setFontUnderline(True)
+        text_format.setUnderlineColor(self._theme.colour("warning_text"))
+        cursor = QTextCursor(self._edit.document())
+        cursor.setPosition(_utf16_length(self.text[:start]))
+        end = cursor.position() + _utf16_length(self._cause)
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        mark = QTextEdit.ExtraSelection()
+        mark.cursor = cursor
+        mark.format = text_format
+        self._edit.setExtraSelections([mark])
 
     def _show_mark(self) -> None:
         is_edited = self.edited_command is not None
@@ -93,8 +131,11 @@ class _CommandField(QPlainTextEdit):
         self.setAccessibleName(self.tr("Command"))
         self.setFont(theme.code_font(theme.sizes.code))
         self.setTabChangesFocus(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         option = self.document().defaultTextOption()
         option.setTextDirection(Qt.LayoutDirection.LeftToRight)
@@ -102,10 +143,36 @@ class _CommandField(QPlainTextEdit):
         self.document().setDocumentMargin(0)
         self.document().documentLayout().documentSizeChanged.connect(self.updateGeometry)
 
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        lines = _count_lines(self.toPlainText(), self.font(), width - _SIDES)
+        return lines * QFontMetrics(self.font()).lineSpacing() + _FRAME
+
     def sizeHint(self) -> QSize:
-        # A plain text document measures its height in lines, wrapped ones included.
-        lines = max(1, min(_MAX_LINES, int(self.document().size().height())))
-        return QSize(400, lines * QFontMetrics(self.font()).lineSpacing() + _FRAME)
+        return QSize(400, self.heightForWidth(max(self.width(), 400)))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, self.sizeHint().height())
+        return QSize(120, QFontMetrics(self.font()).lineSpacing() + _FRAME)
+
+
+def _count_lines(text: str, font: QFont, width: int) -> int:
+    """How many lines `text` takes in this width, up to the limit. The field itself may not have its width yet."""
+    option = QTextOption()
+    option.setWrapMode(QTextOption.WrapMode.WrapAnywhere)
+    count = 0
+    for paragraph in text.split("\n", _MAX_LINES)[:_MAX_LINES]:
+        layout = QTextLayout(paragraph[:_MEASURED_CHARS], font)
+        layout.setTextOption(option)
+        layout.beginLayout()
+        while count < _MAX_LINES and (line := layout.createLine()).isValid():
+            line.setLineWidth(max(width, 1))
+            count += 1
+        layout.endLayout()
+    return max(1, min(count, _MAX_LINES))
+
+
+def _utf16_length(text: str) -> int:
+    """How many positions of a Qt document `text` takes."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -3,36 +3,43 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
+    QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
+    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
-from desktop_agent.core.changes.text import split_lines, without_ending
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
 from desktop_agent.ui.approvals.change_preview import ChangePreview
-from desktop_agent.ui.approvals.command_edit import CommandEdit
-from desktop_agent.ui.approvals.risk_note import RiskNote
+from desktop_agent.ui.approvals.question_head import QuestionHead
+from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
+from desktop_agent.ui.approvals.rule_editor import RuleEditor
+from desktop_agent.ui.approvals.rule_preview import one_line
 from desktop_agent.ui.approvals.shortcut_button import ShortcutButton
 from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.picker import Picker
-from desktop_agent.ui.review.visible_text import hidden_characters, visible_line
-from desktop_agent.ui.short_path import short_path
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
+    from desktop_agent.ui.approvals.rule_maths import RuleContext
     from desktop_agent.ui.review.source import DiffSource, Spawn
 
 ARMING_DELAY_MS = 300
 """How long the dialog must have been visible before it can be allowed: a key meant for something else must not."""
 _WIDTH = 800
 _MAX_HEIGHT = 700
+_MAX_ALLOW_WIDTH = 400
+_PATTERN_STEP = 20
+_MARGIN_OF_WINDOW = 24
+"""How much of the window's height stays free, above and below together."""
 
 
 class ApprovalDialog(QDialog):
@@ -52,8 +59,10 @@ class ApprovalDialog(QDialog):
         spawn: "Spawn",
         parent: QWidget | None = None,
         *,
+        rules: "RuleContext | None" = None,
         arming_delay_ms: int = ARMING_DELAY_MS,
     ) -> None:
+        """`rules` lets the person make rules of the answer, where the request has patterns for some."""
         super().__init__(parent)
         self.setObjectName("approvalDialog")
         self.setWindowTitle(self.tr("Approval"))
@@ -66,15 +75,18 @@ class ApprovalDialog(QDialog):
         self._arming.setSingleShot(True)
         self._arming.setInterval(arming_delay_ms)
         self._arming.timeout.connect(self._arm)
-        self._heading = QLabel(request.title)
-        self._risks = RiskNote(theme)
-        self._command = CommandEdit(theme, request.command) if request.command is not None else None
         self._preview = ChangePreview(theme, request, diff_source, spawn) if request.changes else None
         self._scope = Picker()
+        self._editor = RuleEditor(theme, request, rules) if rules is not None and _has_rules(request) else None
+        self._is_unconfined = request.is_escalation or (rules is not None and rules.maths.runs_unconfined(request))
+        self._head = QuestionHead(theme, request, is_unconfined=self._is_unconfined)
+        self._command = self._head.command
         self._message = QLineEdit()
         self._allow_button = ShortcutButton(theme, self.tr("Allow"), "Ctrl+↵", colour_role="on_accent")
         self._deny_button = ShortcutButton(theme, self.tr("Deny"), "Ctrl+⌫", colour_role="muted")
         self._scopes: list[ApprovalScope] = []
+        self._body = QWidget()
+        self._foot = QWidget()
         self._lay_out()
         self._connect()
         self._update_answers()
@@ -102,7 +114,9 @@ class ApprovalDialog(QDialog):
         """Answer yes, if it can be allowed now."""
         if self.can_allow:
             edited = self._command.edited_command if self._command else None
-            self._decide(Allowed(scope=self._chosen_scope(), edited_command=edited))
+            scope = self._chosen_scope()
+            rules = self._editor.rules() if self._editor and scope != "once" else ()
+            self._decide(Allowed(scope=scope, edited_command=edited, rules=rules))
 
     def deny(self) -> None:
         """Answer no, with the word to the agent that was typed."""
@@ -128,30 +142,58 @@ class ApprovalDialog(QDialog):
             return self.tr("Only what can be seen can be allowed")
         if self._command and not self._command.text.strip():
             return self.tr("There is no command to run")
+        if self._editor and self._chosen_scope() != "once" and not self._editor.usable_patterns():
+            return self.tr("There is no rule that works yet; correct one, or allow this only once")
         return ""
 
     def _update_answers(self) -> None:
-        obstacle = self._obstacle()
-        self._allow_button.setEnabled(not obstacle)
-        self._allow_button.setToolTip(obstacle)
-        self._risks.set_risks([*self._request.risks, *self._hidden_text_risk()])
         is_edited = bool(self._command and self._command.edited_command is not None)
         if is_edited:
             self._scope.setCurrentIndex(0)
         self._scope.setEnabled(not is_edited)
         self._scope.setToolTip(self.tr("A command that you modified is allowed once") if is_edited else "")
+        obstacle = self._obstacle()
+        self._allow_button.setEnabled(not obstacle)
+        words, shown = self._allow_words()
+        self._allow_button.setText(shown)
+        self._allow_button.setAccessibleName(words)
+        self._allow_button.setToolTip(obstacle or (plain_tooltip(words) if shown != words else ""))
 
-    def _hidden_text_risk(self) -> list[str]:
-        """What the command field cannot show: invisible characters, and those that reorder what is around them."""
-        lines = split_lines(self._command.text) if self._command else ()
-        hidden = [visible_line(without_ending(line)).text for line in lines if hidden_characters(line)]
-        text = self.tr("The command has characters that cannot be seen. It really is: {0}")
-        return [text.format(" ⏎ ".join(hidden))] if hidden else []
+    def _allow_words(self) -> tuple[str, str]:
+        """What pressing the button means, and as much of it as the button has room for."""
+        scope = self._chosen_scope()
+        if scope == "once" or self._editor is None or not (patterns := self._editor.usable_patterns()):
+            words = self.tr("Allow once") if scope == "once" and len(self._scopes) > 1 else self.tr("Allow")
+            return words, words
+        patterns = [one_line(pattern) for pattern in patterns]
+        words = shown = allow_words(patterns, scope, is_unconfined=self._is_unconfined)
+        metrics = self._allow_button.fontMetrics()
+        for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):  # the patterns give way, the words around them do not
+            if metrics.horizontalAdvance(shown) <= _MAX_ALLOW_WIDTH:
+                break
+            cut = [metrics.elidedText(pattern, Qt.TextElideMode.ElideMiddle, width) for pattern in patterns]
+            shown = allow_words(cut, scope, is_unconfined=self._is_unconfined)
+        return words, shown
+
+    def _on_scope_changed(self) -> None:
+        scope = self._chosen_scope()
+        if self._editor:
+            if scope != "once":
+                self._editor.set_scope(scope)
+            self._editor.setVisible(scope != "once")
+            if self._preview:
+                self._preview.set_compact(is_compact=scope != "once")
+            self._fit()
+        self._update_answers()
 
     def _arm(self) -> None:
         self._is_armed = True
 
     # -- events --
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._fit()  # what is seen for the first time has its fonts only now
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -193,55 +235,33 @@ class ApprovalDialog(QDialog):
         self._allow_button.setProperty("variant", "primary")
         self._deny_button.setProperty("variant", "destructive")
         self._message.setPlaceholderText(self.tr("If you deny: what should the agent know, or do instead?"))
+        body = QVBoxLayout(self._body)
+        body.setContentsMargins(0, 0, 0, 0)
+        body.setSpacing(0)
+        body.addWidget(self._head)
+        if self._preview:
+            body.addWidget(hairline())
+            body.addWidget(self._preview, 1)
+            body.addWidget(hairline())
+        body.addLayout(self._answer_fields())
+        if not self._preview:
+            body.addStretch()
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(self._body)
+        # The dialog's own ground shows through.
+        scroll.viewport().setAutoFillBackground(False)
+        self._body.setAutoFillBackground(False)
+        self._build_foot()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(self._head())
-        if self._preview:
-            column.addWidget(hairline())
-            column.addWidget(self._preview, 1)
-            column.addWidget(hairline())
-        column.addLayout(self._answer_fields())
-        if not self._preview:
-            column.addStretch()
+        column.addWidget(scroll, 1)
         column.addWidget(hairline())
-        column.addWidget(self._foot())
-
-    def _head(self) -> QVBoxLayout:
-        self._heading.setProperty("role", "title")
-        self._heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._heading.setAccessibleName(self._request.title)
-        summary = QLabel(self._summary())
-        summary.setObjectName("approvalSummary")
-        summary.setProperty("role", "secondary")
-        reason = QLabel(self._request.reason)
-        reason.setObjectName("approvalReason")
-        reason.setVisible(bool(self._request.reason))
-        box = QVBoxLayout()
-        box.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.M)
-        box.setSpacing(Space.XS)
-        for label in (self._heading, summary, reason):
-            label.setTextFormat(Qt.TextFormat.PlainText)  # the model wrote some of it
-            label.setWordWrap(True)
-            box.addWidget(label)
-        if self._command:
-            box.addSpacing(Space.S)
-            box.addWidget(self._command)
-        if self._request.details:
-            box.addWidget(self._details())
-        box.addSpacing(Space.XS)
-        box.addWidget(self._risks)
-        return box
-
-    def _details(self) -> QLabel:
-        """What else decides what would run: variables, input, a special shell."""
-        label = QLabel("\n".join(self._request.details))
-        label.setObjectName("approvalDetails")
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
-        label.setFont(self._theme.code_font())
-        label.setProperty("role", "secondary")
-        return label
+        column.addWidget(self._foot)
 
     def _answer_fields(self) -> QVBoxLayout:
         row = QHBoxLayout()
@@ -251,13 +271,7 @@ class ApprovalDialog(QDialog):
         row.addWidget(label)
         row.addWidget(self._scope)
         row.addStretch()
-        once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
-        self._scopes.append("once")
-        self._scope.addItem(once or self.tr("Only this once"))
-        for offer in self._request.scopes:
-            if offer.scope != "once":
-                self._scopes.append(offer.scope)
-                self._scope.addItem(offer.label)
+        self._fill_scopes()
         for widget in (label, self._scope):
             widget.setVisible(len(self._scopes) > 1)
         longest = max(len(self._scope.itemText(index)) for index in range(self._scope.count()))
@@ -266,29 +280,46 @@ class ApprovalDialog(QDialog):
         box.setContentsMargins(Space.XL, Space.M, Space.XL, Space.L)
         box.setSpacing(Space.S)
         box.addLayout(row)
+        if self._editor:
+            self._editor.hide()  # until the person wants more than this once
+            box.addWidget(self._editor)
+            box.addSpacing(Space.XS)
         box.addWidget(self._message)
         return box
 
-    def _foot(self) -> QWidget:
-        foot = QWidget()
-        foot.setAutoFillBackground(True)
+    def _fill_scopes(self) -> None:
+        once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
+        self._scopes.append("once")
+        self._scope.addItem(self.tr("Only this once") if self._editor or not once else once)
+        for offer in self._request.scopes:
+            if offer.scope != "once":
+                self._scopes.append(offer.scope)
+                # What is allowed is said by the rules and the button, where the person makes them.
+                self._scope.addItem(scope_words(offer.scope) if self._editor else offer.label)
+
+    def _build_foot(self) -> None:
+        self._foot.setAutoFillBackground(True)
         quiet = QLabel(self.tr("Closing this decides nothing: the question stays in the conversation."))
         quiet.setObjectName("approvalQuietLine")
         quiet.setProperty("role", "secondary")
         quiet.setWordWrap(True)
-        row = QHBoxLayout(foot)
+        row = QHBoxLayout(self._foot)
         row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
         row.setSpacing(Space.M)
         row.addWidget(self._allow_button)
         row.addWidget(quiet, 1)
         row.addWidget(self._deny_button)
-        return foot
 
     def _connect(self) -> None:
         self._allow_button.clicked.connect(self.allow)
         self._deny_button.clicked.connect(self.deny)
         self._message.returnPressed.connect(self._deny_with_message)
         self._message.installEventFilter(self)
+        self._scope.currentIndexChanged.connect(self._on_scope_changed)
+        if self._editor:
+            self._editor.changed.connect(self._update_answers)
+            self._editor.changed.connect(self._fit)
+            self._editor.preview.finished.connect(self._fit)
         if self._command:
             self._command.changed.connect(self._update_answers)
             self._command.field.installEventFilter(self)
@@ -301,28 +332,27 @@ class ApprovalDialog(QDialog):
         ):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
 
-    def _summary(self) -> str:
-        request = self._request
-        parts = [request.tool]
-        if request.changes:
-            is_outside = any(
-                change.path.startswith(("/", "../")) or ":" in change.path[:3] for change in request.changes
-            )
-            parts.append(self.tr("outside the workspace") if is_outside else self.tr("inside the workspace"))
-            added = sum(change.added for change in request.changes)
-            removed = sum(change.removed for change in request.changes)
-            count = len(request.changes)
-            files = self.tr("1 file") if count == 1 else self.tr("{0} files").format(count)
-            parts += [files, f"+{added} −{removed}"]
-        if request.command is not None or not request.changes:
-            parts.append(
-                self.tr("in {0}").format(short_path(request.cwd)) if request.cwd else self.tr("in the workspace")
-            )
-        return " · ".join(parts)
-
     def _first_focus(self) -> QWidget:
         """Something that no key can do harm to."""
-        return self._preview.view if self._preview else self._heading
+        return self._preview.view if self._preview else self._head.heading
+
+    def _fit(self) -> None:
+        """Be high enough for what is shown now; never smaller than the person made it."""
+        wanted = self._fitting_size().height()
+        if wanted > self.height():
+            self.resize(self.width(), wanted)
 
     def _fitting_size(self) -> QSize:
-        return QSize(_WIDTH, min(_MAX_HEIGHT, max(self.sizeHint().height(), self.heightForWidth(_WIDTH))))
+        layout = self._body.layout()
+        assert layout is not None
+        layout.activate()
+        width = max(self.width(), _WIDTH) if self.isVisible() else _WIDTH
+        body = layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
+        parent: QWidget | None = self.parentWidget()
+        limit = min(_MAX_HEIGHT, parent.window().height() - _MARGIN_OF_WINDOW) if parent else _MAX_HEIGHT
+        return QSize(width, min(limit, body + self._foot.sizeHint().height() + 1))
+
+
+def _has_rules(request: ApprovalRequest) -> bool:
+    """Whether rules with patterns can answer it. Those that come with variables, input or a shell are only exact."""
+    return bool(request.rule_patterns) and not request.details

@@ -1,4 +1,4 @@
-"""The section about approvals: what the agent may do without a question."""
+"""The section about approvals: what the agent may do without a question, and what confines its commands."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.ui.choice_card import ChoiceCard
-from desktop_agent.ui.settings.parts import Page, note
+from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ApprovalsPage(Page):
-    """One card per policy.
+    """One card per policy, and the sandbox.
 
     Signals:
         changed: a setting (its dotted name) is to have this value.
@@ -27,12 +28,29 @@ class ApprovalsPage(Page):
         self._cards = {
             "always": ChoiceCard(theme, self.tr("Ask before every call"), self.tr("Reading, too, waits for your yes.")),
             "on_write": ChoiceCard(
-                theme, self.tr("Ask before writing"), self.tr("Reading is free. Changes and commands ask.")
+                theme,
+                self.tr("Ask before writing"),
+                self.tr("Reading is free. Changes, the network and what cannot be confined ask."),
             ),
             "on_request": ChoiceCard(
-                theme, self.tr("Ask before commands"), self.tr("Edits in the folder are free. Commands ask.")
+                theme,
+                self.tr("Ask to leave the sandbox"),
+                self.tr("Edits in the folder and confined commands are free. The agent asks when it wants more."),
             ),
+            "never": ChoiceCard(theme, self.tr("Never ask"), self.tr("What the sandbox does not allow is refused.")),
         }
+        self._sandbox = picker(
+            self.tr("Sandbox"),
+            [
+                (self.tr("This folder may be written"), "restricted"),
+                (self.tr("Nothing may be written"), "strict"),
+                (self.tr("No sandbox"), "none"),
+            ],
+        )
+        self._sandbox.setObjectName("sandboxSettingPicker")
+        self._sandbox.setMinimumContentsLength(24)
+        self._consequence = note("")
+        self._consequence.setObjectName("sandboxConsequence")
         group = QWidget()
         column = QVBoxLayout(group)
         column.setContentsMargins(0, 0, 0, 0)
@@ -41,17 +59,39 @@ class ApprovalsPage(Page):
             card.setObjectName(f"approval_{policy}")
             card.clicked.connect(self._on_chosen)
             column.addWidget(card)
-        self.column.addWidget(note(self.tr("For new sessions. A session's own rule is below its composer.")))
+        row = form()
+        row.addRow(name_of(self.tr("Sandbox")), self._sandbox)
+        row.addRow(name_of(""), self._consequence)
+        self.column.addWidget(note(self.tr("For new sessions. A session's own choice is below its composer.")))
         self.column.addWidget(group)
+        self.column.addWidget(hairline())
+        self.column.addLayout(row)
         self.column.addStretch()
+        self._sandbox.currentIndexChanged.connect(self._on_sandbox)
+        self._show_consequence()
 
     def show_settings(self, settings: "ExecutionSettings") -> None:
         """Show what is in force."""
         card = self._cards.get(settings.approval)
         if card is not None:
             card.setChecked(True)
+        pick(self._sandbox, settings.sandbox)
+        self._show_consequence()
+
+    def _show_consequence(self) -> None:
+        match self._sandbox.currentData():
+            case "none":
+                say(self._consequence, self.tr("Commands can do whatever your account can."), "warning")
+            case "strict":
+                say(self._consequence, self.tr("Commands can read, but write nothing. No network."))
+            case _:
+                say(self._consequence, self.tr("Commands can write this folder and a temporary one. No network."))
 
     def _on_chosen(self) -> None:
         policy = next((policy for policy, card in self._cards.items() if card.isChecked()), None)
         if policy is not None:
             self.changed.emit("execution.approval", policy)
+
+    def _on_sandbox(self) -> None:
+        self._show_consequence()
+        self.changed.emit("execution.sandbox", self._sandbox.currentData())

@@ -19,35 +19,42 @@ from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.navigation import Navigation
 from desktop_agent.ui.settings.parts import note
+from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
 
+    from desktop_agent.core.model import Rule
     from desktop_agent.core.settings import Settings
     from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
 
-Section = Literal["model", "appearance", "approvals"]
+Section = Literal["model", "appearance", "approvals", "rules"]
 
 _NAVIGATION_WIDTH = 148
 
 
 class SettingsDialog(QDialog):
-    """Model and key, looks, approvals. Show it with `open()`; what is changed applies at once.
+    """Model and key, looks, approvals, rules. Show it with `open()`; what is changed applies at once.
 
     Signals:
         changed: a setting is to have this value: its dotted name (`ui.theme`), the value.
         key_saved: keep this key: provider, key. It is not in the dialog any more.
         key_removed: forget the key that is kept: provider.
         key_check_requested: see whether a key works: provider, and the typed key or nothing for the one in use.
+        rule_revoked: a rule (id) is to hold no longer.
     """
 
     changed = Signal(str, object)
     key_saved = Signal(str, str)
     key_removed = Signal(str)
     key_check_requested = Signal(str, str)
+    rule_revoked = Signal(str)
 
-    def __init__(self, theme: Theme, models: "Iterable[str]", parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, models: "Iterable[str]", now: "Callable[[], datetime]", parent: QWidget | None = None
+    ) -> None:
         """`models` are the names offered for the model; any other can be typed."""
         super().__init__(parent)
         self.setObjectName("settingsDialog")
@@ -57,11 +64,13 @@ class SettingsDialog(QDialog):
         self._model = ModelPage(models)
         self._appearance = AppearancePage()
         self._approvals = ApprovalsPage(theme)
-        self._sections = Navigation(theme, [self.tr("Model"), self.tr("Appearance"), self.tr("Approvals")])
+        self._rules = RulesPage(theme, now)
+        names = [self.tr("Model"), self.tr("Appearance"), self.tr("Approvals"), self.tr("Rules")]
+        self._sections = Navigation(theme, names)
         self._pages = QStackedWidget()
         self._lay_out()
         self._connect()
-        self.resize(680, 500)
+        self.resize(700, 580)
         self.setMinimumSize(480, 320)
 
     # --- what the window asks -------------------------------------------------------------------------------------
@@ -74,7 +83,11 @@ class SettingsDialog(QDialog):
 
     def show_section(self, section: Section) -> None:
         """Turn to a section."""
-        self._sections.setCurrentRow(("model", "appearance", "approvals").index(section))
+        self._sections.setCurrentRow(("model", "appearance", "approvals", "rules").index(section))
+
+    def show_rules(self, rules: "Sequence[Rule]") -> None:
+        """Show the rules in force."""
+        self._rules.show_rules(rules)
 
     def show_key_status(self, status: "KeyStatus") -> None:
         """Show where the key in use comes from."""
@@ -91,7 +104,7 @@ class SettingsDialog(QDialog):
     # --- building -------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        for page in (self._model, self._appearance, self._approvals):
+        for page in (self._model, self._appearance, self._approvals, self._rules):
             self._pages.addWidget(page)
         navigation = QWidget()
         navigation.setAutoFillBackground(True)
@@ -132,6 +145,7 @@ class SettingsDialog(QDialog):
         self._model.key.saved.connect(self.key_saved)
         self._model.key.removed.connect(self.key_removed)
         self._model.key.check_requested.connect(self.key_check_requested)
+        self._rules.rule_revoked.connect(self.rule_revoked)
         self.finished.connect(self._model.key.forget)
 
 

@@ -46,7 +46,7 @@ QPushButton[variant="flat"], QToolButton[variant="flat"] {
 }
 QPushButton[variant="flat"]:hover, QToolButton[variant="flat"]:hover { background: $sunken; color: $text; }
 QPushButton[variant="flat"]:focus, QToolButton[variant="flat"]:focus { border: 2px solid $accent; }
-QPushButton[variant="warning"] {
+QPushButton[variant="warning"], QToolButton[variant="warning"] {
   background: $warning_bg; color: $warning_text; border-color: $warning_border; font-weight: 600;
 }
 QPushButton[compact="true"], QToolButton[compact="true"] { min-height: $small_buttonpx; padding: 0 8px; }

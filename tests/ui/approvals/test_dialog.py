@@ -1,5 +1,6 @@
 """The approval dialog shows exactly what would happen, and nothing is allowed that nobody meant to allow."""
 
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 import pytest
@@ -15,12 +16,15 @@ from PySide6.QtWidgets import (
     QListView,
     QPlainTextEdit,
     QPushButton,
+    QScrollArea,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.model import Allowed, ApprovalRequest, Denied, ScopeOffer
+from desktop_agent.ui.approvals.command_edit import CommandEdit
+from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.dialog import ARMING_DELAY_MS, ApprovalDialog
 from desktop_agent.ui.approvals.risk_note import RiskNote
 from desktop_agent.ui.review.diff_view import DiffView
@@ -80,7 +84,7 @@ def edit_request(session: Session) -> ApprovalRequest:
 
 
 def child(dialog: ApprovalDialog, kind: type[_Widget], name: str) -> _Widget:
-    found = dialog.findChild(kind, name)
+    found = dialog.findChild(kind, name) if name else dialog.findChild(kind)
     assert found
     return found
 
@@ -105,7 +109,74 @@ def test_a_command_is_shown_with_its_folder_its_reason_and_its_risks(ask: Ask) -
     assert child(dialog, QLabel, "approvalReason").text() == "git push uses the network."
     risks = child(dialog, RiskNote, "approvalRiskNote")
     assert risks.isVisible()
-    assert risks.text() == "• Uses the network\n• Changes another machine"
+    assert risks.text() == "Uses the network\nChanges another machine"
+
+
+def test_the_part_that_asks_is_marked_in_the_command_and_said_in_words(ask: Ask) -> None:
+    dialog = ask(replace(COMMAND, command="echo 😀 && git push\n# git push", cause="git push"))
+    edit = child(dialog, CommandEdit, "")
+    field = child(dialog, QPlainTextEdit, "approvalCommandEdit")
+    assert edit.marked_text == "git push"
+    assert field.accessibleDescription() == "You are asked because of: git push"
+    field.setPlainText("git pull")
+    assert edit.marked_text == ""
+    edit.restore()
+    assert edit.marked_text == "git push"
+
+
+def test_how_it_would_run_is_said(ask: Ask) -> None:
+    dialog = ask(replace(COMMAND, confinement="In the sandbox: may write this folder, no network"))
+    note = child(dialog, ConfinementNote, "approvalConfinement")
+    assert note.isVisible()
+    assert note.text() == "In the sandbox: may write this folder, no network"
+
+
+@pytest.mark.parametrize(
+    ("confinement", "text"),
+    [
+        ("", "Runs outside the sandbox: it can do whatever your account can."),
+        ("It may use the network.", "Runs outside the sandbox. It may use the network."),
+    ],
+)
+def test_leaving_the_sandbox_is_said_clearly(ask: Ask, confinement: str, text: str) -> None:
+    dialog = ask(replace(COMMAND, confinement=confinement, is_escalation=True))
+    note = child(dialog, ConfinementNote, "approvalConfinement")
+    assert note.text() == text
+    assert note.accessibleDescription() == text
+
+
+def test_quoted_parts_of_the_reason_are_quoted_as_people_do(ask: Ask) -> None:
+    dialog = ask(replace(COMMAND, reason="`git push` uses the network."))
+    assert child(dialog, QLabel, "approvalReason").text() == "“git push” uses the network."
+
+
+def test_a_long_command_is_shown_whole_up_to_a_limit(ask: Ask) -> None:
+    short = ask(COMMAND)
+    one = child(short, QPlainTextEdit, "approvalCommandEdit")
+    dialog = ask(replace(COMMAND, command="npm install some-package && " * 20))
+    field = child(dialog, QPlainTextEdit, "approvalCommandEdit")
+    assert not field.verticalScrollBar().isVisible()
+    assert not field.horizontalScrollBar().isVisible()
+    endless = ask(replace(COMMAND, command="npm install some-package && " * 2000))
+    high = child(endless, QPlainTextEdit, "approvalCommandEdit")
+    assert one.height() < field.height() < high.height() < endless.height() / 2
+    assert high.verticalScrollBar().isVisible()
+
+
+def test_in_a_small_window_it_is_no_higher_than_that_and_nothing_is_out_of_reach(
+    qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks
+) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(1024, 500)
+    request = replace(COMMAND, risks=("Deletes",) * 12, details=("A=1",) * 8)
+    dialog = ApprovalDialog(theme, request, source, tasks.spawn, window, arming_delay_ms=0)
+    dialog.show()
+    assert dialog.height() <= window.height()
+    scroll = child(dialog, QScrollArea, "")
+    qtbot.waitUntil(lambda: scroll.verticalScrollBar().isVisible())
+    assert dialog.rect().contains(child(dialog, QPushButton, "approveButton").geometry())
+    qtbot.waitUntil(lambda: dialog.can_allow)
 
 
 def test_a_change_is_shown_file_by_file(ask: Ask, edit_request: ApprovalRequest) -> None:

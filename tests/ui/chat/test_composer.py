@@ -169,6 +169,12 @@ class TestFitting:
         desk.composer.set_text("pasted\n" * 150_000)
         assert desk.composer.height() < 300
 
+    def test_a_control_that_says_more_gets_more_room(self, desk: Desk) -> None:
+        button = QPushButton("Sandbox")
+        desk.composer.add_control(button)
+        button.setText("Sandbox not available: every command asks")
+        desk.qtbot.waitUntil(lambda: button.width() == button.sizeHint().width())
+
     @pytest.mark.parametrize("width", [340, 430, 640, 1200])
     def test_nothing_is_cut_or_covered_at_any_width(self, desk: Desk, width: int) -> None:
         for text in ("claude-sonnet-5-5 ▾", "Asks before writing ▾", "Workspace sandbox ▾"):

@@ -1,6 +1,8 @@
 """The settings dialog shows what is in force, tells what is wanted, and never keeps a key."""
 
 import logging
+from datetime import UTC, datetime
+from typing import Literal
 
 import pytest
 from PySide6.QtCore import Qt
@@ -8,11 +10,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListWidget, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.model import Rule
 from desktop_agent.core.settings import ExecutionSettings, ModelSettings, Settings, UiSettings, with_setting
 from desktop_agent.ui.choice_card import ChoiceCard
 from desktop_agent.ui.settings import KeyCheck, KeyStatus, SettingsDialog
 from desktop_agent.ui.theme import Theme
 
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SECRET = "sk-ant-api03-very-secret"
 
 
@@ -20,7 +24,7 @@ class Desk:
     """The dialog and what it told."""
 
     def __init__(self, app: QApplication, qtbot: QtBot) -> None:
-        self.dialog = SettingsDialog(Theme(app, "light"), ["claude-sonnet-5-5", "claude-opus-5-5"])
+        self.dialog = SettingsDialog(Theme(app, "light"), ["claude-sonnet-5-5", "claude-opus-5-5"], lambda: NOW)
         qtbot.addWidget(self.dialog)
         self.changed: list[tuple[str, object]] = []
         self.saved: list[tuple[str, str]] = []
@@ -143,6 +147,33 @@ def test_a_policy_is_chosen_by_its_card(desk: Desk) -> None:
     assert default.isChecked()
     QTest.mouseClick(card, Qt.MouseButton.LeftButton)
     assert desk.changed == [("execution.approval", "on_request")]
+
+
+@pytest.mark.parametrize("policy", ["always", "on_write", "on_request", "never"])
+def test_every_policy_has_its_card(desk: Desk, policy: Literal["always", "on_write", "on_request", "never"]) -> None:
+    desk.dialog.show_settings(Settings(execution=ExecutionSettings(approval=policy)))
+    cards = [card for card in desk.dialog.findChildren(ChoiceCard) if card.isChecked()]
+    assert [card.objectName() for card in cards] == [f"approval_{policy}"]
+    assert desk.changed == []
+
+
+def test_the_sandbox_of_new_sessions_is_chosen_and_its_consequence_said(desk: Desk) -> None:
+    desk.dialog.show_section("approvals")
+    sandbox = desk.picker("Sandbox")
+    assert sandbox.currentData() == "restricted"
+    sandbox.setCurrentIndex(sandbox.findData("none"))
+    assert desk.changed == [("execution.sandbox", "none")]
+    assert "Commands can do whatever your account can." in desk.visible_texts()
+
+
+def test_the_rules_in_force_are_listed_and_revoked(desk: Desk) -> None:
+    rule = Rule(id="r-1", effect="allow", kind="command", pattern="git push", scope="always", created_at=NOW)
+    desk.dialog.show_section("rules")
+    desk.dialog.show_rules([rule])
+    revoked: list[str] = []
+    desk.dialog.rule_revoked.connect(revoked.append)
+    desk.click("revokeRuleButton")
+    assert revoked == ["r-1"]
 
 
 def test_sections_are_reached_by_keyboard(desk: Desk) -> None:

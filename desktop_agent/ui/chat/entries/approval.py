@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QHideEvent, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QShowEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
-from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Denied
+from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Denied, ScopeOffer
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.command_edit import CommandEdit
 from desktop_agent.ui.chat.entries.paragraph import Paragraph, read_code_spans
@@ -68,10 +68,11 @@ class ApprovalCard(QWidget):
             for text in (request.reason, *(f"⚠ {risk}" for risk in request.risks))
             if text
         ]
+        self._confinement = self._make_confinement(styles)
         self._allow = self._button("", self._on_allow, variant="primary")
-        self._offers = [
-            self._offer_button(offer.label.replace("`", "")) for offer in request.scopes if offer.scope != "once"
-        ]
+        # What reaches beyond this session is worth a look at what it would have allowed so far: `Review` shows it.
+        self._offered: list[ScopeOffer] = [offer for offer in request.scopes if offer.scope == "session"]
+        self._offers = [self._offer_button(offer.label.replace("`", "")) for offer in self._offered]
         review = self._button(self.tr("Review…"), self._on_review)
         self._deny = self._button(self.tr("Deny…"), self._on_deny, variant="destructive")
         self._buttons = [self._allow, *self._offers, review, self._deny]
@@ -91,17 +92,31 @@ class ApprovalCard(QWidget):
         self._shortcut.activated.connect(self._on_allow)
         self.set_shortcut(is_enabled=True)
         self._show_denial(is_shown=DENIAL in drafts)
-        self.setAccessibleName(f"{title} {request.command or ''} {request.reason}".strip())
+        confinement = self._confinement.accessibleName() if self._confinement is not None else ""
+        self.setAccessibleName(" ".join(part for part in (title, request.command, request.reason, confinement) if part))
 
     def _make_command(self, styles: TextStyles) -> CommandEdit | None:
         if self.request.command is None:
             return None
         command = CommandEdit(self._drafts.get(COMMAND, self.request.command), styles, self)
         command.set_editable(is_editable=COMMAND in self._drafts)
-        rich = read_code_spans(self.request.reason)
-        command.mark([utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans])
+        command.mark(self._causes())
         command.textChanged.connect(self._on_command_changed)
         return command
+
+    def _causes(self) -> list[str]:
+        """The parts of the command that made it a question."""
+        if self.request.cause:
+            return [self.request.cause]
+        rich = read_code_spans(self.request.reason)
+        return [utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans]
+
+    def _make_confinement(self, styles: TextStyles) -> Paragraph | None:
+        """How it would run; what is not confined is said in the colour of what cannot be undone."""
+        text, role = self.request.confinement, "muted"
+        if self.request.is_escalation:
+            text, role = " ".join((self.tr("Runs outside the sandbox."), text)).strip(), "removed_text"
+        return Paragraph(text, styles, self, role=role, font=styles.body) if text else None
 
     def _offer_button(self, label: str) -> QPushButton:
         """A button with as much of a long command in its middle as fits; the whole of it stands above."""
@@ -146,7 +161,9 @@ class ApprovalCard(QWidget):
             self._edit.raise_()
             y += height + Space.S
         files = (self._files,) if self._files is not None else ()
-        for paragraph in (*files, *self._details, *self._reasons):
+        confinement = (self._confinement,) if self._confinement is not None else ()
+        notes = (*confinement, *self._reasons) if self.request.is_escalation else (*self._reasons, *confinement)
+        for paragraph in (*files, *self._details, *notes):
             y += paragraph.place(_PADDING, y, inner) + Space.XS // 2
         y += Space.S + 2
         y = self._place_answers(y, inner)
@@ -220,8 +237,7 @@ class ApprovalCard(QWidget):
         self._allow_in("once")
 
     def _on_offer(self) -> None:
-        offers = [offer for offer in self.request.scopes if offer.scope != "once"]
-        for button, offer in zip(self._offers, offers, strict=True):
+        for button, offer in zip(self._offers, self._offered, strict=True):
             if button is self.sender():
                 self._allow_in(offer.scope)
 

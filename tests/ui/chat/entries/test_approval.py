@@ -1,10 +1,12 @@
 """The question about a call: nothing answers it by accident, and every answer says exactly what was meant."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
-from desktop_agent.core.model import Allowed, ApprovalRequest, Denied
+from desktop_agent.core.model import Allowed, ApprovalRequest, Denied, ScopeOffer
 from desktop_agent.ui.chat.entries.approval import ApprovalCard
 from tests.ui.chat.stage import Stage, answer, call, click, long_text, question, record, type_text
 
@@ -166,6 +168,27 @@ class TestWhatItShows:
         assert "Asks because git push uses the network." in names
         assert "⚠ Changes another machine" in names
         assert command_field(stage).extraSelections()[0].cursor.selectedText() == "git push"  # pyright: ignore[reportAttributeAccessIssue] - PySide6 leaves the fields of ExtraSelection out
+
+    def test_the_cause_is_marked_where_the_question_names_one(self, stage: Stage) -> None:
+        ask(stage, replace(question("ls && git push origin"), cause="git push origin"))
+        marks = command_field(stage).extraSelections()
+        assert [mark.cursor.selectedText() for mark in marks] == ["git push origin"]  # pyright: ignore[reportAttributeAccessIssue] - PySide6 leaves the fields of ExtraSelection out
+
+    def test_it_says_how_the_command_would_run(self, stage: Stage) -> None:
+        ask(stage, replace(question(), confinement="In the sandbox: no network"))
+        assert "In the sandbox: no network" in card(stage).accessibleName()
+
+    def test_leaving_the_sandbox_is_said_clearly(self, stage: Stage) -> None:
+        ask(stage, replace(question(), confinement="It may use the network.", is_escalation=True))
+        names = [child.accessibleName() for child in card(stage).findChildren(QWidget)]
+        assert "Runs outside the sandbox. It may use the network." in names
+
+    def test_what_reaches_beyond_the_session_is_decided_in_full_view(self, stage: Stage) -> None:
+        scopes = tuple(
+            ScopeOffer(scope=scope, label=f"Allow {scope}") for scope in ("once", "session", "project", "always")
+        )
+        ask(stage, replace(question(), scopes=scopes))
+        assert stage.buttons(card(stage)) == ["Allow once  Ctrl+↵", "Allow session", "Review…", "Deny…", "Edit"]
 
     def test_changes_are_listed_with_their_counts(self, stage: Stage) -> None:
         ask(stage, question(None))

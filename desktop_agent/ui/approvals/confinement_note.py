@@ -1,0 +1,53 @@
+"""How a command would run: inside the sandbox in a quiet line, outside of it in one that cannot be missed."""
+
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+
+from desktop_agent.ui.approvals.signs import signed_line
+from desktop_agent.ui.theme import Radius, Space, Theme
+
+
+class ConfinementNote(QFrame):
+    """One line for what is confined; a warning for what would not be, and a louder one for what asks to get out."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        confinement: str,
+        *,
+        is_escalation: bool,
+        is_unconfined: bool,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("approvalConfinement")
+        self.setAccessibleName(self.tr("How it would run"))
+        self._theme = theme
+        self._is_escalation = is_escalation
+        outside = self.tr("Runs outside the sandbox")
+        self._text = f"{outside}. {confinement}" if is_escalation and confinement else confinement
+        if is_escalation and not confinement:
+            self._text = self.tr("Runs outside the sandbox: it can do whatever your account can.")
+        self.setAccessibleDescription(self._text)
+        sign = "escaping" if is_escalation else "unconfined" if is_unconfined else "confined"
+        role = "error" if is_escalation else "warning" if is_unconfined else "secondary"
+        column = QVBoxLayout(self)
+        column.addWidget(signed_line(theme, sign, self._text, role))
+        if is_escalation:
+            column.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
+            self._on_theme_changed()
+            theme.changed.connect(self._on_theme_changed)
+        else:
+            column.setContentsMargins(0, 0, 0, 0)
+        self.setVisible(bool(self._text))
+
+    def text(self) -> str:
+        """Return what it says."""
+        return self._text
+
+    def _on_theme_changed(self) -> None:
+        colours = self._theme.colours
+        self.setStyleSheet(
+            f"#approvalConfinement {{ background: {colours.removed_line}; border: 1px solid {colours.removed_text};"
+            f" border-radius: {Radius.CONTROL}px; }}"
+            f"#approvalConfinement QLabel {{ color: {colours.removed_text}; font-weight: 600; }}"
+        )

@@ -1,0 +1,43 @@
+"""What is said about a question besides its own words: where it would act, and what in it cannot be seen."""
+
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.changes.text import split_lines, without_ending
+from desktop_agent.core.model import ApprovalRequest
+from desktop_agent.ui.review.visible_text import hidden_characters, visible_line
+from desktop_agent.ui.short_path import short_path
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("ApprovalRequest", text)
+
+
+def summary(request: ApprovalRequest) -> str:
+    """Say in a line which tool asks, where, and how much it would change."""
+    parts = [request.tool]
+    if request.changes:
+        is_outside = any(change.path.startswith(("/", "../")) or ":" in change.path[:3] for change in request.changes)
+        parts.append(_tr("outside the workspace") if is_outside else _tr("inside the workspace"))
+        added = sum(change.added for change in request.changes)
+        removed = sum(change.removed for change in request.changes)
+        count = len(request.changes)
+        files = _tr("1 file") if count == 1 else _tr("{0} files").format(count)
+        parts += [files, f"+{added} −{removed}"]
+    if request.command is not None or not request.changes:
+        parts.append(_tr("in {0}").format(short_path(request.cwd)) if request.cwd else _tr("in the workspace"))
+    return " · ".join(parts)
+
+
+def hidden_text_risks(command: str) -> list[str]:
+    """Say what a field cannot show of a command: invisible characters, and those that reorder what is around them."""
+    hidden = [visible_line(without_ending(line)).text for line in split_lines(command) if hidden_characters(line)]
+    text = _tr("The command has characters that cannot be seen. It really is: {0}")
+    return [text.format(" ⏎ ".join(hidden))] if hidden else []
+
+
+def quoted(text: str) -> str:
+    """Return `text` with the quotation marks of people around what stands between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return text  # one of them is not a quote
+    return "".join(f"“{part}”" if index % 2 else part for index, part in enumerate(parts))

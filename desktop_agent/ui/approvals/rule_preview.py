@@ -1,0 +1,130 @@
+"""Shows what rules would have done: which earlier calls they would have allowed, and which would still ask."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+
+from desktop_agent.core.changes.text import split_lines, without_ending
+from desktop_agent.ui.review.visible_text import visible_line
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.tooltips import plain_tooltip
+
+SLICE_MS = 6
+"""Judging goes on for this long and then lets the window live: parsing 200 long commands takes several frames."""
+
+_ROWS = 4
+_ROW_HEIGHT = 22
+_MAX_CHARS = 300
+
+
+class RulePreview(QWidget):
+    """Two lists side by side, always of the same height. It judges in slices, newest call first.
+
+    Signals:
+        finished: all calls were judged by the rules shown last.
+    """
+
+    finished = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._would_allow: Callable[[str], bool] = _nothing
+        self._waiting: list[str] = []
+        self._is_allowed: dict[str, bool] = {}
+        self._next = QTimer(self)
+        self._next.setSingleShot(True)
+        self._next.setInterval(0)
+        self._next.timeout.connect(self._go_on)
+        self._allowed = _Half(theme, self.tr("Would have been allowed"), "ruleAllowedList")
+        self._asking = _Half(theme, self.tr("Would still ask"), "ruleAskingList")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(Space.M)
+        row.addWidget(self._allowed, 1)
+        row.addWidget(self._asking, 1)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether what is shown is the whole truth about the rules shown last."""
+        return not self._waiting
+
+    @property
+    def verdicts(self) -> dict[str, bool]:
+        """Whether each call would have been allowed, as far as they are judged."""
+        return dict(self._is_allowed)
+
+    def judge(self, subjects: Sequence[str], would_allow: Callable[[str], bool]) -> None:
+        """Show what `would_allow` says of these calls. Whatever was being judged before is forgotten."""
+        self._would_allow = would_allow
+        self._waiting = list(reversed(subjects))
+        self._is_allowed = {}
+        self._go_on()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._waiting:
+            self._next.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._next.stop()  # nobody reads it now
+        super().hideEvent(event)
+
+    def _go_on(self) -> None:
+        clock = QElapsedTimer()
+        clock.start()
+        while self._waiting and clock.elapsed() < SLICE_MS:
+            subject = self._waiting.pop()
+            self._is_allowed[subject] = self._would_allow(subject)
+        if self._waiting:
+            self._next.start()
+            return
+        self._next.stop()
+        self._allowed.show_subjects([subject for subject, is_allowed in self._is_allowed.items() if is_allowed])
+        self._asking.show_subjects([subject for subject, is_allowed in self._is_allowed.items() if not is_allowed])
+        self.finished.emit()
+
+
+class _Half(QFrame):
+    def __init__(self, theme: Theme, title: str, name: str) -> None:
+        super().__init__()
+        self._title = title
+        self._heading = QLabel()
+        self._heading.setProperty("role", "heading")
+        self._list = QListWidget()
+        self._list.setObjectName(name)
+        self._list.setFont(theme.code_font())
+        self._list.setFrameShape(QFrame.Shape.NoFrame)
+        self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list.setSelectionMode(QListWidget.SelectionMode.NoSelection)
+        self._list.setUniformItemSizes(True)
+        self._list.setFixedHeight(_ROWS * _ROW_HEIGHT + Space.XS)
+        self._list.setStyleSheet(f"QListView::item {{ min-height: {_ROW_HEIGHT}px; padding: 0 4px; }}")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.XS)
+        column.addWidget(self._heading)
+        column.addWidget(self._list)
+        self.show_subjects([])
+
+    def show_subjects(self, subjects: Sequence[str]) -> None:
+        heading = f"{self._title} · {len(subjects)}"
+        self._heading.setText(heading)
+        self._list.setAccessibleName(heading)
+        self._list.clear()
+        for subject in subjects:
+            item = QListWidgetItem(one_line(subject[:_MAX_CHARS]))
+            item.setToolTip(plain_tooltip(subject[:_MAX_CHARS]))
+            self._list.addItem(item)
+
+
+def one_line(text: str) -> str:
+    """Return `text` on one line, with nothing in it that cannot be seen."""
+    lines = (visible_line(without_ending(line)).text for line in split_lines(text))
+    return " ⏎ ".join(lines)
+
+
+def _nothing(_subject: str) -> bool:
+    return False

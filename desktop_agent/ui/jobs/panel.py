@@ -1,0 +1,176 @@
+"""The background commands of the session, between the conversation and the composer while the person wants them."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.jobs.row import ROW_HEIGHT, JobRow
+from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import Job
+
+TICK_MS = 1_000
+_MAX_ROWS = 4
+
+
+class JobsPanel(QWidget):
+    """Lists jobs, those that run first, the newest first. Ages go on while it is visible, and only then.
+
+    Signals:
+        stop_requested: a job (id) shall end.
+        output_requested: the person wants to read what a `Job` printed.
+        closed: the person does not want to see it any more.
+    """
+
+    stop_requested = Signal(str)
+    output_requested = Signal(object)
+    closed = Signal()
+
+    def __init__(self, theme: Theme, now: Callable[[], datetime], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("jobsPanel")
+        self.setAccessibleName(self.tr("Background commands"))
+        self._theme = theme
+        self._now = now
+        self._jobs: tuple[Job, ...] = ()
+        self._rows: dict[str, JobRow] = {}
+        self._count = QLabel()
+        self._count.setObjectName("jobsCount")
+        self._count.setProperty("role", "secondary")
+        self._empty = QLabel(
+            self.tr("Nothing runs in the background. The agent starts what has to go on, such as a server, there.")
+        )
+        self._empty.setObjectName("jobsEmpty")
+        self._empty.setProperty("role", "secondary")
+        self._empty.setWordWrap(True)
+        self._scroll = QScrollArea()
+        self._list = QVBoxLayout()
+        self._tick = QTimer(self)
+        self._tick.setInterval(TICK_MS)
+        self._tick.timeout.connect(self._show_ages)
+        self._lay_out()
+        self.show_jobs(())
+        self.hide()
+
+    @property
+    def rows(self) -> list[JobRow]:
+        """The rows as they stand, from the top."""
+        return [self._rows[job.id] for job in _in_order(self._jobs)]
+
+    @property
+    def is_ticking(self) -> bool:
+        """Whether ages are being counted."""
+        return self._tick.isActive()
+
+    def show_jobs(self, jobs: "Sequence[Job]") -> None:
+        """Show the jobs as they are now."""
+        self._jobs = tuple(jobs)
+        now = self._now()
+        wanted = {job.id for job in self._jobs}
+        for job_id in [job_id for job_id in self._rows if job_id not in wanted]:
+            row = self._rows.pop(job_id)
+            row.hide()
+            row.deleteLater()
+        for position, job in enumerate(_in_order(self._jobs)):
+            row = self._rows.get(job.id)
+            if row is None:
+                row = self._rows[job.id] = JobRow(self._theme, job, now)
+                row.stop_requested.connect(self.stop_requested)
+                row.output_requested.connect(self.output_requested)
+            elif row.job != job:
+                row.show_job(job, now)
+            if self._list.indexOf(row) != position:
+                self._list.removeWidget(row)
+                self._list.insertWidget(position, row)
+        self._show_count()
+        self._update_ticking()
+
+    def _show_count(self) -> None:
+        running = sum(job.state == "running" for job in self._jobs)
+        self._count.setText(self.tr("{0} running").format(running) if self._jobs else "")
+        self._empty.setVisible(not self._jobs)
+        self._scroll.setVisible(bool(self._jobs))
+        self._scroll.setFixedHeight(min(len(self._jobs), _MAX_ROWS) * ROW_HEIGHT)
+
+    def _show_ages(self) -> None:
+        now = self._now()
+        for row in self._rows.values():
+            row.show_age(now)
+
+    def _update_ticking(self) -> None:
+        if self.isVisible() and any(job.state == "running" for job in self._jobs):
+            if not self._tick.isActive():
+                self._tick.start()
+        else:
+            self._tick.stop()
+
+    # -- events --
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._show_ages()
+        self._update_ticking()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._tick.stop()
+        super().hideEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.closed.emit()
+        else:
+            super().keyPressEvent(event)
+
+    # -- how it is built --
+
+    def _lay_out(self) -> None:
+        heading = QLabel(self.tr("Jobs"))
+        heading.setProperty("role", "heading")
+        close = QPushButton("✕")
+        close.setObjectName("jobsCloseButton")
+        close.setAccessibleName(self.tr("Hide the jobs"))
+        close.setToolTip(self.tr("Hide. What runs goes on."))
+        close.setProperty("variant", "flat")
+        close.setProperty("compact", True)
+        close.setAutoDefault(False)
+        close.clicked.connect(self.closed)
+        head = QHBoxLayout()
+        head.setSpacing(Space.S)
+        head.addWidget(heading)
+        head.addWidget(self._count)
+        head.addStretch()
+        head.addWidget(close)
+        content = QWidget()
+        content.setLayout(self._list)
+        self._list.setContentsMargins(0, 0, Space.XS, 0)
+        self._list.setSpacing(0)
+        self._list.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(content)
+        self._scroll.viewport().setAutoFillBackground(False)
+        content.setAutoFillBackground(False)
+        inside = QVBoxLayout()
+        inside.setContentsMargins(Space.XL, Space.S, Space.M, Space.S)
+        inside.setSpacing(Space.XS)
+        inside.addLayout(head)
+        inside.addWidget(self._empty)
+        inside.addWidget(self._scroll)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(hairline())
+        column.addLayout(inside)
+
+
+def _in_order(jobs: "Sequence[Job]") -> "list[Job]":
+    newest_first = list(reversed(jobs))
+    return sorted(newest_first, key=lambda job: job.state != "running")

@@ -1,0 +1,144 @@
+"""One background command: how it is doing, what it said last, and the way to end it."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from desktop_agent.ui.elided_label import ElidedLabel
+from desktop_agent.ui.jobs import words
+from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.tooltips import plain_tooltip
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import Job
+
+ROW_HEIGHT = 46
+
+_MARK_SIZE = 14
+
+
+class JobRow(QWidget):
+    """Shows one job; `show_job` again when it changed, `show_age` as time goes by.
+
+    Signals:
+        stop_requested: it shall end; carries its id.
+        output_requested: the person wants to read what it printed; carries the `Job`.
+    """
+
+    stop_requested = Signal(str)
+    output_requested = Signal(object)
+
+    def __init__(self, theme: Theme, job: "Job", now: datetime, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("jobRow")
+        self.setFixedHeight(ROW_HEIGHT)
+        self._job = job
+        self._mark = _Mark(theme)
+        self._command = ElidedLabel(Qt.TextElideMode.ElideMiddle)
+        self._last = ElidedLabel()
+        for label, size in ((self._command, TypeSize.CODE), (self._last, TypeSize.HEAD)):
+            label.setFont(theme.code_font(size))
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._last.setObjectName("jobLastLine")
+        self._last.setForegroundRole(self._last.palette().ColorRole.PlaceholderText)
+        self._figures = QLabel()
+        self._figures.setObjectName("jobFigures")
+        self._figures.setTextFormat(Qt.TextFormat.PlainText)
+        self._figures.setProperty("role", "secondary")
+        self._output = self._button(self.tr("Show output"), "jobOutputButton", "flat")
+        self._output.clicked.connect(self._on_output)
+        self._stop = self._button(self.tr("Stop"), "jobStopButton", "destructive")
+        self._stop.clicked.connect(self._on_stop)
+        policy = self._stop.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # so that what stands beside it stays in line with the other rows
+        self._stop.setSizePolicy(policy)
+        self._lay_out()
+        self.show_job(job, now)
+
+    @property
+    def job(self) -> "Job":
+        """The job as it was shown last."""
+        return self._job
+
+    def show_job(self, job: "Job", now: datetime) -> None:
+        """Show how the job is now."""
+        self._job = job
+        command = " ⏎ ".join(job.command.split("\n"))
+        self._mark.show_job(job)
+        self._command.setText(command)
+        self._command.setToolTip(plain_tooltip(job.command))
+        self._last.setText(job.last_line.strip() or self.tr("No output"))
+        self._last.setToolTip(plain_tooltip(job.last_line))
+        self._stop.setVisible(job.state == "running")
+        self._stop.setAccessibleName(self.tr("Stop {0}").format(command))
+        self._stop.setToolTip(plain_tooltip(self.tr("Ends this and everything it started:\n{0}").format(job.command)))
+        self._output.setAccessibleName(self.tr("Show the output of {0}").format(command))
+        self.show_age(now)
+        self.setAccessibleName(", ".join((command, words.state(job), self._figures.text())))
+
+    def show_age(self, now: datetime) -> None:
+        """Say how long it has been running by now."""
+        text = words.figures(self._job, now)
+        if text != self._figures.text():
+            self._figures.setText(text)
+
+    def _button(self, text: str, name: str, variant: str) -> QPushButton:
+        button = QPushButton(text)
+        button.setObjectName(name)
+        button.setProperty("variant", variant)
+        button.setProperty("compact", True)
+        button.setAutoDefault(False)
+        return button
+
+    def _lay_out(self) -> None:
+        text = QVBoxLayout()
+        text.setSpacing(0)
+        text.addStretch()
+        text.addWidget(self._command)
+        text.addWidget(self._last)
+        text.addStretch()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(Space.S)
+        row.addWidget(self._mark)
+        row.addLayout(text, 1)
+        for widget in (self._figures, self._output, self._stop):
+            row.addWidget(widget)
+
+    def _on_stop(self) -> None:
+        self._stop.setText(self.tr("Stopping…"))
+        self.stop_requested.emit(self._job.id)
+
+    def _on_output(self) -> None:
+        self.output_requested.emit(self._job)
+
+
+class _Mark(QWidget):
+    """Full in the accent: runs. Hollow: ended well or was stopped. Full in red: failed. Its tool tip says it."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._role = "accent"
+        self._is_full = True
+        self.setFixedSize(QSize(_MARK_SIZE, _MARK_SIZE))
+        theme.changed.connect(self.update)
+
+    def show_job(self, job: "Job") -> None:
+        is_running, is_failed = job.state == "running", job.state == "exited" and job.exit_code != 0
+        self._role = "accent" if is_running else "removed_text" if is_failed else "muted"
+        self._is_full = is_running or is_failed
+        self.setToolTip(words.state(job))
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colour = self._theme.colour(self._role)
+        painter.setPen(QPen(colour, 1.4))
+        painter.setBrush(colour if self._is_full else Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(QPointF(_MARK_SIZE / 2, _MARK_SIZE / 2), 4, 4)
+        painter.end()

@@ -1,0 +1,111 @@
+"""One rule: what it covers, how far it reaches, when it was made and when it ends."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QLocale, Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from desktop_agent.ui.elided_label import ElidedLabel
+from desktop_agent.ui.moments import long_moment, short_moment
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.tooltips import plain_tooltip
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import Rule
+
+
+class RuleRow(QFrame):
+    """Shows a rule and a button that takes it back.
+
+    Signals:
+        revoked: the rule (id) is to hold no longer.
+    """
+
+    revoked = Signal(str)
+
+    def __init__(
+        self, theme: Theme, rule: "Rule", now: datetime, locale: QLocale, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("ruleRow")
+        self._rule = rule
+        what, details = self._what(), self._details(now, locale)
+        self.searched_text = f"{what} {rule.pattern} {details}".casefold()
+        """What a filter looks in."""
+        self.setAccessibleName(f"{what} {rule.pattern}, {details}")
+        kind = QLabel(what)
+        pattern = ElidedLabel(Qt.TextElideMode.ElideMiddle)
+        pattern.setText(" ⏎ ".join(rule.pattern.split("\n")))
+        pattern.setFont(theme.code_font())
+        pattern.setToolTip(plain_tooltip(rule.pattern))
+        pattern.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        reach = QLabel(details)
+        reach.setTextFormat(Qt.TextFormat.PlainText)
+        reach.setWordWrap(True)
+        reach.setProperty("role", "secondary")
+        made = long_moment(rule.created_at, now.astimezone(), locale)
+        reach.setToolTip(plain_tooltip(self.tr("Made {0}\n{1}").format(made, rule.workspace).strip()))
+        self.button = QPushButton(self.tr("Revoke"))
+        self.button.setObjectName("revokeRuleButton")
+        self.button.setAccessibleName(self.tr("Revoke the rule for {0}").format(rule.pattern))
+        self.button.setToolTip(self.tr("From the next call on, this asks again"))
+        self.button.setProperty("variant", "destructive")
+        self.button.setProperty("compact", True)
+        self.button.setAutoDefault(False)
+        self.button.clicked.connect(self._on_revoke)
+        first = QHBoxLayout()
+        first.setSpacing(Space.S)
+        first.addWidget(kind)
+        first.addWidget(pattern, 1)
+        text = QVBoxLayout()
+        text.setSpacing(0)
+        text.addLayout(first)
+        text.addWidget(reach)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, Space.S, 0, Space.S)
+        row.setSpacing(Space.M)
+        row.addLayout(text, 1)
+        row.addWidget(self.button)
+
+    def _what(self) -> str:
+        rule = self._rule
+        match rule.effect:
+            case "allow":
+                verb = self.tr("Allow")
+            case "ask":
+                verb = self.tr("Ask for")
+            case "forbid":
+                verb = self.tr("Forbid")
+        match rule.kind:
+            case "command":
+                what = self.tr("exactly") if rule.is_exact else ""
+            case "edit":
+                what = self.tr("edits of")
+            case "tool":
+                what = self.tr("calls of")
+        return f"{verb} {what}".strip()
+
+    def _details(self, now: datetime, locale: QLocale) -> str:
+        rule = self._rule
+        match rule.scope:
+            case "session":
+                parts = [self.tr("in this session")]
+            case "project":
+                parts = [self.tr("in this folder")]
+            case "always":
+                parts = [self.tr("everywhere")]
+        if rule.is_unconfined:
+            parts.append(self.tr("outside the sandbox"))
+        here = now.astimezone()
+        parts.append(self.tr("made {0}").format(short_moment(rule.created_at, here, locale)))
+        if rule.expires_at is not None:
+            ends = self.tr("ended {0}") if rule.expires_at <= now else self.tr("ends {0}")
+            parts.append(ends.format(long_moment(rule.expires_at, here, locale)))
+        elif rule.scope != "session":
+            parts.append(self.tr("never ends"))
+        return " · ".join(parts)
+
+    def _on_revoke(self) -> None:
+        self.button.setEnabled(False)
+        self.revoked.emit(self._rule.id)

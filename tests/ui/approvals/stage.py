@@ -1,0 +1,65 @@
+"""Rules judged by the words a command begins with: little enough to read, and real enough to preview."""
+
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+
+from desktop_agent.core.model import ApprovalRequest, Rule, RuleKind, ScopeOffer
+from desktop_agent.ui.approvals.past_calls import PastCalls
+from desktop_agent.ui.approvals.rule_maths import RuleContext
+
+NOT_CONFINED = "Not confined"
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+class WordRules:
+    """A command is allowed when each of its parts begins with the words of a rule; anything else by its glob."""
+
+    def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
+        if kind != "command":
+            return any(fnmatchcase(subject, rule.pattern) for rule in rules)
+        parts = [shlex.split(part) for part in subject.split("&&")]
+        return all(any(_begins(part, shlex.split(rule.pattern)) for rule in rules) for part in parts)
+
+    def runs_unconfined(self, request: ApprovalRequest) -> bool:
+        return request.is_escalation or request.confinement == NOT_CONFINED
+
+    def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
+        if kind == "command" and "&&" in pattern:
+            return "This rule never matches because && stands between commands."
+        return None
+
+
+def _begins(words: list[str], start: list[str]) -> bool:
+    return words[: len(start)] == start
+
+
+def context(past: PastCalls | None = None) -> RuleContext:
+    """What rules are made from in a session with this past."""
+    return RuleContext(WordRules(), "/srv/project", past or PastCalls(), lambda: NOW)
+
+
+SCOPES = tuple(
+    ScopeOffer(scope=scope, label=f"the policy's words for {scope}")
+    for scope in ("once", "session", "project", "always")
+)
+
+
+def push(*, is_escalation: bool = False, confinement: str = "In the sandbox: no network") -> ApprovalRequest:
+    """A command of three parts, of which the last one asks."""
+    return ApprovalRequest(
+        call_id="c1",
+        tool="run_terminal_cmd",
+        title="Run this command?",
+        reason="`git push` uses the network.",
+        arguments_digest="0" * 64,
+        command="git add -A && git commit -m x && git push origin",
+        cause="git push origin",
+        cwd="/srv/project",
+        scopes=SCOPES,
+        confinement=confinement,
+        is_escalation=is_escalation,
+        rule_kind="command",
+        rule_patterns=(("git push origin", "git push", "git"),),
+    )

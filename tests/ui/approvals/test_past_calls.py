@@ -1,0 +1,61 @@
+"""A rule is judged by what really happened in the session: its commands, the paths it changed, the tools it called."""
+
+from dataclasses import replace
+
+from desktop_agent.core.model import ApprovalRequest, Denied
+from desktop_agent.core.transcript import ToolEntry, Transcript
+from desktop_agent.ui.approvals.past_calls import MAX_SUBJECTS, PastCalls, past_calls, subjects_of
+from tests.ui.approvals.stage import push
+from tests.ui.chat.stage import call, change, question
+
+
+def command(text: str, call_id: str, approval: ApprovalRequest | None = None) -> ToolEntry:
+    entry = call("run_terminal_cmd", text, call_id=call_id, approval=approval)
+    entry.call = replace(entry.call, arguments={"command": text})
+    return entry
+
+
+def transcript(*entries: ToolEntry) -> Transcript:
+    shown = Transcript()
+    shown.entries.extend(entries)
+    return shown
+
+
+def test_commands_come_newest_first_and_each_once() -> None:
+    past = past_calls(transcript(command("ls", "a"), command("pwd", "b"), command("ls", "c")), push())
+    assert past.subjects == ("ls", "pwd")
+
+
+def test_every_question_counts_and_the_present_one_does_not() -> None:
+    asked = question("ls")
+    entries = (command("ls", "a", asked), command("ls", "b", asked), command("pwd", "d"), command("ls", "c1", asked))
+    assert past_calls(transcript(*entries), push()) == PastCalls(("pwd", "ls"), (("ls",), ("ls",)))
+
+
+def test_no_more_than_enough_is_judged() -> None:
+    entries = [command(f"echo {number}", str(number)) for number in range(MAX_SUBJECTS + 50)]
+    subjects = past_calls(transcript(*entries), push()).subjects
+    assert len(subjects) == MAX_SUBJECTS
+    assert subjects[0] == f"echo {MAX_SUBJECTS + 49}"
+
+
+def test_edits_are_judged_by_path_also_those_that_were_denied() -> None:
+    made = call("edit_file", "a", call_id="a", changes=(change("src/a.py"),))
+    refused = call("edit_file", "b", call_id="b", approval=question(None), decision=Denied())
+    request = replace(question(None, call_id="now"), rule_kind="edit")
+    past = past_calls(transcript(made, refused, command("ls", "x")), request)
+    assert past.subjects == ("src/app.py", "b.py", "src/a.py")
+    assert past.questions == (("src/app.py", "b.py"),)
+
+
+def test_tools_are_judged_by_name() -> None:
+    request = replace(question(call_id="now"), tool="web_fetch", command=None, rule_kind="tool")
+    assert subjects_of(request) == ("web_fetch",)
+    entries = (call("web_search", "q", call_id="a", approval=question()), command("ls", "b"))
+    assert past_calls(transcript(*entries), request).questions == (("web_search",),)
+
+
+def test_arguments_that_are_no_command_are_passed_over() -> None:
+    broken = command("ls", "a")
+    broken.call = replace(broken.call, arguments={"command": 7})
+    assert past_calls(transcript(broken), push()).subjects == ()

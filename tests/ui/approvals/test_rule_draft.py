@@ -1,0 +1,89 @@
+"""What the person chose becomes exactly the rules that were shown, and words that say what they allow."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from desktop_agent.core.model import ApprovalRequest, RuleScope
+from desktop_agent.ui.approvals.rule_draft import Expiry, RuleDraft, allow_words, expiry_moment
+from tests.ui.approvals.stage import NOT_CONFINED, NOW, WordRules, context, push
+
+
+def test_a_rule_says_what_the_person_chose_and_when() -> None:
+    draft = RuleDraft(push(), "project", ("git push",), "week")
+    (rule,) = draft.rules(context())
+    assert (rule.effect, rule.kind, rule.pattern, rule.scope) == ("allow", "command", "git push", "project")
+    assert (rule.workspace, rule.created_at, rule.expires_at) == ("/srv/project", NOW, NOW + timedelta(days=7))
+    assert not rule.is_exact
+    assert not rule.is_unconfined
+
+
+def test_every_rule_has_an_id_of_its_own() -> None:
+    draft = RuleDraft(push(), "session", ("git push", "git add"))
+    first, second = draft.rules(context())
+    assert first.id.startswith("r-")
+    assert first.id != second.id
+
+
+@pytest.mark.parametrize("scope", ["session", "always"])
+def test_only_a_rule_for_a_project_names_its_folder(scope: RuleScope) -> None:
+    (rule,) = RuleDraft(push(), scope, ("git",)).rules(context())
+    assert rule.workspace == ""
+
+
+def test_a_rule_of_a_session_ends_with_it_whatever_was_chosen_before() -> None:
+    (rule,) = RuleDraft(push(), "session", ("git",), "hour").rules(context())
+    assert rule.expires_at is None
+
+
+@pytest.mark.parametrize("request_", [push(is_escalation=True), push(confinement=NOT_CONFINED)])
+def test_a_rule_made_of_a_yes_to_running_unconfined_says_so(request_: ApprovalRequest) -> None:
+    (rule,) = RuleDraft(request_, "session", ("git",)).rules(context())
+    assert rule.is_unconfined
+
+
+def test_faulty_empty_and_double_patterns_make_no_rule() -> None:
+    draft = RuleDraft(push(), "session", ("git && ls", "", "git", "git"))
+    assert draft.problems(WordRules()) == ("This rule never matches because && stands between commands.", "", "", "")
+    assert [rule.pattern for rule in draft.rules(context())] == ["git"]
+
+
+def test_a_question_that_no_rule_can_answer_makes_none() -> None:
+    assert RuleDraft(replace(push(), rule_kind=None), "session", ("git",)).rules(context()) == ()
+
+
+@pytest.mark.parametrize(
+    ("expiry", "days"),
+    [("hour", 1 / 24), ("week", 7), ("month", 30)],
+)
+def test_an_expiry_counts_from_now(expiry: Expiry, days: float) -> None:
+    assert expiry_moment(expiry, NOW) == NOW + timedelta(days=days)
+
+
+def test_today_is_over_at_the_next_midnight_of_the_person() -> None:
+    moment = expiry_moment("today", NOW)
+    assert moment is not None
+    assert (moment.astimezone().hour, moment.astimezone().minute) == (0, 0)
+    assert NOW < moment <= NOW + timedelta(hours=25)
+
+
+def test_never_is_no_moment() -> None:
+    assert expiry_moment("never", NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("patterns", "scope", "words"),
+    [
+        (["git push"], "session", "Allow “git push” in this session"),
+        (["a", "b"], "project", "Allow “a” and “b” in this folder"),
+        (["a", "b", "c"], "always", "Always allow “a” and 2 more"),
+    ],
+)
+def test_the_button_says_what_is_allowed_and_for_how_long(patterns: list[str], scope: RuleScope, words: str) -> None:
+    assert allow_words(patterns, scope, is_unconfined=False) == words
+
+
+def test_the_button_says_that_a_rule_leaves_the_sandbox() -> None:
+    words = allow_words(["make"], "always", is_unconfined=True)
+    assert words == "Always allow “make” outside the sandbox"

@@ -1,0 +1,262 @@
+"""Rules are made in the dialog, of what the person sees, and only when they want more than this once."""
+
+from dataclasses import replace
+from typing import Protocol
+
+import pytest
+from PySide6.QtTest import QSignalSpy
+from PySide6.QtWidgets import QComboBox, QLabel, QListWidget, QPlainTextEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.model import Allowed, ApprovalRequest, Rule
+from desktop_agent.ui.approvals.confinement_note import ConfinementNote
+from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.past_calls import PastCalls
+from desktop_agent.ui.approvals.rule_editor import RuleEditor
+from desktop_agent.ui.theme import Theme
+from tests.ui.approvals.stage import NOT_CONFINED, SCOPES, context, push
+from tests.ui.review.stage import Session, Source, Tasks
+
+PAST = PastCalls(
+    ("git push --force", "git status", "ls", "git push origin"),
+    (("git push origin",), ("git push --force",), ("ls",)),
+)
+ONCE, SESSION, PROJECT, ALWAYS = range(4)
+
+
+class Ask(Protocol):
+    def __call__(self, request: ApprovalRequest, past: PastCalls = PAST) -> ApprovalDialog: ...
+
+
+@pytest.fixture
+def ask(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> Ask:
+    def ask(request: ApprovalRequest, past: PastCalls = PAST) -> ApprovalDialog:
+        dialog = ApprovalDialog(theme, request, source, tasks.spawn, rules=context(past), arming_delay_ms=0)
+        qtbot.addWidget(dialog)
+        dialog.show()
+        qtbot.waitUntil(lambda: dialog.can_allow)
+        return dialog
+
+    return ask
+
+
+def picker(dialog: QWidget, name: str = "approvalScopePicker") -> QComboBox:
+    found = dialog.findChild(QComboBox, name)
+    assert found
+    return found
+
+
+def patterns(dialog: QWidget) -> list[QComboBox]:
+    return dialog.findChildren(QComboBox, "rulePatternEdit")
+
+
+def allow_button(dialog: QWidget) -> QPushButton:
+    found = dialog.findChild(QPushButton, "approveButton")
+    assert found
+    return found
+
+
+def label(dialog: QWidget, name: str) -> QLabel:
+    found = dialog.findChild(QLabel, name)
+    assert found
+    return found
+
+
+def listed(dialog: QWidget, name: str) -> list[str]:
+    box = dialog.findChild(QListWidget, name)
+    assert box
+    return [box.item(row).text() for row in range(box.count())]
+
+
+def answered(dialog: ApprovalDialog) -> Allowed:
+    decided = QSignalSpy(dialog.decided)
+    allow_button(dialog).click()
+    assert decided.count() == 1
+    answer = decided.at(0)[1]
+    assert isinstance(answer, Allowed)
+    return answer
+
+
+def summary(rules: tuple[Rule, ...]) -> list[tuple[str, str]]:
+    return [(rule.pattern, rule.scope) for rule in rules]
+
+
+def test_the_editor_is_folded_until_more_than_this_once_is_wanted(ask: Ask) -> None:
+    dialog = ask(push())
+    editor = dialog.findChild(RuleEditor, "ruleEditor")
+    assert editor
+    assert not editor.isVisible()
+    assert allow_button(dialog).text() == "Allow once"
+    height = dialog.height()
+    picker(dialog).setCurrentIndex(SESSION)
+    assert editor.isVisible()
+    assert dialog.height() > height
+    picker(dialog).setCurrentIndex(ONCE)
+    assert not editor.isVisible()
+    assert answered(dialog) == Allowed()
+
+
+def test_the_button_says_what_is_allowed_from_now_on(ask: Ask) -> None:
+    dialog = ask(push())
+    picker(dialog).setCurrentIndex(SESSION)
+    assert allow_button(dialog).text() == "Allow “git push origin” in this session"
+    patterns(dialog)[0].setCurrentIndex(1)
+    picker(dialog).setCurrentIndex(ALWAYS)
+    assert allow_button(dialog).text() == "Always allow “git push”"
+    assert allow_button(dialog).accessibleName() == "Always allow “git push”"
+
+
+def test_the_rules_go_with_the_answer(ask: Ask) -> None:
+    dialog = ask(push())
+    picker(dialog).setCurrentIndex(PROJECT)
+    patterns(dialog)[0].setEditText("git push upstream")
+    picker(dialog, "ruleExpiryPicker").setCurrentIndex(1)
+    answer = answered(dialog)
+    assert answer.scope == "project"
+    assert summary(answer.rules) == [("git push upstream", "project")]
+    assert answer.rules[0].workspace == "/srv/project"
+    assert answer.rules[0].expires_at is not None
+
+
+def test_the_narrowest_pattern_comes_first_and_any_can_be_typed(ask: Ask) -> None:
+    dialog = ask(push())
+    (field,) = patterns(dialog)
+    assert [field.itemText(index) for index in range(field.count())] == ["git push origin", "git push", "git"]
+    assert field.currentText() == "git push origin"
+    assert field.isEditable()
+    assert field.accessibleName() == "Commands that begin with"
+
+
+def test_a_rule_of_the_session_has_no_end_to_choose(ask: Ask) -> None:
+    dialog = ask(push())
+    picker(dialog).setCurrentIndex(SESSION)
+    assert not picker(dialog, "ruleExpiryPicker").isVisible()
+    picker(dialog).setCurrentIndex(ALWAYS)
+    assert picker(dialog, "ruleExpiryPicker").isVisible()
+
+
+def test_the_preview_follows_what_is_typed(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(push())
+    picker(dialog).setCurrentIndex(SESSION)
+    command = push().command
+    qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == [command, "git push origin"])
+    assert listed(dialog, "ruleAskingList") == ["git push --force", "git status", "ls"]
+    patterns(dialog)[0].setEditText("git push")
+    qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == [command, "git push --force", "git push origin"])
+    patterns(dialog)[0].setEditText("ls")
+    qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == ["ls"])
+    assert command in listed(dialog, "ruleAskingList"), "the rule would not have answered the question itself"
+
+
+def test_it_says_how_often_the_person_was_asked(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(push())
+    picker(dialog).setCurrentIndex(SESSION)
+    line = label(dialog, "ruleAskedLine")
+    qtbot.waitUntil(lambda: line.text() == "You were asked 2 times for commands like this.")
+    patterns(dialog)[0].setEditText("git push")
+    qtbot.waitUntil(lambda: line.text() == "You were asked 3 times for commands like this.")
+    assert line.isVisible()
+
+
+def test_asked_for_the_first_time_it_counts_nothing(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(push(), PastCalls())
+    picker(dialog).setCurrentIndex(SESSION)
+    qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == [push().command])
+    assert not label(dialog, "ruleAskedLine").isVisible()
+
+
+def test_a_pattern_that_never_matches_says_why_and_makes_no_rule(ask: Ask) -> None:
+    dialog = ask(push())
+    picker(dialog).setCurrentIndex(SESSION)
+    patterns(dialog)[0].setEditText("git push && ls")
+    problem = label(dialog, "ruleProblem")
+    assert problem.isVisible()
+    assert problem.text() == "This rule never matches because && stands between commands."
+    assert patterns(dialog)[0].accessibleDescription() == problem.text()
+    assert not allow_button(dialog).isEnabled()
+    assert not dialog.can_allow
+    patterns(dialog)[0].setEditText("git push")
+    assert not problem.isVisible()
+    assert dialog.can_allow
+
+
+def test_of_several_parts_each_has_its_pattern_and_a_faulty_one_is_left_out(ask: Ask) -> None:
+    request = replace(push(), rule_patterns=(("npm ci", "npm"), ("git push origin", "git push")))
+    dialog = ask(request)
+    picker(dialog).setCurrentIndex(SESSION)
+    assert allow_button(dialog).accessibleName() == "Allow “npm ci” and “git push origin” in this session"
+    patterns(dialog)[0].setEditText("a && b")
+    assert allow_button(dialog).text() == "Allow “git push origin” in this session"
+    assert summary(answered(dialog).rules) == [("git push origin", "session")]
+
+
+def test_an_edited_command_makes_no_rules(ask: Ask) -> None:
+    dialog = ask(push())
+    picker(dialog).setCurrentIndex(ALWAYS)
+    edit = dialog.findChild(QPlainTextEdit, "approvalCommandEdit")
+    assert edit
+    edit.setPlainText("git push --dry-run")
+    assert not picker(dialog).isEnabled()
+    assert not patterns(dialog)[0].isVisible()
+    assert answered(dialog) == Allowed(edited_command="git push --dry-run")
+
+
+def test_edits_are_allowed_by_path(qtbot: QtBot, ask: Ask, session: Session) -> None:
+    session.change(1, "c2", "src/pages.py", "one\n", "two\n")
+    request = ApprovalRequest(
+        call_id="c2",
+        tool="edit_file",
+        title="Change src/pages.py?",
+        reason="Writing asks.",
+        arguments_digest="0",
+        changes=session.recorded(),
+        scopes=SCOPES,
+        rule_kind="edit",
+        rule_patterns=(("src/pages.py", "src/**", "**"),),
+    )
+    dialog = ask(request, PastCalls(("src/a.py", "README.md"), ()))
+    picker(dialog).setCurrentIndex(SESSION)
+    patterns(dialog)[0].setCurrentIndex(1)
+    qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == ["src/pages.py", "src/a.py"])
+    assert patterns(dialog)[0].accessibleName() == "Edits of"
+    (rule,) = answered(dialog).rules
+    assert (rule.kind, rule.pattern) == ("edit", "src/**")
+
+
+def test_without_patterns_the_policys_own_words_are_offered(ask: Ask) -> None:
+    dialog = ask(replace(push(), rule_patterns=(), rule_kind=None))
+    assert dialog.findChild(RuleEditor) is None
+    scopes = picker(dialog)
+    assert scopes.itemText(SESSION) == "the policy's words for session"
+    scopes.setCurrentIndex(SESSION)
+    assert answered(dialog) == Allowed(scope="session")
+
+
+def test_a_command_with_variables_or_input_can_only_be_allowed_exactly(ask: Ask) -> None:
+    """A rule with a pattern would never match it."""
+    dialog = ask(replace(push(), details=("TOKEN=…",)))
+    assert dialog.findChild(RuleEditor) is None
+    assert picker(dialog).itemText(ALWAYS) == "the policy's words for always"
+
+
+def test_what_is_not_confined_is_said_with_a_warning_and_on_the_button(ask: Ask) -> None:
+    dialog = ask(push(confinement=NOT_CONFINED))
+    note = dialog.findChild(ConfinementNote)
+    assert note
+    assert note.text() == NOT_CONFINED
+    assert note.findChildren(QLabel)[0].property("role") == "warning"
+    picker(dialog).setCurrentIndex(SESSION)
+    assert allow_button(dialog).accessibleName() == "Allow “git push origin” outside the sandbox in this session"
+    assert answered(dialog).rules[0].is_unconfined
+
+
+def test_a_long_rule_is_cut_on_the_button_and_whole_for_screen_readers(ask: Ask) -> None:
+    dialog = ask(push())
+    picker(dialog).setCurrentIndex(ALWAYS)
+    patterns(dialog)[0].setEditText("git push " + "a-long-word " * 30)
+    button = allow_button(dialog)
+    assert button.text().startswith("Always allow “git push a")
+    assert button.text().endswith("a-long-word”"), "the words around what is cut stay whole"
+    assert "…" in button.text()
+    assert button.accessibleName().count("a-long-word") == 30
+    assert button.width() < dialog.width() * 0.6

@@ -1,0 +1,68 @@
+"""The preview tells what rules would have done, and never holds up the window while it finds out."""
+
+import time
+
+import pytest
+from PySide6.QtWidgets import QListWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.approvals.rule_preview import SLICE_MS, RulePreview, one_line
+from desktop_agent.ui.theme import Theme
+
+
+@pytest.fixture
+def preview(qtbot: QtBot, theme: Theme) -> RulePreview:
+    preview = RulePreview(theme)
+    qtbot.addWidget(preview)
+    preview.show()
+    return preview
+
+
+def shown(preview: RulePreview, name: str) -> tuple[str, list[str]]:
+    box = preview.findChild(QListWidget, name)
+    assert box
+    return box.accessibleName(), [box.item(row).text() for row in range(box.count())]
+
+
+def test_calls_are_told_apart_and_counted(preview: RulePreview) -> None:
+    preview.judge(["git push", "ls", "git log"], lambda subject: subject.startswith("git"))
+    assert shown(preview, "ruleAllowedList") == ("Would have been allowed · 2", ["git push", "git log"])
+    assert shown(preview, "ruleAskingList") == ("Would still ask · 1", ["ls"])
+
+
+def test_nothing_is_shown_before_all_are_judged_and_the_window_lives_meanwhile(
+    qtbot: QtBot, preview: RulePreview
+) -> None:
+    def slow(_subject: str) -> bool:
+        end = time.perf_counter() + SLICE_MS / 1000  # one judgement takes all of a slice
+        while time.perf_counter() < end:
+            pass
+        return True
+
+    preview.judge([f"c{number}" for number in range(5)], slow)
+    assert not preview.is_finished
+    assert shown(preview, "ruleAllowedList")[1] == []
+    with qtbot.waitSignal(preview.finished):
+        pass
+    assert shown(preview, "ruleAllowedList")[1] == ["c0", "c1", "c2", "c3", "c4"]
+
+
+def test_other_rules_make_the_earlier_judgement_void(qtbot: QtBot, preview: RulePreview) -> None:
+    def slow(_subject: str) -> bool:
+        end = time.perf_counter() + SLICE_MS / 1000
+        while time.perf_counter() < end:
+            pass
+        return True
+
+    preview.judge(["a", "b", "c"], slow)
+    preview.judge(["a", "b", "c"], lambda subject: subject == "a")
+    qtbot.waitUntil(lambda: preview.is_finished)
+    assert preview.verdicts == {"a": True, "b": False, "c": False}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a\nb", "a ⏎ b"), ("ls \u202e# mr", "ls ⟨U+202E⟩# mr"), ("x" * 1000, "x" * 1000)],
+)
+def test_a_call_is_one_line_with_nothing_hidden_in_it(text: str, line: str) -> None:
+    assert one_line(text) == line

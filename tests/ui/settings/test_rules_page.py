@@ -1,0 +1,100 @@
+"""The page of rules lists what holds, and every rule can be found and taken back."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from PySide6.QtTest import QSignalSpy
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.model import Rule
+from desktop_agent.ui.settings.rules_page import RulesPage
+from desktop_agent.ui.theme import Theme
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+PUSH = Rule(id="r-1", effect="allow", kind="command", pattern="git push", scope="session", created_at=NOW)
+EDITS = Rule(
+    id="r-2",
+    effect="allow",
+    kind="edit",
+    pattern="src/**",
+    scope="project",
+    workspace="/srv/project",
+    created_at=NOW - timedelta(days=40),
+    expires_at=NOW + timedelta(days=7),
+)
+FETCH = Rule(
+    id="r-3",
+    effect="forbid",
+    kind="tool",
+    pattern="web_fetch",
+    scope="always",
+    created_at=NOW - timedelta(days=1),
+    is_unconfined=True,
+)
+
+
+@pytest.fixture
+def page(qtbot: QtBot, theme: Theme) -> RulesPage:
+    page = RulesPage(theme, lambda: NOW)
+    qtbot.addWidget(page)
+    page.resize(600, 400)
+    page.show()
+    return page
+
+
+def empty_text(page: RulesPage) -> str:
+    label = page.findChild(QLabel, "rulesEmpty")
+    assert label
+    return label.text() if label.isVisible() else ""
+
+
+def filter_field(page: RulesPage) -> QLineEdit:
+    field = page.findChild(QLineEdit, "rulesFilter")
+    assert field
+    return field
+
+
+def test_without_rules_it_says_how_one_is_made(page: RulesPage) -> None:
+    assert empty_text(page).startswith("There are no rules.")
+    assert not filter_field(page).isVisible()
+
+
+def test_a_rule_says_what_it_covers_how_far_it_reaches_and_when_it_ends(page: RulesPage) -> None:
+    page.show_rules([PUSH, EDITS, FETCH])
+    push, edits, fetch = (row.accessibleName() for row in page.rows)
+    assert push.startswith("Allow git push, in this session · made ")
+    assert "ends" not in push
+    assert edits.startswith("Allow edits of src/**, in this folder · made 13 Oct · ends ")
+    assert fetch.startswith("Forbid calls of web_fetch, everywhere · outside the sandbox · made ")
+    assert fetch.endswith(" · never ends")
+
+
+def test_revoking_asks_for_this_rule_once(page: RulesPage) -> None:
+    page.show_rules([PUSH, EDITS])
+    revoked = QSignalSpy(page.rule_revoked)
+    button = page.rows[1].button
+    assert button.accessibleName() == "Revoke the rule for src/**"
+    button.click()
+    button.click()
+    assert [revoked.at(index) for index in range(revoked.count())] == [["r-2"]]
+    assert len(page.rows) == 2, "it is listed until it holds no longer"
+
+
+@pytest.mark.parametrize(("text", "found"), [("PUSH", ["r-1"]), ("folder", ["r-2"]), ("forbid", ["r-3"]), ("zzz", [])])
+def test_rules_are_found_by_any_of_their_words(page: RulesPage, text: str, found: list[str]) -> None:
+    page.show_rules([PUSH, EDITS, FETCH])
+    filter_field(page).setText(text)
+    ids = {"git push": "r-1", "src/**": "r-2", "web_fetch": "r-3"}
+    assert [rule_id for pattern, rule_id in ids.items() for row in page.rows if pattern in row.searched_text] == found
+    assert empty_text(page) == ("" if found else "No rule has this in it.")
+
+
+def test_the_keyboard_stays_in_the_list_when_a_rule_goes(qtbot: QtBot, page: RulesPage) -> None:
+    page.activateWindow()
+    qtbot.waitUntil(page.isActiveWindow)
+    page.show_rules([PUSH, EDITS])
+    page.rows[1].button.setFocus()
+    page.show_rules([PUSH])
+    assert QApplication.focusWidget() is page.rows[0].button
