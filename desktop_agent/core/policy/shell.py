@@ -40,6 +40,7 @@ LONGEST_BYTES = 32 * 1024
 MOST_SIGNS = 300
 """Of brackets, expansions, pipes and redirections: they make the parser try several readings, and many cost seconds."""
 MOST_BLANKS = 3_000
+"""Of what ends a word or quotes one."""
 MOST_SEGMENTS = 400
 DEEPEST_SCRIPTS = 4
 LONGEST_SCRIPT_BYTES = 8 * 1024
@@ -124,7 +125,7 @@ def _parse(command: str, depth: int) -> ParsedCommand:
         return ParsedCommand(command, (), (f"it is longer than {LONGEST_BYTES:,} bytes",))
     if sum(data.count(sign) for sign in (b"(", b"<", b">", b"{", b"$", b"`", b"[", b"|", b"&")) > MOST_SIGNS:
         return ParsedCommand(command, (), ("it has too many brackets and expansions",))
-    if sum(data.count(sign) for sign in (b" ", b"\t", b"\n", b";")) > MOST_BLANKS:
+    if sum(data.count(sign) for sign in (b" ", b"\t", b"\n", b";", b"'", b'"')) > MOST_BLANKS:
         return ParsedCommand(command, (), ("it has too many words",))
     if re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", data):
         return ParsedCommand(command, (), ("control characters",))
