@@ -1,18 +1,10 @@
 """What a program printed, made readable: no escape codes, overwritten lines overwritten, and only so much of it."""
 
 import json
-import re
 from typing import NamedTuple, cast
 
-MAX_LINE = 500
-"""Characters of a line that are shown; the whole is one click away."""
+from desktop_agent.ui.terminal.line import MAX_LINE, read_line
 
-_ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movement (CSI)
-    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # titles, links and other strings (OSC, DCS …)
-    r"|\x1b[ -/]*[0-~]"  # everything else that begins with an escape
-)
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MAX_JSON = 300_000
 
 
@@ -25,32 +17,7 @@ class Excerpt(NamedTuple):
 
 def plain(text: str) -> str:
     """Return `text` as a terminal would leave it, without colours."""
-    text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
-    if "\r" in text or "\b" in text:
-        text = "\n".join(map(_overwritten, text.split("\n")))
-    return _CONTROLS.sub("", text)
-
-
-def _overwritten(line: str) -> str:
-    """Return what is left of a line that went back to its start, as progress bars do."""
-    shown = line.rstrip("\r").rsplit("\r", 1)[-1]
-    if "\b" not in shown:
-        return shown
-    kept: list[str] = []
-    for letter in shown:
-        if letter != "\b":
-            kept.append(letter)
-        elif kept:
-            kept.pop()
-    return "".join(kept)
-
-
-def last_lines(text: str, count: int) -> Excerpt:
-    """Return the last lines of an output, for what happens over time."""
-    text = text.rstrip("\n")
-    tail = text.rsplit("\n", count)
-    hidden = tail[0].count("\n") + 1 if len(tail) > count else 0
-    return Excerpt(_shorten(tail[-count:]), hidden)
+    return "\n".join(read_line(line)[0].text for line in text.split("\n"))
 
 
 def first_lines(text: str, count: int) -> Excerpt:

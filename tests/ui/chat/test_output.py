@@ -2,7 +2,8 @@
 
 import pytest
 
-from desktop_agent.ui.chat.output import MAX_LINE, first_lines, last_lines, plain, readable
+from desktop_agent.ui.chat.output import first_lines, plain, readable
+from desktop_agent.ui.terminal.line import MAX_LINE
 
 
 @pytest.mark.parametrize(
@@ -24,19 +25,13 @@ def test_escape_codes_and_overwriting_are_resolved(printed: str, shown: str) -> 
     assert plain(printed) == shown
 
 
-def test_the_last_lines_say_how_many_are_before() -> None:
-    assert last_lines("a\nb\nc\nd\n", 2) == ("c\nd", 2)
-    assert last_lines("a\nb\n", 2) == ("a\nb", 0)
-    assert last_lines("", 2) == ("", 0)
-
-
 def test_the_first_lines_say_how_many_are_behind() -> None:
     assert first_lines("a\nb\nc\nd\n", 2) == ("a\nb", 2)
     assert first_lines("a\nb\n", 2) == ("a\nb", 0)
 
 
 def test_a_line_of_a_megabyte_is_cut() -> None:
-    assert len(last_lines("x" * 1_000_000, 12).text) == MAX_LINE
+    assert len(first_lines("x" * 1_000_000, 12).text) == MAX_LINE
 
 
 @pytest.mark.parametrize(
