@@ -194,12 +194,13 @@ class Workbench:
         effects = Effects(ledger, WorkspaceCapture(root, baseline), recorder, state.transcript.changes)
         approvals = Approvals()
         processes = ProcessRunner(self._clock)
-        jobs = Jobs(processes, self._clock, folder=self.paths.logs / "jobs")
+        job_logs = self.paths.logs / "jobs"
+        jobs = Jobs(processes, self._clock, folder=job_logs)
         reports = JobReports(jobs, recorder, self._clock)
         execution_settings = self.settings.execution
         allowed = tuple(map(Path, execution_settings.allowed_paths))
         temp = self.paths.cache / "tmp" / storage.session_id
-        confiner = Confiner(self._probe, workspace=root, temp=temp, allowed=allowed)
+        confiner = Confiner(self._probe, workspace=root, temp=temp, allowed=allowed, logs=job_logs)
         rulebook = RuleBook(RulesFile(self.paths.config / RULES_NAME), state.rules, recorder)
         policies = Policies(
             approval=lambda: state.transcript.approval,

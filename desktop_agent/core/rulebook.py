@@ -35,6 +35,7 @@ class RuleBook:
         self._lasting = LoadedRules()
         self._stamp: _Stamp | None = None
         self._told: tuple[str, ...] = ()
+        self._is_read = False
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -44,8 +45,9 @@ class RuleBook:
     async def refresh(self) -> None:
         """Read the file if it changed, and tell the fronts what is in force and what of it cannot be used."""
         stamp = await asyncio.to_thread(self._look)
-        if stamp == self._stamp:
+        if stamp == self._stamp and self._is_read:
             return
+        self._is_read = True
         self._lasting = await asyncio.to_thread(self._file.load)
         self._stamp = stamp
         self.tell()

@@ -325,6 +325,7 @@ class Session:
         while self._opening:
             await self._record(self._opening[0])
             del self._opening[0]
+        await self._parts.rulebook.refresh()
         unfinished = self._parts.state.unfinished
         if unfinished.is_clean:
             return

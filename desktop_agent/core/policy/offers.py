@@ -62,7 +62,7 @@ def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, worksp
             folder=request.cwd if is_exact else "",
             details=request.details if is_exact else (),
             workspace=workspace if answer.scope == "project" else "",
-            is_unconfined=request.command is not None and _is_unconfined(request),
+            is_unconfined=request.command is not None and is_unconfined(request),
         )
         for number, pattern in enumerate(patterns, start=1)
     )
@@ -116,6 +116,6 @@ def _again(request: ApprovalRequest, command: str) -> tuple[tuple[str, ...], ...
     return patterns_for(command) if request.rule_kind is not None else ()
 
 
-def _is_unconfined(request: ApprovalRequest) -> bool:
+def is_unconfined(request: ApprovalRequest) -> bool:
     """Whether it ran open: it asked to, or nothing confined commands then, which older journals do not even mention."""
     return request.is_escalation or request.confinement in ("", CONFINEMENT_WORDS["none"])

@@ -37,12 +37,18 @@ class SandboxProbe:
 class Confiner:
     """The walls around the commands of one session."""
 
-    def __init__(self, probe: SandboxProbe, *, workspace: Path, temp: Path, allowed: Sequence[Path]) -> None:
-        """`temp` is the session's private folder for temporary files; it is made when first needed."""
+    def __init__(
+        self, probe: SandboxProbe, *, workspace: Path, temp: Path, allowed: Sequence[Path], logs: Path
+    ) -> None:
+        """`temp` is the session's private folder for temporary files; it is made when first needed.
+
+        Commands may write `allowed` folders, and read `logs`, which has the output of background commands.
+        """
         self._probe = probe
         self._workspace = workspace
         self._temp = temp
         self._allowed = tuple(allowed)
+        self._logs = logs
 
     async def is_available(self) -> bool:
         """Whether the kernel really confines commands here."""
@@ -64,7 +70,10 @@ class Confiner:
     def _raise(self, sandbox: Sandbox, level: Level) -> "Walls":
         self._temp.mkdir(mode=0o700, parents=True, exist_ok=True)
         allowed = [folder for folder in self._allowed if folder.is_dir()]
-        return Walls(sandbox, confinement_for(level, self._workspace, self._temp, allowed))
+        confinement = confinement_for(level, self._workspace, self._temp, allowed)
+        if confinement is not None and self._logs.is_dir():
+            confinement = replace(confinement, readable=(self._logs,))
+        return Walls(sandbox, confinement)
 
 
 class Walls:

@@ -76,8 +76,17 @@ class ApprovalGate:
         allowed = _require_allowed(await self._ask(turn, request))
         if request.arguments_digest != arguments_digest(call):
             raise ToolError("The arguments changed after they were approved; nothing was run.", error_type="fatal")
+        if allowed.edited_command is not None:
+            await self._require_possible(replace(facts, command=allowed.edited_command))
         await self._keep_rules(request, allowed)
         return Permit(question.confinement, allowed.edited_command)
+
+    async def _require_possible(self, facts: CallFacts) -> None:
+        """Raise `ToolError` when what the person made of a command is what their own rules and settings forbid."""
+        verdict = decide(facts, await self._policies.context_for(facts))
+        if isinstance(verdict, Forbid):
+            text = f"The person changed the command to one that is not permitted: {verdict.reason}"
+            raise ToolError(text, error_type="permission")
 
     async def _keep_rules(self, request: ApprovalRequest, answer: Allowed) -> None:
         policies = self._policies

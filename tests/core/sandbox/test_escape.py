@@ -195,7 +195,7 @@ async def test_ending_a_command_ends_all_of_it(shell: Shell, place: Place) -> No
     command = Command(argv=("/bin/bash", "-c", script), cwd=place.workspace, environ=dict(os.environ))
     confinement = confinement_for("restricted", place.workspace, place.temp, ())
     assert confinement is not None
-    child = await shell.runner.start(shell.sandbox.wrap(command, confinement), lambda _: None)
+    child = await shell.runner.read(shell.sandbox.wrap(command, confinement), lambda _: None)
     with ready.open("rb", buffering=0) as pipe:
         pipe.read(1)
     assert sleepers(time) != []

@@ -59,6 +59,11 @@ class JobControl(ReadTool[JobControlArguments]):
     capabilities = ()
     arguments_type = JobControlArguments
 
+    @property
+    def is_parallel(self) -> bool:
+        """Calls depend on each other: a wait, then a look at the output."""
+        return False
+
     def title(self, arguments: JobControlArguments) -> str:
         return f"{arguments.action} {arguments.job_id or 'jobs'}"
 

@@ -44,7 +44,8 @@ _NEVER_WAIT = {
     "PAGER": "cat",
 }
 _DEFAULT_TERM = "xterm-256color"
-_NO_SHELLS = frozenset({"false", "nologin"})
+_LIKE_SH = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
+"""Shells that read a command line as it was judged. Whoever uses another one by default gets bash or sh for commands."""
 _LONGEST_SHOWN = 200
 
 logger = logging.getLogger(__name__)
@@ -308,9 +309,13 @@ def _find_shell(named: str | None, environ: Mapping[str, str]) -> str:
         if found := shutil.which(named, path=path):
             return found
         raise ToolError(f"The shell {named!r} is not installed. Leave shell out to use the default.")
-    usual = environ.get("COMSPEC", "cmd.exe") if os.name == "nt" else environ.get("SHELL", "")
-    for candidate in (usual, "bash", "sh"):
-        if Path(candidate).name not in _NO_SHELLS and (found := shutil.which(candidate, path=path)):
+    if os.name == "nt":
+        usual = (environ.get("COMSPEC", "cmd.exe"),)
+    else:
+        own = environ.get("SHELL", "")
+        usual = (own,) if Path(own).name in _LIKE_SH else ()
+    for candidate in (*usual, "bash", "sh"):
+        if found := shutil.which(candidate, path=path):
             return found
     raise ToolError("No shell is installed: neither $SHELL, nor bash, nor sh could be found.")
 

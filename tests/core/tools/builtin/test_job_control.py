@@ -4,13 +4,16 @@ import asyncio
 import json
 import os
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.policy.engine import Allow, CallFacts, decide
+from desktop_agent.core.model import ApprovalPolicy
+from desktop_agent.core.policy.call import CallFacts, PolicyContext
+from desktop_agent.core.policy.engine import Allow, decide
 from desktop_agent.core.tools.builtin import job_control as module
 from desktop_agent.core.tools.builtin.job_control import JobControl
 from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
@@ -161,9 +164,10 @@ def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -
 
 def test_nobody_is_asked_but_calls_run_one_after_the_other() -> None:
     facts = CallFacts(tool=TOOL.name, capabilities=TOOL.capabilities)
-    assert isinstance(decide(facts, "on_write", ()), Allow)
-    assert isinstance(decide(facts, "on_request", ()), Allow)
-    assert not TOOL.is_read_only
+    policies: tuple[ApprovalPolicy, ...] = ("on_write", "on_request", "never")
+    for policy in policies:
+        assert isinstance(decide(facts, PolicyContext(policy=policy, now=datetime.now(UTC))), Allow)
+    assert not TOOL.is_parallel
 
 
 def test_the_title_says_what_and_which() -> None:
