@@ -40,6 +40,7 @@ from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
 from desktop_agent.core.rulebook import RuleBook
+from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.secrets import child_environment
 from desktop_agent.core.session import ProviderSource, Session, SessionParts, SessionState
 from desktop_agent.core.settings import Settings, load_settings
@@ -112,6 +113,10 @@ class Workbench:
         """The workbench of this person on this machine, with their settings file as far as it can be used."""
         paths = AppPaths.from_environment(environ)
         return cls(paths, load_settings(paths.settings_file(environ), environ).settings, environ=environ)
+
+    async def sandbox_search(self) -> SandboxSearch:
+        """Which sandbox commands are confined by here, and why others are not available. Tried once."""
+        return await self._probe.search()
 
     def default_model(self) -> ModelRef:
         """The model that the settings name."""

@@ -80,6 +80,7 @@ class Conductor(QObject):
 
     async def start(self) -> None:
         """Show what the command line asks for, else what was open last, else the welcome."""
+        self._try(self._look_for_sandbox())
         try:
             await self.refresh_sessions()
             if self._arguments.is_demo:
@@ -93,6 +94,13 @@ class Conductor(QObject):
         except AgentError as error:
             self._desk.banner.show_error(error)
             self._welcome()
+
+    async def _look_for_sandbox(self) -> None:
+        """Find out whether commands can be confined here, and say so where the sandbox is chosen."""
+        search = await self._bench.sandbox_search()
+        self._desk.judges.is_sandbox_available = search.sandbox is not None
+        reasons = " ".join(f"{report.name}: {report.reason} {report.hint}".strip() for report in search.reports)
+        self._desk.pickers.show_sandbox_availability(search.sandbox is not None, reasons)
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""

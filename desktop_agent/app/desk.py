@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from desktop_agent.app.later import LaterDiffs
+from desktop_agent.app.later import LaterDiffs, LaterJudges
 from desktop_agent.ui.banner import Banner
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.composer import Composer
@@ -35,6 +35,7 @@ class Desk:
     pickers: ModePickers
     banner: Banner
     wiring: SessionWiring
+    judges: LaterJudges
 
 
 def furnish(window: MainWindow, theme: Theme, icons: Icons, diffs: LaterDiffs, spawner: TaskSpawner) -> Desk:
@@ -56,7 +57,8 @@ def furnish(window: MainWindow, theme: Theme, icons: Icons, diffs: LaterDiffs, s
     window.top_bar.attach_icons(icons)
     actions = window.actions_
     panels = SessionPanels(window.top_bar, transcript, composer, pickers, review, files, jobs)
-    wiring = SessionWiring(window, theme, actions, panels, diffs, spawner.spawn, _now)
+    judges = LaterJudges()
+    wiring = SessionWiring(window, theme, actions, panels, diffs, spawner.spawn, _now, judges.judge)
     wiring.review_requested.connect(window.show_review)
     jobs.closed.connect(window.hide_jobs)
     review.diff_mode_changed.connect(window.remember_diff_mode)
@@ -66,7 +68,7 @@ def furnish(window: MainWindow, theme: Theme, icons: Icons, diffs: LaterDiffs, s
     actions.connect(actions.filter_files, window.show_side)
     actions.connect(actions.filter_files, files.focus_filter)
     actions.connect(actions.focus_composer, composer.setFocus)
-    return Desk(window, sessions, files, transcript, composer, pickers, banner, wiring)
+    return Desk(window, sessions, files, transcript, composer, pickers, banner, wiring, judges)
 
 
 def _now() -> datetime:

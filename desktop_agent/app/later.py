@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from desktop_agent.app.diffs import BlobDiffs
     from desktop_agent.core.ids import Digest
     from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff
-    from desktop_agent.core.transcript import ChangeRecord
+    from desktop_agent.core.transcript import ChangeRecord, Transcript
+    from desktop_agent.ui.approvals.rule_maths import RuleMaths
 
 
 class LaterDiffs:
@@ -39,3 +40,17 @@ class LaterDiffs:
     def _real(self) -> "BlobDiffs":
         assert self._source is not None, "a session is shown only after the core was loaded"
         return self._source
+
+
+class LaterJudges:
+    """Makes the judges of rules: their maths is imported when the first question is shown, not before the window."""
+
+    def __init__(self) -> None:
+        self.is_sandbox_available = False
+        """Whether commands can be confined on this machine; not assumed before somebody has looked."""
+
+    def judge(self, transcript: "Transcript") -> "RuleMaths":
+        """Return the judge for a session."""
+        from desktop_agent.app.rule_judge import RuleJudge
+
+        return RuleJudge(transcript, self.is_sandbox_available)

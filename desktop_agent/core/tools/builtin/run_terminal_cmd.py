@@ -45,7 +45,7 @@ _NEVER_WAIT = {
 }
 _DEFAULT_TERM = "xterm-256color"
 _LIKE_SH = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
-"""Shells that read a command line as it was judged. Whoever uses another one by default gets bash or sh for commands."""
+"""Shells that read a command line as it was judged. Whoever uses another one gets bash or sh for commands."""
 _LONGEST_SHOWN = 200
 
 logger = logging.getLogger(__name__)

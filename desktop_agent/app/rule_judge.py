@@ -1,0 +1,54 @@
+"""Judges rules in the making by the policy itself, so that the editor's preview is what will happen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import assert_never
+
+from desktop_agent.core.model import ApprovalRequest, Rule, RuleKind
+from desktop_agent.core.policy.call import CallFacts, PolicyContext
+from desktop_agent.core.policy.engine import Allow, decide
+from desktop_agent.core.policy.offers import is_unconfined
+from desktop_agent.core.policy.rules import validate_pattern
+from desktop_agent.core.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class RuleJudge:
+    """Judges under the mode and the rules of one session."""
+
+    transcript: Transcript
+    is_sandbox_available: bool
+
+    def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
+        """Whether `subject` would need no question if `rules` held beside those that do."""
+        transcript = self.transcript
+        context = PolicyContext(
+            policy=transcript.approval,
+            now=datetime.now(UTC),
+            sandbox=transcript.sandbox,
+            is_sandbox_available=self.is_sandbox_available,
+            rules=(*transcript.rules, *rules),
+            workspace=transcript.workspace,
+        )
+        return isinstance(decide(self._call(kind, subject), context), Allow)
+
+    def validate_pattern(self, kind: RuleKind, pattern: str) -> str | None:
+        """Say why a rule with this pattern never matches or cannot be made; None when it can."""
+        return validate_pattern(kind, pattern)
+
+    def runs_unconfined(self, request: ApprovalRequest) -> bool:
+        """Whether a yes lets the call run without a sandbox."""
+        return request.command is not None and is_unconfined(request)
+
+    def _call(self, kind: RuleKind, subject: str) -> CallFacts:
+        match kind:
+            case "command":
+                folder = self.transcript.workspace
+                return CallFacts(tool="run_terminal_cmd", capabilities=("exec_shell",), command=subject, folder=folder)
+            case "edit":
+                return CallFacts(tool="edit_file", capabilities=("write_fs",), paths=(subject,))
+            case "tool":
+                return CallFacts(tool=subject, capabilities=("network",))
+            case _:
+                assert_never(kind)
