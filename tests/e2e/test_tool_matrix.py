@@ -4,6 +4,7 @@ The rows are in `matrix/`. Each is run the way of every call: alone as by `tools
 says yes, where that is what it takes. A call that fails leaves every file as it was, to the inode.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from datetime import UTC, datetime
@@ -15,12 +16,14 @@ import pytest
 from desktop_agent.cli import main
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import Allowed, JsonObject, ModelRequest, Rule, RuleKind, ToolResult
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.headless.single_call import CallOptions, SingleCall
+from tests.barrier import BrokenTool
 from tests.e2e.matrix import editing, patching, reading, running
 from tests.e2e.matrix.row import Row, build, files, tree
 from tests.e2e.matrix.web import PAGES, web_tools
@@ -149,7 +152,7 @@ async def test_a_call_answers_and_changes_what_its_row_says(row: Row, ground: Gr
 
 
 async def test_what_a_schema_does_not_allow_is_refused_by_name(ground: Ground) -> None:
-    """V-01, V-02, V-04, T-08: every parameter out of its bounds, of another type, missing or unknown, of every tool."""
+    """V-01, V-02, V-06, T-08: every parameter out of its bounds, of another type, missing or unknown, of every tool."""
     before = tree(ground.workspace)
     wrong = [(tool.name, name, arguments) for tool in ground.tools() for name, arguments in misused(tool)]
     calls = [Call(tool, arguments) for tool, _, arguments in wrong]
@@ -260,6 +263,26 @@ def test_the_command_calls_every_tool(
     expected, says = AT_THE_CONSOLE.get(tool.name, (0, ""))
     assert (code, document["status"]) == (expected, "failed" if expected else "completed"), document
     assert says in document["content"]
+
+
+async def test_a_call_that_ends_fatally_does_not_look_like_success(ground: Ground) -> None:
+    """Z-28"""
+    broken = BrokenTool(ToolError("The world is on fire.", error_type="fatal"))
+    options = CallOptions(tool=broken.name, arguments={"name": "x"}, workspace=ground.workspace)
+    report = await SingleCall(ground.paths, ground.settings, options, tools=(broken,)).run()
+    assert (report.exit_code, report.as_json()["status"]) == (1, "failed")
+
+
+@pytest.mark.parametrize("name", ["destroy_all_data", "read_fil"])
+async def test_an_unknown_tool_has_one_answer_wherever_it_is_called(
+    name: str, ground: Ground, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Z-06"""
+    async with ground.session([[Call(name, {})], [Say("I see.")]]) as session:
+        await session.prompt()
+        [told] = session.results()
+    assert await asyncio.to_thread(main, ["tools", "call", name, "{}", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["content"] == told.content
 
 
 def allowing(kind: RuleKind, pattern: str, *, is_unconfined: bool = False) -> Rule:
