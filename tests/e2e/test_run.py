@@ -220,13 +220,15 @@ def test_a_session_can_be_listed_and_shown(agent: Agent, workspace: Path) -> Non
 
 
 def test_what_needs_an_approval_ends_the_run_with_code_3_and_changes_nothing(agent: Agent, workspace: Path) -> None:
-    """S-07, S-08, S-11, Z-04."""
+    """S-07, S-08, S-09, S-11, Z-04."""
     with serve(*script()) as server:
         ran = agent.run(workspace, server.url)
         assert len(server.messages) == 1
     assert ran.code == 3
     assert ran.json["stopped_reason"] == "approval_required"
     assert [tool["skipped"] for tool in ran.json["tools"]] == [False, True]
+    metadata = ran.json["tools"][1]["metadata"]
+    assert (metadata["approval_required"], metadata["approval_granted"]) == (True, False)
     assert (workspace / "a.py").read_bytes() == BEFORE
 
 

@@ -42,7 +42,7 @@ def command_tool(**limits: float) -> AnyTool:
 
 
 def test_order_is_kept_and_tools_are_found_by_name() -> None:
-    """R-06."""
+    """R-06, Z-07: these names and no other, in this order."""
     registry = ToolRegistry(BUILTIN_TOOLS)
     assert [tool.name for tool in registry] == NAMES
     assert registry.names == tuple(NAMES)

@@ -159,9 +159,11 @@ async def test_a_fatal_failure_ends_the_turn_and_answers_the_rest_without_runnin
 async def test_arguments_that_do_not_fit_are_answered_with_what_would(
     ground: Ground, arguments: dict[str, object]
 ) -> None:
+    """R-16, S-15: before anybody is asked."""
     ground.extra_tools = (MeetingTool(Meeting(1), []),)
-    async with ground.session([[Call("meet", arguments)], [Say("ok")]]) as s:
+    async with ground.session([[Call("meet", arguments)], [Say("ok")]], approval="always") as s:
         await s.prompt()
+        assert s.rx.all(ev.ApprovalRequested) == []
         [result] = s.results()
         assert result.is_error
         assert "Its arguments are: name" in result.content

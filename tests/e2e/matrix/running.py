@@ -16,8 +16,8 @@ def failed(arguments: JsonObject, *says: str, case: str, **expected: object) -> 
 
 RUN_TERMINAL_CMD: tuple[Row, ...] = (
     ran({"command": "echo out; echo err >&2"}, "out\\nerr\\n"),
-    ran({"command": "cat a.txt > copy.txt", "explanation": "Keeps a copy."}, "",
-        changes={"copy.txt": b"one\ntwo\nthree\n"}),
+    ran({"command": "cat a.txt > src/copy.txt", "explanation": "Keeps a copy."}, "",
+        changes={"src/copy.txt": b"one\ntwo\nthree\n"}),
     ran({"command": "pwd", "cwd": "src/deep"}, "/src/deep\\n"),
     ran({"command": 'echo "$GREETING $TERM"', "env": {"GREETING": "hi", "TERM": "dumb"}}, "hi dumb"),
     ran({"command": "echo quick", "timeout": 30}, "quick"),
@@ -42,7 +42,7 @@ RUN_TERMINAL_CMD: tuple[Row, ...] = (
     fails("run_terminal_cmd", {"command": "pwd", "cwd": "nowhere"}, "not_found", "does not exist", is_asked=True),
     fails("run_terminal_cmd", {"command": "pwd", "cwd": "a.txt"}, "validation", "not a directory", is_asked=True),
     fails("run_terminal_cmd", {"command": "pwd", "cwd": ".."}, "permission", "..", is_asked=True, case="Z-90 outside"),
-    fails("run_terminal_cmd", {"command": "sudo rm -r -f / > x"}, "permission", "approval", status=3,
+    fails("run_terminal_cmd", {"command": "sudo -n rm -r -f ./nowhere > x"}, "permission", "approval", status=3,
           case="T-85 dangerous"),
 )  # fmt: skip
 
