@@ -95,8 +95,13 @@ class Workbench:
         key_store: KeyStore | None = None,
         provider_source: ProviderSource | None = None,
         tools: Sequence[AnyTool] | None = None,
+        probe: SandboxProbe | None = None,
     ) -> None:
-        """Touches no disk. `provider_source` replaces the catalogue of real providers, `tools` the built-in tools."""
+        """Touches no disk.
+
+        `provider_source` replaces the catalogue of real providers, `tools` the built-in tools, and `probe` the look
+        for a sandbox.
+        """
         self.paths = paths
         self.settings = settings
         self.blobs = Blobs(paths.blobs)
@@ -105,7 +110,7 @@ class Workbench:
         self._environ = environ
         self._clock = clock or SystemClock()
         self.tools = tools or builtin_tools(paths.cache, longest_command_s=settings.execution.timeout_seconds)
-        self._probe = SandboxProbe(environ)
+        self._probe = probe or SandboxProbe(environ)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
 
     @classmethod
