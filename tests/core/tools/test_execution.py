@@ -43,6 +43,10 @@ def outside() -> Iterator[Path]:
         yield Path(folder) / "outside.txt"
 
 
+def content_of(file: Path) -> str | None:
+    return file.read_text() if file.exists() else None
+
+
 async def asked(s: Open, decision: Allowed | Denied | None = None) -> ev.ApprovalRequested:
     return await s.answer(decision)
 
@@ -84,7 +88,7 @@ async def test_what_the_sandbox_stopped_is_asked_and_run_again_outside(ground: G
         assert finished.state == "completed"
         assert finished.result.metadata["escalated"] is True
         assert "The person allowed it outside the sandbox" in finished.result.content
-        assert outside.read_text() == "x"
+        assert content_of(outside) == "x"
 
 
 async def test_a_no_to_leaving_the_sandbox_keeps_the_confined_result(ground: Ground, outside: Path) -> None:
@@ -99,7 +103,7 @@ async def test_a_no_to_leaving_the_sandbox_keeps_the_confined_result(ground: Gro
         assert "stay inside" in finished.result.content
         assert "Read-only file system" in finished.result.content
         assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
-        assert not outside.exists()
+        assert content_of(outside) is None
 
 
 @pytest.mark.parametrize("policy", ["on_request", "never"])
