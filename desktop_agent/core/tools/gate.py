@@ -1,5 +1,6 @@
 """The approval gate: every call passes it, and leaves it allowed or not at all."""
 
+import asyncio
 import json
 from dataclasses import dataclass, replace
 
@@ -19,7 +20,7 @@ from desktop_agent.core.model import (
     ToolCall,
 )
 from desktop_agent.core.policy.call import CallFacts, Confinement
-from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
+from desktop_agent.core.policy.engine import Allow, Ask, Forbid, Verdict, decide
 from desktop_agent.core.policy.offers import rules_of, scope_offers
 from desktop_agent.core.tools.policies import Policies
 
@@ -64,7 +65,7 @@ class ApprovalGate:
 
         `reason` replaces the policy's own, for a question that comes of what just happened.
         """
-        verdict = decide(facts, await self._policies.context_for(facts))
+        verdict = await self._decide(facts)
         match verdict:
             case Allow(confinement=confinement):
                 return Permit(confinement)
@@ -81,9 +82,15 @@ class ApprovalGate:
         await self._keep_rules(request, allowed)
         return Permit(question.confinement, allowed.edited_command)
 
+    async def _decide(self, facts: CallFacts) -> Verdict:
+        context = await self._policies.context_for(facts)
+        if facts.command is None:
+            return decide(facts, context)
+        return await asyncio.to_thread(decide, facts, context)  # a hostile line takes tens of milliseconds to parse
+
     async def _require_possible(self, facts: CallFacts) -> None:
         """Raise `ToolError` when what the person made of a command is what their own rules and settings forbid."""
-        verdict = decide(facts, await self._policies.context_for(facts))
+        verdict = await self._decide(facts)
         if isinstance(verdict, Forbid):
             text = f"The person changed the command to one that is not permitted: {verdict.reason}"
             raise ToolError(text, error_type="permission")
