@@ -111,7 +111,9 @@ class Walls:
         exit_code = result.metadata.get("exit_code")
         if self._confinement is None or not result.is_error or not isinstance(exit_code, int):
             return ""
-        return denial_in(exit_code, _printed(result.content), self._confinement) or ""
+        has_closed_top = self._sandbox is not None and self._sandbox.name == "landlock"
+        text = _printed(result.content)
+        return denial_in(exit_code, text, self._confinement, has_closed_top=has_closed_top) or ""
 
 
 def _printed(content: str) -> str:

@@ -74,7 +74,7 @@ class ApprovalGate:
             case Ask():
                 question = replace(verdict, reason=reason) if reason else verdict
         request = _request(call, facts, question, title, changes)
-        allowed = _require_allowed(await self._ask(turn, request))
+        allowed = _require_allowed(await self._ask(turn, request), request)
         if request.arguments_digest != arguments_digest(call):
             raise ToolError("The arguments changed after they were approved; nothing was run.", error_type="fatal")
         if allowed.edited_command is not None:
@@ -139,7 +139,7 @@ def arguments_digest(call: ToolCall) -> Digest:
     return digest_of(json.dumps([call.name, call.arguments], sort_keys=True).encode())
 
 
-def _require_allowed(decision: Decision) -> Allowed:
+def _require_allowed(decision: Decision, request: ApprovalRequest) -> Allowed:
     match decision:
         case Allowed():
             return decision
@@ -148,4 +148,5 @@ def _require_allowed(decision: Decision) -> Allowed:
             text = f"The person denied this call; it was not run.{said} Do not repeat it: adapt, or ask."
             raise NotApprovedError(text, is_unanswered=False)
         case Aborted(reason=reason):
-            raise NotApprovedError(f"This call needs an approval and did not get one: {reason}", is_unanswered=True)
+            text = f"This call needs an approval and did not get one: {reason} Why it asks: {request.reason}"
+            raise NotApprovedError(text, is_unanswered=True)
