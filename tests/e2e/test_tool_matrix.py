@@ -20,7 +20,9 @@ from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import Allowed, JsonObject, ModelRequest, Rule, RuleKind, ToolResult
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
+from desktop_agent.core.tools.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.headless.single_call import CallOptions, SingleCall
 from tests.barrier import BrokenTool
@@ -123,6 +125,17 @@ async def with_person(row: Row, ground: Ground, web: WebServer) -> ToolResult:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.label)
 async def test_a_call_answers_and_changes_what_its_row_says(row: Row, ground: Ground, web: WebServer) -> None:
+    await check(row, ground, web)
+
+
+@pytest.mark.parametrize("row", [row for row in running.COMMANDS if row.is_asked], ids=lambda row: row.label)
+async def test_a_command_does_the_same_where_nothing_can_confine_it(row: Row, ground: Ground, web: WebServer) -> None:
+    ground.probe = SandboxProbe({}, lambda _: SandboxSearch(sandbox=None, reports=()))
+    await check(row, ground, web)
+
+
+async def check(row: Row, ground: Ground, web: WebServer) -> None:
+    """Run the row, and compare the answer and every file with what it says."""
     before = tree(ground.workspace)
     if row.is_asked:
         result = await with_person(row, ground, web)

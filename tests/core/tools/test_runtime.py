@@ -182,7 +182,6 @@ async def test_live_output_reaches_the_person_before_the_call_ends(ground: Groun
     command = "echo first; while [ ! -e go ]; do :; done; echo second"
     async with ground.session([[Call("run_terminal_cmd", {"command": command})], [Say("ok"), Hang()]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
         await s.rx.expect(ev.ToolOutputDelta, lambda event: "first" in event.text)
         assert s.rx.all(ev.ToolCallFinished) == []
         ground.write("go", "")
@@ -192,7 +191,6 @@ async def test_live_output_reaches_the_person_before_the_call_ends(ground: Groun
 async def test_output_too_long_for_the_model_is_kept_whole_for_the_person(ground: Ground) -> None:
     async with ground.session([[Call("run_terminal_cmd", {"command": "seq 1 20000"})], [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
         finished = await s.rx.expect(ev.ToolCallFinished)
         assert len(finished.result.content) < 15_000
         assert finished.result.output is not None

@@ -116,4 +116,5 @@ WEB: tuple[Row, ...] = (
     fails("web_fetch", {"url": "{web}/guide"}, "permission", "did not get one", status=3, case="nobody to ask"),
 )  # fmt: skip
 
-ROWS = (*RUN_TERMINAL_CMD, *JOB_CONTROL, *TODO_WRITE, *REQUEST_APPROVAL, *WEB)
+COMMANDS = (*RUN_TERMINAL_CMD, *JOB_CONTROL)
+ROWS = (*COMMANDS, *TODO_WRITE, *REQUEST_APPROVAL, *WEB)
