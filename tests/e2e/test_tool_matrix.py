@@ -6,10 +6,11 @@ says yes, where that is what it takes. A call that fails leaves every file as it
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -17,7 +18,7 @@ from desktop_agent.cli import main
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.model import Allowed, JsonObject, ModelRequest, Rule, RuleKind, ToolResult
+from desktop_agent.core.model import Allowed, ChangeSelection, JsonObject, ModelRequest, Rule, RuleKind, ToolResult
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.sandbox.find import SandboxSearch
@@ -27,47 +28,14 @@ from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.headless.single_call import CallOptions, SingleCall
 from tests.barrier import BrokenTool
 from tests.e2e.matrix import editing, patching, reading, running
+from tests.e2e.matrix.documented import DOCUMENTED
 from tests.e2e.matrix.row import Row, build, files, tree
+from tests.e2e.matrix.schema import misused, parameters, values
 from tests.e2e.matrix.web import PAGES, web_tools
-from tests.harness import BUILTIN_TOOLS, Ground
+from tests.harness import BUILTIN_TOOLS, Ground, Open
 from tests.servers.web_server import WebServer
 
 ROWS = (*reading.ROWS, *editing.ROWS, *patching.ROWS, *running.ROWS)
-
-DOCUMENTED: Mapping[str, tuple[str, ...]] = {
-    "read_file": ("T-14 missing file", "T-14 directory", "T-15 missing path", "Z-90 outside"),
-    "list_files": ("Z-90 outside",),
-    "grep": ("T-30 missing pattern", "a pattern that is none", "Z-90 outside"),
-    "glob_file_search": ("Z-90 outside",),
-    "codebase_search": ("Z-90 outside",),
-    "view_image": ("Z-90 outside",),
-    "edit_file": (
-        "T-38 identical", "T-40 absent", "T-40 missing file", "Z-86 ambiguous", "Z-86 whole file", "Z-90 outside",
-    ),
-    "apply_patch": (
-        "T-74 empty", "T-77 other path", "T-77 rename", "T-78 binary", "T-79 missing file", "T-81 mismatch",
-        "Z-77 add over a file", "Z-87 same name", "Z-90 outside",
-    ),
-    "line_edit": (
-        "T-63 neither", "T-63 both", "T-63 no text", "T-63 empty text", "T-63 text to delete", "T-63 mode",
-        "T-64 missing file", "T-64 no regular file", "Z-90 outside",
-    ),
-    "template_block": ("T-69 expected_block", "T-70 anchor", "T-70 expected_block", "Z-90 outside"),
-    "create_file": ("T-46 if_exists", "T-48 parent", "T-49 exists", "Z-90 outside"),
-    "delete_file": ("T-53 directory", "Z-90 outside"),
-    "rename_file": ("T-57 identical", "T-58 missing source", "T-58 directory", "Z-90 outside"),
-    "run_terminal_cmd": (
-        "T-85 dangerous", "T-86 blank", "T-86 stdin in the background", "T-88 interactive", "T-90 exit code",
-        "T-91 timeout", "Z-47 timeout 0", "Z-90 outside",
-    ),
-    "job_control": ("Z-47 job",),
-    "todo_write": ("T-97 status",),
-    "request_approval": ("T-109 nobody to ask",),
-    "web_search": ("nobody to ask",),
-    "web_fetch": ("nobody to ask",),
-}  # fmt: skip
-"""The errors that each tool must show, by the requirement or the trap that names them."""
-
 
 # --- running rows -------------------------------------------------------------------------------------------------
 
@@ -94,6 +62,11 @@ def filled(arguments: JsonObject, **known: str) -> JsonObject:
     return cast("JsonObject", json.loads(text))
 
 
+def usual(tool: AnyTool) -> JsonObject:
+    """Return arguments with which the tool succeeds."""
+    return next(row.arguments for row in ROWS if row.tool == tool.name and row.error is None)
+
+
 async def by_itself(row: Row, ground: Ground, web: WebServer) -> tuple[ToolResult, int]:
     """Run the row as `tools call` does; return its result and exit code."""
     options = CallOptions(
@@ -107,7 +80,14 @@ async def by_itself(row: Row, ground: Ground, web: WebServer) -> tuple[ToolResul
 
 
 async def with_person(row: Row, ground: Ground, web: WebServer) -> ToolResult:
-    """Run the row, after the calls that come before it, in a session whose person says yes to everything."""
+    """Run the row in a session whose person says yes; return its result."""
+    async with played(row, ground, web) as session:
+        return session.rx.all(ev.ToolCallFinished)[-1].result
+
+
+@asynccontextmanager
+async def played(row: Row, ground: Ground, web: WebServer) -> AsyncGenerator[Open]:
+    """Run the row after the calls that come before it, with a person who says yes, and leave the session open."""
     calls = iter([*row.before, (row.tool, row.arguments)])
 
     def script(_request: ModelRequest) -> Reply:
@@ -120,7 +100,7 @@ async def with_person(row: Row, ground: Ground, web: WebServer) -> ToolResult:
         session.submit(ops.SubmitPrompt(text="go"))
         while isinstance(event := await session.rx.expect((ev.ApprovalRequested, ev.TurnEnded)), ev.ApprovalRequested):
             session.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Allowed()))
-        return session.rx.all(ev.ToolCallFinished)[-1].result
+        yield session
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.label)
@@ -132,6 +112,21 @@ async def test_a_call_answers_and_changes_what_its_row_says(row: Row, ground: Gr
 async def test_a_command_does_the_same_where_nothing_can_confine_it(row: Row, ground: Ground, web: WebServer) -> None:
     ground.probe = SandboxProbe({}, lambda _: SandboxSearch(sandbox=None, reports=()))
     await check(row, ground, web)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.changes], ids=lambda row: row.label)
+async def test_what_a_call_changed_is_on_record_and_can_be_taken_back(row: Row, ground: Ground, web: WebServer) -> None:
+    before = tree(ground.workspace)
+    async with played(row, ground, web) as session:
+        recorded = [change.path for event in session.rx.all(ev.ChangesRecorded) for change in event.changes]
+        assert sorted(recorded) == sorted(row.changes)
+        session.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        undone = await session.rx.expect(ev.ChangesUndone)
+        assert {outcome.state for outcome in undone.outcomes} == {"restored"}
+    after = tree(ground.workspace)
+    assert {path: (entry[0], entry[3]) for path, entry in after.items()} == {
+        path: (entry[0], entry[3]) for path, entry in before.items()
+    }
 
 
 async def check(row: Row, ground: Ground, web: WebServer) -> None:
@@ -167,7 +162,7 @@ async def check(row: Row, ground: Ground, web: WebServer) -> None:
 async def test_what_a_schema_does_not_allow_is_refused_by_name(ground: Ground) -> None:
     """V-01, V-02, V-06, T-08: every parameter out of its bounds, of another type, missing or unknown, of every tool."""
     before = tree(ground.workspace)
-    wrong = [(tool.name, name, arguments) for tool in ground.tools() for name, arguments in misused(tool)]
+    wrong = [(tool.name, name, arguments) for tool in ground.tools() for name, arguments in misused(tool, usual(tool))]
     calls = [Call(tool, arguments) for tool, _, arguments in wrong]
     async with ground.session([calls, [Say("I see.")]]) as session:
         await session.prompt()
@@ -181,57 +176,6 @@ async def test_what_a_schema_does_not_allow_is_refused_by_name(ground: Ground) -
 
 
 # --- what the rows cover ------------------------------------------------------------------------------------------
-
-
-def parameters(tool: AnyTool) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield every parameter of a tool, with its part of the schema; those of items as `todos[].id`."""
-    schema = tool.definition().input_schema
-    yield from _members("", schema, cast("Mapping[str, Any]", schema.get("$defs", {})))
-
-
-def _members(
-    prefix: str, schema: Mapping[str, Any], named: Mapping[str, Any]
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, member in schema.get("properties", {}).items():
-        yield prefix + name, member
-        items = member.get("items", {})
-        yield from _members(f"{prefix}{name}[].", named.get(items.get("$ref", "").rpartition("/")[2], items), named)
-
-
-def values(arguments: Mapping[str, Any], path: str) -> list[Any]:
-    """Return the values that `arguments` have at `path`."""
-    name, _, rest = path.partition("[].")
-    if name not in arguments:
-        return []
-    return [value for item in arguments[name] for value in values(item, rest)] if rest else [arguments[name]]
-
-
-def misused(tool: AnyTool) -> Iterator[tuple[str, JsonObject]]:
-    """Yield arguments that each break one rule of the tool's schema, with the parameter that is wrong."""
-    good = next(row.arguments for row in ROWS if row.tool == tool.name and not row.error)
-    schema = cast("Mapping[str, Any]", tool.definition().input_schema)
-    yield "colour", {**good, "colour": "red"}
-    for name in schema.get("required", ()):
-        yield name, {key: value for key, value in good.items() if key != name}
-    for name, member in schema["properties"].items():
-        for value in _not_allowed(member):
-            yield name, {**good, name: value}
-
-
-def _not_allowed(member: Mapping[str, Any]) -> Iterator[object]:
-    yield {"string": 5, "array": "x", "object": "x"}.get(member["type"], "many")
-    if "minimum" in member:
-        yield member["minimum"] - 1
-    if "exclusiveMinimum" in member:
-        yield member["exclusiveMinimum"]
-    if "maximum" in member:
-        yield member["maximum"] + 1
-    if "minLength" in member:
-        yield ""
-    if "maxLength" in member:
-        yield "x" * (member["maxLength"] + 1)
-    if "enum" in member:
-        yield "something else"
 
 
 @pytest.mark.parametrize("tool", BUILTIN_TOOLS, ids=lambda tool: tool.name)

@@ -88,7 +88,7 @@ VIEW_IMAGE: tuple[Row, ...] = (
     ok("view_image", {"path": "picture.png"}, says=("picture.png: PNG", "pixels")),
     fails("view_image", {"path": "nothing.png"}, "not_found", "does not exist"),
     fails("view_image", {"path": "src"}, "recoverable", "is a directory"),
-    fails("view_image", {"path": "a.txt"}, "recoverable", "cannot be shown"),
+    fails("view_image", {"path": "a.txt"}, "recoverable", "cannot be shown", case="T-110 no picture"),
     fails("view_image", {"path": "../x.png"}, "permission", "../x.png", case="Z-90 outside"),
 )
 

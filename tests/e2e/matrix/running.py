@@ -28,7 +28,7 @@ RUN_TERMINAL_CMD: tuple[Row, ...] = (
     ran({"command": "exec cat", "is_background": True}, "background command dispatched"),
     ran({"command": "echo useless"}, '"output": "useless\\n"'),  # Z-49: nothing is added to a command
     failed({"command": "echo partly; exit 3"}, "partly", '"exit_code": 3', case="T-90 exit code"),
-    failed({"command": "echo partly; exec tail -f /dev/null", "timeout": 0.3}, "command timed out after", "partly",
+    failed({"command": "echo partly; exec tail -f /dev/null", "timeout": 1}, "command timed out after", "partly",
            '"exit_code": -1', '"timed_out": true', case="T-91 timeout"),
     failed({"command": "echo x", "shell": "no-such-shell"}, "is not installed", case="no such shell"),
     fails("run_terminal_cmd", {"command": " "}, "validation", "command must contain text", case="T-86 blank"),
