@@ -20,15 +20,16 @@ from desktop_agent.core import ops
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import Allowed, ChangeSelection, JsonObject, ModelRequest, Rule, RuleKind, ToolResult
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.tools.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.headless.runner import HeadlessRun, RunOptions
 from desktop_agent.headless.single_call import CallOptions, SingleCall
 from tests.barrier import BrokenTool
 from tests.e2e.matrix import editing, patching, reading, running
-from tests.e2e.matrix.documented import DOCUMENTED
+from tests.e2e.matrix.documented import DOCUMENTED, PARAMETERS
 from tests.e2e.matrix.row import Row, build, files, tree
 from tests.e2e.matrix.schema import misused, parameters, values
 from tests.e2e.matrix.web import PAGES, web_tools
@@ -193,6 +194,16 @@ def test_every_documented_error_is_shown_by_a_call_that_fails(tool: AnyTool) -> 
     assert [case for case in DOCUMENTED[tool.name] if case not in shown] == []
 
 
+def test_bounds_choices_and_defaults_are_those_that_are_documented() -> None:
+    """The schema holds for what is refused; this holds the schema to the requirements."""
+    schemas = {tool.name: dict(parameters(tool)) for tool in BUILTIN_TOOLS}
+    found = {
+        tool: {path: {key: schemas[tool][path].get(key) for key in says} for path, says in told.items()}
+        for tool, told in PARAMETERS.items()
+    }
+    assert found == PARAMETERS
+
+
 # --- the command --------------------------------------------------------------------------------------------------
 
 AT_THE_CONSOLE: Mapping[str, tuple[int, str]] = {
@@ -222,12 +233,12 @@ def test_the_command_calls_every_tool(
     assert says in document["content"]
 
 
-async def test_a_call_that_ends_fatally_does_not_look_like_success(ground: Ground) -> None:
+async def test_a_run_that_ends_fatally_does_not_look_like_success(ground: Ground) -> None:
     """Z-28"""
-    broken = BrokenTool(ToolError("The world is on fire.", error_type="fatal"))
-    options = CallOptions(tool=broken.name, arguments={"name": "x"}, workspace=ground.workspace)
-    report = await SingleCall(ground.paths, ground.settings, options, tools=(broken,)).run()
-    assert (report.exit_code, report.as_json()["status"]) == (1, "failed")
+    ground.extra_tools = (BrokenTool(ToolError("The world is on fire.", error_type="fatal")),)
+    bench = ground.bench(ScriptedProvider(in_order([[Call("broken", {"name": "x"})]])))
+    result = await HeadlessRun(bench, RunOptions(prompt="go", workspace=ground.workspace)).run()
+    assert (result.stopped_reason, result.exit_code) == ("fatal_tool_error", 1)
 
 
 @pytest.mark.parametrize("name", ["destroy_all_data", "read_fil"])

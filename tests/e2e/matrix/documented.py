@@ -1,4 +1,4 @@
-"""Which errors the requirements document for which tool. Each is shown by a row."""
+"""What the requirements document of each tool: its errors, each shown by a row, and the bounds of its parameters."""
 
 from collections.abc import Mapping
 
@@ -35,3 +35,64 @@ DOCUMENTED: Mapping[str, tuple[str, ...]] = {
     "web_fetch": ("nobody to ask",),
 }  # fmt: skip
 """The errors that each tool must show, by the requirement or the trap that names them."""
+
+PARAMETERS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
+    "read_file": {  # T-10
+        "path": {"minLength": 1},
+        "encoding": {"default": "utf-8"},
+        "errors": {"default": "replace"},
+        "byte_offset": {"minimum": 0},
+        "byte_limit": {"exclusiveMinimum": 0},
+        "offset": {"minimum": 1},
+        "limit": {"exclusiveMinimum": 0},
+        "tail_lines": {"exclusiveMinimum": 0},
+    },
+    "list_files": {"path": {"default": "."}, "recursive": {"default": True}, "depth": {"minimum": 1}},  # T-20
+    "grep": {  # T-25
+        "pattern": {"minLength": 1},
+        "path": {"default": "."},
+        "context_lines": {"minimum": 0, "maximum": 10, "default": 0},
+        "case_insensitive": {"default": False},
+        "max_results": {"minimum": 1, "maximum": 1000, "default": 100},
+        "output_mode": {"default": "content", "enum": ["content", "files_with_matches", "count"]},
+        "before": {"minimum": 0, "default": 0},
+        "after": {"minimum": 0, "default": 0},
+        "around": {"minimum": 0, "default": 0},
+        "multiline": {"default": False},
+        "head_limit": {"minimum": 1},
+    },
+    "edit_file": {"path": {"minLength": 1}, "dry_run": {"default": False}},  # T-38
+    "create_file": {  # T-46
+        "content": {"default": ""},
+        "if_exists": {"default": "error", "enum": ["error", "overwrite", "skip"]},
+        "create_parents": {"default": True},
+        "encoding": {"default": "utf-8"},
+        "dry_run": {"default": False},
+    },
+    "rename_file": {  # T-57
+        "overwrite": {"default": False},
+        "create_dest_parent": {"default": True},
+        "dry_run": {"default": False},
+    },
+    "line_edit": {  # T-62
+        "mode": {"enum": ["insert_before", "insert_after", "replace", "delete"]},
+        "line": {"minimum": 1},
+        "occurrence": {"minimum": 1, "default": 1},
+        "line_count": {"minimum": 1, "default": 1},
+        "dry_run": {"default": False},
+    },
+    "template_block": {  # T-69
+        "mode": {"enum": ["insert_before", "insert_after", "replace_block"]},
+        "anchor": {"minLength": 1},
+        "occurrence": {"minimum": 1, "default": 1},
+        "template": {"minLength": 1},
+        "dry_run": {"default": False},
+    },
+    "apply_patch": {"dry_run": {"default": False}},  # T-74
+    "run_terminal_cmd": {"is_background": {"default": False}, "timeout": {"exclusiveMinimum": 0}},  # T-84, Z-47
+    "todo_write": {
+        "merge": {"default": False},
+        "todos[].status": {"enum": ["pending", "in_progress", "completed", "cancelled"]},
+    },  # T-97
+}
+"""What the requirements say of parameters beyond their names: bounds, choices and defaults."""
