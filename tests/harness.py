@@ -169,7 +169,7 @@ class Ground:
         self.probe: SandboxProbe | None = None
         """What to find instead of this machine's sandbox."""
         self.extra_tools: tuple[AnyTool, ...] = ()
-        """Tools that sessions have besides the real ones."""
+        """Tools that sessions have besides the real ones, or instead of a real one of the same name."""
 
     def write(self, path: str, content: str | bytes) -> Path:
         target = self.workspace / path
@@ -184,11 +184,16 @@ class Ground:
         async def only(_model: ModelRef) -> Provider:
             return provider
 
-        tools = (*builtin_tools(self.paths.cache), *self.extra_tools)
         source = provider_source or only
         return Workbench(
-            self.paths, self.settings, clock=self.clock, provider_source=source, tools=tools, probe=self.probe
+            self.paths, self.settings, clock=self.clock, provider_source=source, tools=self.tools(), probe=self.probe
         )
+
+    def tools(self) -> tuple[AnyTool, ...]:
+        """The tools of the next session."""
+        replaced = {tool.name for tool in self.extra_tools}
+        builtin = (tool for tool in builtin_tools(self.paths.cache) if tool.name not in replaced)
+        return (*builtin, *self.extra_tools)
 
     @asynccontextmanager
     async def session(

@@ -1,6 +1,6 @@
 """The scenarios of agent tool execution, told for files: a model that works through tools, and what people see of it.
 
-Pages are files here: to search is `grep`, to read `read_file`, to create `create_file`, to move a shell's `mv`.
+SC-14: pages are files here: to search is `grep`, to read `read_file`, to create `create_file`, to move a shell's `mv`.
 """
 
 import json

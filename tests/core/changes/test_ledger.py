@@ -64,6 +64,7 @@ def test_recording_stores_both_images_and_leaves_the_file_alone(ledger: Ledger, 
 def test_undo_and_redo_bring_back_the_exact_bytes(
     ledger: Ledger, root: Path, before: bytes | None, after: bytes | None
 ) -> None:
+    """Z-76, Z-81."""
     path = root / "deep" / "er" / "file"
     if before is not None:
         path.parent.mkdir(parents=True)
@@ -118,6 +119,7 @@ def test_permissions_that_both_changed_are_left_alone_and_reported(ledger: Ledge
 def test_a_file_the_person_changed_since_is_not_overwritten_but_reported(
     ledger: Ledger, root: Path, since: bytes | None
 ) -> None:
+    """Z-75."""
     (root / "a").write_bytes(b"old")
     change = record(ledger, root, "a", state(b"new"))
     ledger.apply([change])
