@@ -143,8 +143,9 @@ class Execution:
     ) -> ToolResult:
         paths = await asyncio.to_thread(tool.paths, arguments, context)
         asks = tool.question(arguments)
-        facts = replace(self._facts(call), paths=paths, asks=asks, details=tool.circumstances(arguments))
-        await self._enter(turn, call, facts, asks or f"Allow {tool.name} {call.title}?")
+        why = tool.why_asked(arguments) or asks
+        facts = replace(self._facts(call), paths=paths, asks=why, details=tool.circumstances(arguments))
+        await self._enter(turn, call, facts, asks or tool.heading(call.title))
         return await tool.run(arguments, context)
 
     async def _edit(
