@@ -214,7 +214,7 @@ class Execution:
             note = f"[{denial} Your person's settings do not let it run outside.]\n"
         else:
             await self._drop(refused)
-            context.emit_output(f"[{denial} Again, outside the sandbox:]\n")
+            context.emit_output("\n[Again, outside the sandbox]\n")
             arguments, edited = _as_permitted(tool, arguments, permit)
             result = await self._run_command(turn, call, tool, arguments, context, Walls())
             note = f"[{denial} The person allowed it outside the sandbox; this is that run.]\n"

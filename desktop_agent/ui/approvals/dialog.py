@@ -343,6 +343,14 @@ class ApprovalDialog(QDialog):
         wanted = self._fitting_size().height()
         if wanted > self.height():
             self.resize(self.width(), wanted)
+            self._stay_in_sight()
+
+    def _stay_in_sight(self) -> None:
+        """Move up by what would be below the screen: the answers are at the bottom."""
+        screen = self.screen().availableGeometry()
+        below = self.geometry().bottom() - screen.bottom()
+        if below > 0:
+            self.move(self.x(), max(screen.top(), self.y() - below))
 
     def _fitting_size(self) -> QSize:
         layout = self._body.layout()

@@ -97,6 +97,16 @@ def test_the_editor_is_folded_until_more_than_this_once_is_wanted(ask: Ask) -> N
     assert answered(dialog) == Allowed()
 
 
+def test_what_unfolds_does_not_push_the_answers_off_the_screen(ask: Ask) -> None:
+    dialog = ask(push())
+    screen = dialog.screen().availableGeometry()
+    dialog.move(screen.left(), screen.bottom() - dialog.height())
+    height = dialog.height()
+    picker(dialog).setCurrentIndex(ALWAYS)
+    assert dialog.height() > height
+    assert dialog.geometry().bottom() <= screen.bottom()
+
+
 def test_the_button_says_what_is_allowed_from_now_on(ask: Ask) -> None:
     dialog = ask(push())
     picker(dialog).setCurrentIndex(SESSION)
