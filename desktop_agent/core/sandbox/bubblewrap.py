@@ -162,7 +162,7 @@ def _view_of(confinement: Confinement, guards: Guards) -> _View:
     for path in protection.missing_folders:
         view.forbid_folder(path)
     view.files_to_remove += protection.missing_files
-    for path in (*guards.hidden, *_listening_sockets()):
+    for path in (*guards.hidden, *confinement.hidden, *_listening_sockets()):
         view.hide(path)
     view.pin(confinement.roots)
     return view
