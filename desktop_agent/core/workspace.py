@@ -24,6 +24,9 @@ MAX_LISTED_FILES: Final = 200_000
 _NEVER_SHOWN: Final = frozenset({".git", ".hg", ".svn", ".DS_Store"})
 """Version control's own folders and a file manager's litter: nobody edits them by hand, and a click would not help."""
 
+_COVER: Final = ".desktop-agent"
+"""Shown as soon as something is in it."""
+
 _SORTED_AT_ONCE: Final = 2_048
 
 
@@ -86,7 +89,7 @@ def scan_directory(path: Path) -> Listing:
     try:
         with os.scandir(path) as found:
             for entry in found:
-                if entry.name not in _NEVER_SHOWN:
+                if entry.name not in _NEVER_SHOWN and not _is_cover(entry):
                     is_folder, is_link = _kind(entry)
                     (folders if is_folder else files).append(natural_key(entry.name))
                     if is_link:
@@ -94,6 +97,14 @@ def scan_directory(path: Path) -> Listing:
     except OSError as error:
         problem = error.strerror or str(error)
     return Listing(_names_in_order(folders), _names_in_order(files), frozenset(links), problem)
+
+
+def _is_cover(entry: os.DirEntry[str]) -> bool:
+    """Whether this stands there only while a command runs: the sandbox covers what must not be made with it."""
+    if entry.name != _COVER or not entry.is_dir(follow_symlinks=False):
+        return False
+    with os.scandir(entry.path) as found:
+        return next(found, None) is None
 
 
 def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bool]:

@@ -88,6 +88,7 @@ class ChoiceCard(QAbstractButton):
         for text in self._lines(self.width()):
             line = QRect(line.left(), line.bottom() + 1, line.width(), _line_height(self._text_font))
             painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
+        painter.end()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         super().mouseDoubleClickEvent(event)

@@ -27,3 +27,4 @@ class Picker(QComboBox):
         painter.setPen(self.palette().text().color())
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(self.rect().adjusted(0, 0, -Space.S, 0), right, "▾")
+        painter.end()

@@ -155,6 +155,8 @@ class SessionWiring(QObject):
         from desktop_agent.core.ops import SubmitPrompt
 
         self.submit(SubmitPrompt(text=text))
+        if not self._bridge.transcript.is_running:  # else it waits in the queue, and what is being read stays in sight
+            self._panels.transcript.scroll_to_bottom()
 
     def _unqueue(self, prompt_id: str) -> None:
         from desktop_agent.core.ops import Unqueue

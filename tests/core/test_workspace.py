@@ -53,6 +53,14 @@ def test_the_folders_of_version_control_are_not_listed(tmp_path: Path) -> None:
     assert names(scan_directory(tmp_path)) == [".github", ".gitignore"]
 
 
+def test_what_the_sandbox_covers_a_missing_folder_with_is_not_listed(tmp_path: Path) -> None:
+    own = tmp_path / ".desktop-agent"
+    own.mkdir()
+    assert scan_directory(tmp_path).folders == []
+    (own / "notes.md").touch()
+    assert scan_directory(tmp_path).folders == [".desktop-agent"]
+
+
 def test_links_are_marked_and_a_link_to_a_folder_can_be_opened(tmp_path: Path) -> None:
     fill(tmp_path, "folder/", "file")
     (tmp_path / "to folder").symlink_to("folder")

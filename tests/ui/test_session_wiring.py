@@ -117,6 +117,18 @@ def test_what_is_written_is_asked_of_the_session(window: Window, shown: Shown) -
     assert op.text == "Fix it"
 
 
+def test_who_asks_something_sees_the_end_again(window: Window, shown: Shown) -> None:
+    shown.start("Count the pages")
+    shown.happen(ev.TextDelta(turn=1, text="word\n\n" * 400))
+    shown.end()
+    view = window.desk.transcript
+    view.flush()
+    view.verticalScrollBar().setValue(0)
+    assert not view.is_following
+    send(window, "And the rest")
+    assert view.is_following
+
+
 def test_the_bar_and_the_actions_follow_the_session(window: Window, shown: Shown) -> None:
     actions, bar = window.main_window.actions_, window.main_window.top_bar
     assert not actions.stop.isEnabled()

@@ -26,7 +26,7 @@ class CallFacts:
     """The files that a reading or editing tool touches, relative to the workspace, symlinks followed."""
     source: ToolSource = "workspace"
     asks: str = ""
-    """The question of a tool that wants the person's word itself; empty for all others."""
+    """Why a tool wants the person's word itself; empty for all others."""
     wants_unconfined: bool = False
     """Whether the model asks to run the command outside the sandbox."""
     justification: str = ""

@@ -17,6 +17,7 @@ from desktop_agent.core.process import Command
 from desktop_agent.core.sandbox.base import Confinement, Sandbox, confinement_for
 from desktop_agent.core.sandbox.denial import denial_in
 from desktop_agent.core.sandbox.find import SandboxSearch, find_sandbox
+from desktop_agent.core.tools.secret_files import secret_files
 
 
 class SandboxProbe:
@@ -73,6 +74,9 @@ class Confiner:
         self._temp.mkdir(mode=0o700, parents=True, exist_ok=True)
         allowed = [folder for folder in self._allowed if folder.is_dir()]
         confinement = confinement_for(level, self._workspace, self._temp, allowed)
+        if confinement is not None and level == "strict":
+            # Such a command may run unasked, so it reads nothing that a reading tool would ask about.
+            confinement = replace(confinement, hidden=secret_files(self._workspace))
         if confinement is not None and self._logs.is_dir():
             confinement = replace(confinement, readable=(self._logs,))
         return Walls(sandbox, confinement)

@@ -147,8 +147,9 @@ class Execution:
     ) -> ToolResult:
         paths = await asyncio.to_thread(tool.paths, arguments, context)
         asks = tool.question(arguments)
-        facts = replace(self._facts(call), paths=paths, asks=asks, details=tool.circumstances(arguments))
-        await self._enter(turn, call, facts, asks or f"Allow {tool.name} {call.title}?")
+        why = tool.why_asked(arguments) or asks
+        facts = replace(self._facts(call), paths=paths, asks=why, details=tool.circumstances(arguments))
+        await self._enter(turn, call, facts, asks or tool.heading(call.title))
         return await tool.run(arguments, context)
 
     async def _edit(
@@ -217,6 +218,7 @@ class Execution:
             note = f"[{denial} Your person's settings do not let it run outside.]\n"
         else:
             await self._drop(refused)
+            context.emit_output("\n[Again, outside the sandbox]\n")
             arguments, edited = _as_permitted(tool, arguments, permit)
             result = await self._run_command(turn, call, tool, arguments, context, Walls())
             note = f"[{denial} The person allowed it outside the sandbox; this is that run.]\n"

@@ -145,6 +145,14 @@ class Tool(ABC, Generic[A]):
         """What the agent itself wants the person to be asked before this call runs, in a line; empty: nothing."""
         return ""
 
+    def why_asked(self, arguments: A) -> str:
+        """Why the agent wants that, in a line."""
+        return ""
+
+    def heading(self, title: str) -> str:
+        """What the person is asked when the policy wants their word on a call with this title."""
+        return f"Allow {self.name} {title}?"
+
     def circumstances(self, arguments: A) -> tuple[str, ...]:
         """What else the person should know who is asked about this call, one line each."""
         return ()

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
 from desktop_agent.ui.approvals.change_preview import ChangePreview
 from desktop_agent.ui.approvals.question_head import QuestionHead
+from desktop_agent.ui.approvals.request_words import quoted
 from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.approvals.rule_preview import one_line
@@ -166,13 +167,14 @@ class ApprovalDialog(QDialog):
             words = self.tr("Allow once") if scope == "once" and len(self._scopes) > 1 else self.tr("Allow")
             return words, words
         patterns = [one_line(pattern) for pattern in patterns]
-        words = shown = allow_words(patterns, scope, is_unconfined=self._is_unconfined)
+        kind = self._request.rule_kind or "command"
+        words = shown = allow_words(patterns, scope, kind, is_unconfined=self._is_unconfined)
         metrics = self._allow_button.fontMetrics()
         for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):  # the patterns give way, the words around them do not
             if metrics.horizontalAdvance(shown) <= _MAX_ALLOW_WIDTH:
                 break
             cut = [metrics.elidedText(pattern, Qt.TextElideMode.ElideMiddle, width) for pattern in patterns]
-            shown = allow_words(cut, scope, is_unconfined=self._is_unconfined)
+            shown = allow_words(cut, scope, kind, is_unconfined=self._is_unconfined)
         return words, shown
 
     def _on_scope_changed(self) -> None:
@@ -295,7 +297,7 @@ class ApprovalDialog(QDialog):
             if offer.scope != "once":
                 self._scopes.append(offer.scope)
                 # What is allowed is said by the rules and the button, where the person makes them.
-                self._scope.addItem(scope_words(offer.scope) if self._editor else offer.label)
+                self._scope.addItem(scope_words(offer.scope) if self._editor else quoted(offer.label))
 
     def _build_foot(self) -> None:
         self._foot.setAutoFillBackground(True)
@@ -341,6 +343,14 @@ class ApprovalDialog(QDialog):
         wanted = self._fitting_size().height()
         if wanted > self.height():
             self.resize(self.width(), wanted)
+            self._stay_in_sight()
+
+    def _stay_in_sight(self) -> None:
+        """Move up by what would be below the screen: the answers are at the bottom."""
+        screen = self.screen().availableGeometry()
+        below = self.geometry().bottom() - screen.bottom()
+        if below > 0:
+            self.move(self.x(), max(screen.top(), self.y() - below))
 
     def _fitting_size(self) -> QSize:
         layout = self._body.layout()

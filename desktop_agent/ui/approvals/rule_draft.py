@@ -8,10 +8,13 @@ from typing import Literal
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.ids import new_rule_id
-from desktop_agent.core.model import ApprovalRequest, Rule, RuleScope
+from desktop_agent.core.model import ApprovalRequest, Rule, RuleKind, RuleScope
 from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
 
 Expiry = Literal["never", "hour", "today", "week", "month"]
+ALL_FILES = "**"
+"""The pattern of a rule for the edits of every file."""
+
 EXPIRIES: tuple[Expiry, ...] = ("never", "hour", "today", "week", "month")
 
 
@@ -107,7 +110,9 @@ def scope_words(scope: RuleScope) -> str:
             return _tr("Also from now on everywhere")
 
 
-def allow_words(patterns: Sequence[str], scope: RuleScope, *, is_unconfined: bool) -> str:
+def allow_words(
+    patterns: Sequence[str], scope: RuleScope, kind: RuleKind = "command", *, is_unconfined: bool = False
+) -> str:
     """Say what pressing the button allows from now on."""
     match len(patterns):
         case 1:
@@ -116,6 +121,8 @@ def allow_words(patterns: Sequence[str], scope: RuleScope, *, is_unconfined: boo
             what = _tr("“{0}” and “{1}”").format(*patterns)
         case count:
             what = _tr("“{0}” and {1} more").format(patterns[0], count - 1)
+    if kind == "edit":
+        what = _tr("all edits") if ALL_FILES in patterns else _tr("edits of {0}").format(what)
     if is_unconfined:
         what = _tr("{0} outside the sandbox").format(what)
     match scope:

@@ -1,6 +1,6 @@
 """Makes rules of an answer: what they cover, when they end, and what they would have done so far."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
@@ -12,7 +12,7 @@ from desktop_agent.ui.approvals.past_calls import subjects_of
 from desktop_agent.ui.approvals.pattern_row import PATTERN_HEIGHT, PatternRow
 from desktop_agent.ui.approvals.rule_draft import EXPIRIES, RuleDraft, expiry_words
 from desktop_agent.ui.approvals.rule_maths import RuleContext
-from desktop_agent.ui.approvals.rule_preview import RulePreview
+from desktop_agent.ui.approvals.rule_preview import RulePreview, Verdict
 from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.throttle import Throttle
@@ -140,8 +140,10 @@ class RuleEditor(QWidget):
         would_allow = partial(self._context.maths.would_allow, self._kind, rules)
         self._preview.judge(self._subjects, partial(self._would_allow, would_allow, self._covers_request(rules)))
 
-    def _would_allow(self, would_allow: Callable[[str], bool], covers_request: bool, subject: str) -> bool:
+    def _would_allow(self, would_allow: Callable[[str], bool], covers_request: bool, subject: str) -> Verdict:
         is_present = subject in subjects_of(self._request)
+        if not is_present and self._context.maths.would_allow(self._kind, (), subject):
+            return None
         return would_allow(subject) or (is_present and covers_request)
 
     def _covers_request(self, rules: tuple[Rule, ...]) -> bool:
@@ -154,7 +156,7 @@ class RuleEditor(QWidget):
         """Say how often the person was asked what these rules would have answered, this time included."""
         verdicts = self._preview.verdicts
         questions = (subjects_of(self._request), *self._context.past.questions)
-        times = sum(all(verdicts.get(subject, False) for subject in question) for question in questions)
+        times = sum(_is_answered([verdicts.get(subject, False) for subject in question]) for question in questions)
         match self._kind:
             case "edit":
                 words = self.tr("You were asked {0} times for edits like this.")
@@ -164,3 +166,8 @@ class RuleEditor(QWidget):
                 words = self.tr("You were asked {0} times for commands like this.")
         self._asked.setText(words.format(times))
         self._asked.setVisible(times >= 2)
+
+
+def _is_answered(verdicts: Sequence[Verdict]) -> bool:
+    """Whether rules answer a question about these: they allow what of it still needs a yes."""
+    return True in verdicts and False not in verdicts

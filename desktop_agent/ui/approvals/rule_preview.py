@@ -14,6 +14,9 @@ from desktop_agent.ui.tooltips import plain_tooltip
 SLICE_MS = 6
 """Judging goes on for this long and then lets the window live: parsing 200 long commands takes several frames."""
 
+Verdict = bool | None
+"""Whether rules would have allowed a call; None for one that needs no question anyway: they change nothing for it."""
+
 _ROWS = 4
 _ROW_HEIGHT = 22
 _MAX_CHARS = 300
@@ -30,9 +33,9 @@ class RulePreview(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._would_allow: Callable[[str], bool] = _nothing
+        self._would_allow: Callable[[str], Verdict] = _nothing
         self._waiting: list[str] = []
-        self._is_allowed: dict[str, bool] = {}
+        self._is_allowed: dict[str, Verdict] = {}
         self._next = QTimer(self)
         self._next.setSingleShot(True)
         self._next.setInterval(0)
@@ -51,11 +54,11 @@ class RulePreview(QWidget):
         return not self._waiting
 
     @property
-    def verdicts(self) -> dict[str, bool]:
+    def verdicts(self) -> dict[str, Verdict]:
         """Whether each call would have been allowed, as far as they are judged."""
         return dict(self._is_allowed)
 
-    def judge(self, subjects: Sequence[str], would_allow: Callable[[str], bool]) -> None:
+    def judge(self, subjects: Sequence[str], would_allow: Callable[[str], Verdict]) -> None:
         """Show what `would_allow` says of these calls. Whatever was being judged before is forgotten."""
         self._would_allow = would_allow
         self._waiting = list(reversed(subjects))
@@ -82,7 +85,7 @@ class RulePreview(QWidget):
             return
         self._next.stop()
         self._allowed.show_subjects([subject for subject, is_allowed in self._is_allowed.items() if is_allowed])
-        self._asking.show_subjects([subject for subject, is_allowed in self._is_allowed.items() if not is_allowed])
+        self._asking.show_subjects([subject for subject, is_allowed in self._is_allowed.items() if is_allowed is False])
         self.finished.emit()
 
 

@@ -39,6 +39,7 @@ class ShortcutButton(QPushButton):
         painter.setPen(self._theme.colour(self._colour_role if self.isEnabled() else "faint"))
         painter.setOpacity(0.75)
         painter.drawText(QRect(left, 0, taken, self.height()), Qt.AlignmentFlag.AlignVCenter, self._keys)
+        painter.end()
 
     def _keys_width(self) -> int:
         return QFontMetrics(self._theme.code_font(_KEY_SIZE)).horizontalAdvance(self._keys)

@@ -163,13 +163,15 @@ class Composer(QWidget):
         """Place the controls on the left and status and buttons on the right; return where they end."""
         controls = [control for control in self._controls if not control.isHidden()]
         height = flow(controls, area)
-        right = [widget for widget in (self._meter, self._stop, self._send) if not widget.isHidden()]
-        right = [widget for widget in right if widget is not self._meter or self._meter.text()]
-        right_width = sum(widget.sizeHint().width() for widget in right) + Space.S * (len(right) - 1)
+        buttons = [button for button in (self._stop, self._send) if not button.isHidden()]
+        right = [self._meter, *buttons] if self._meter.text() else buttons
         last = controls[-1].geometry() if controls else QRect(area.x(), area.y(), 0, 0)
-        used = last.right() + Space.S if controls else area.x()
-        y = last.y()
-        if used + right_width > area.x() + area.width():
+        room = area.x() + area.width() - (last.right() + Space.S if controls else area.x())
+        if _width_of(right) > room >= _width_of(buttons):
+            right = buttons  # what is only read gives way, so that nothing moves when a turn begins
+        self._meter.setVisible(self._meter in right)
+        y, right_width = last.y(), _width_of(right)
+        if right_width > room:
             y = area.y() + height + Space.S
         x = area.x() + area.width() - right_width
         row_height = max(widget.sizeHint().height() for widget in right)
@@ -220,3 +222,8 @@ class Composer(QWidget):
     def _on_text_changed(self) -> None:
         self._send.setEnabled(bool(self._edit.toPlainText().strip()))
         self._arrange()
+
+
+def _width_of(widgets: Sequence[QWidget]) -> int:
+    """How wide they are side by side."""
+    return sum(widget.sizeHint().width() for widget in widgets) + Space.S * (len(widgets) - 1)

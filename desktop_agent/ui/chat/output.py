@@ -42,7 +42,15 @@ def readable(content: str) -> str:
         answer: object = json.loads(content)
     except ValueError:
         return content
-    return _text_of(answer) or content
+    return "" if _is_silent(answer) else _text_of(answer) or content
+
+
+def _is_silent(answer: object) -> bool:
+    """Whether there is nothing to see: a search that found nothing, a command that printed nothing."""
+    if not isinstance(answer, dict):
+        return answer == []
+    fields = cast("dict[str, object]", answer)
+    return not fields or (fields.get("output") == "" and not fields.get("note"))
 
 
 def _text_of(answer: object) -> str:
@@ -54,7 +62,7 @@ def _text_of(answer: object) -> str:
     if not isinstance(answer, dict):
         return ""
     fields = cast("dict[str, object]", answer)
-    for key in ("output", "error", "message", "entries"):
+    for key in ("output", "error", "message", "entries", "note"):
         if key in fields and not isinstance(fields[key], dict) and (text := _text_of(fields[key])):
             return text
     is_count = all(type(value) is int for value in fields.values())

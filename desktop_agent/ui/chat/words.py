@@ -35,6 +35,7 @@ _VERBS = {
     "codebase_search": "Search",
     "grep": "Search",
     "view_image": "Look at",
+    "request_approval": "Ask",
     "web_fetch": "Read",
     "web_search": "Search the web",
     "todo_write": "Plan",
@@ -121,9 +122,11 @@ def summary(entry: "ToolEntry") -> str:
     metadata = entry.result.metadata if entry.result is not None else {}
     if "todos" in metadata:
         return plan_progress(entry)
-    parts = [_confinement(metadata), _quantity(metadata)]
+    parts = [_confinement(metadata)]
     if len(entry.changes) > 1:
         parts.append(counted(len(entry.changes), "file", "files"))
+    elif not entry.changes:
+        parts.append(_quantity(metadata))
     if entry.duration_s is not None and not entry.changes:
         parts.append(duration(entry.duration_s))
     return " · ".join(part for part in parts if part)
@@ -131,21 +134,31 @@ def summary(entry: "ToolEntry") -> str:
 
 def _quantity(metadata: "JsonObject") -> str:
     """Return how much was found or read."""
-    files, lines, entries = (_number(metadata.get(key)) for key in ("files", "lines", "entries"))
-    matches = _number(metadata.get("total_matches", metadata.get("matches")))  # the latter in older journals
+    listed = metadata.get("matches")
+    # A number in older journals; a list is what the card shows, which need not be what was counted.
+    matches = _number(metadata.get("total_matches", None if isinstance(listed, list) else listed))
+    files = _number(metadata.get("files"))
+    if matches == 0:
+        return say("no matches")
     if matches is not None and files is not None:
         found = counted(matches, "match", "matches"), counted(files, "file", "files")
         return say("{matches} in {files}").format(matches=found[0], files=found[1])
-    if matches is not None:
-        return counted(matches, "match", "matches")
-    if files is not None:
-        return counted(files, "file", "files")
-    if lines is not None:
-        return counted(lines, "line", "lines")
-    if entries is not None:
-        return counted(entries, "entry", "entries")
-    results = _number(metadata.get("results"))
-    return counted(results, "result", "results") if results is not None else ""
+    for key, one, many in _QUANTITIES:
+        number = _number(metadata.get(key))
+        if number is not None:
+            return counted(number, one, many)
+    return ""
+
+
+_QUANTITIES = (
+    ("total_matches", "match", "matches"),
+    ("files", "file", "files"),
+    ("lines", "line", "lines"),
+    ("entries", "entry", "entries"),
+    ("results", "result", "results"),
+    ("matches", "match", "matches"),
+)
+"""What is counted in results, the most telling first."""
 
 
 def _confinement(metadata: "JsonObject") -> str:
@@ -251,11 +264,15 @@ def notes(entry: "ToolEntry") -> list[tuple[str, str]]:
             found.append((say("Not run: {reason}").format(reason=reason), "muted"))
         case _:
             pass
-    found += [
-        (say("⚠ {path} cannot be undone: {reason}").format(path=item.path, reason=item.reason), "warning_text")
-        for item in entry.uncaptured
-    ]
+    found += [(_uncaptured(item.path, item.reason), "warning_text") for item in entry.uncaptured]
     return found
+
+
+def _uncaptured(path: str, reason: str) -> str:
+    """Return what of a call cannot be undone; the folder itself stands for everything in it."""
+    if path == ".":
+        return f"⚠ {reason}"
+    return say("⚠ {path} cannot be undone: {reason}").format(path=path, reason=reason)
 
 
 _TURN_ENDS: dict["TurnEndReason", str] = {

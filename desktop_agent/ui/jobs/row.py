@@ -72,6 +72,8 @@ class JobRow(QWidget):
         self._command.setToolTip(plain_tooltip(job.command))
         self._last.setText(job.last_line.strip() or self.tr("No output"))
         self._last.setToolTip(plain_tooltip(job.last_line))
+        if job.state != "running":
+            self._stop.setText(self.tr("Stop"))  # its width stays, so it must be that of the other rows
         self._stop.setVisible(job.state == "running")
         self._stop.setAccessibleName(self.tr("Stop {0}").format(command))
         self._stop.setToolTip(plain_tooltip(self.tr("Ends this and everything it started:\n{0}").format(job.command)))

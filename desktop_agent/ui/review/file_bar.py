@@ -83,6 +83,7 @@ class FileBar(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), self._theme.colour("surface"))
         painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.colour("border"))
+        painter.end()
 
     def _update_font(self) -> None:
         font = self._theme.code_font(TypeSize.CODE)

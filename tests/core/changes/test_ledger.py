@@ -222,6 +222,21 @@ def test_an_undo_never_follows_a_link_that_took_the_place_of_a_folder_out_of_the
     assert (tmp_path / "outside" / "f").read_bytes() == b"new"
 
 
+def test_nothing_is_written_through_a_link_that_took_the_place_of_a_folder_while_somebody_was_asked(
+    ledger: Ledger, root: Path, tmp_path: Path
+) -> None:
+    """A background command in the sandbox may do that, to have a file written where it may not write itself."""
+    (root / "d").mkdir()
+    (tmp_path / "home").mkdir()
+    changes = [record(ledger, root, "a", state(b"x")), record(ledger, root, "d/.bashrc", state(b"evil"), "1.2")]
+    (root / "d").rmdir()
+    (root / "d").symlink_to(tmp_path / "home")
+    with pytest.raises(ToolError, match="does not lie in the workspace any more"):
+        ledger.apply(changes)
+    assert list((tmp_path / "home").iterdir()) == []
+    assert not (root / "a").exists()
+
+
 def test_undoing_the_creation_of_several_files_removes_the_folder_that_came_with_the_first(
     ledger: Ledger, root: Path
 ) -> None:

@@ -280,7 +280,7 @@ async def test_the_agents_own_question_is_asked_under_a_policy_that_asks_little(
         s.submit(ops.SubmitPrompt(text="go"))
         request = (await asked(s)).request
         assert request.title == "Drop the table"
-        assert "Why: It is empty." in request.details
+        assert request.reason == "The agent says: It is empty."
         finished = await s.rx.expect(ev.ToolCallFinished)
         assert '"approved": true' in finished.result.content
 
@@ -290,3 +290,21 @@ async def test_under_never_the_agents_question_is_refused(ground: Ground) -> Non
     async with ground.session([[question], [Say("ok")]], approval="never") as s:
         await s.prompt()
         assert s.results()[0].is_error
+
+
+@pytest.mark.parametrize("command", ["cat .e*", "grep -r TOKEN .", "cat deep/er/x.pem | head"])
+async def test_a_command_that_runs_unasked_reads_no_secret_of_the_workspace(ground: Ground, command: str) -> None:
+    await needs_sandbox(ground)
+    search = await ground.probe.search() if ground.probe else NO_SANDBOX
+    if search.sandbox is None or search.sandbox.name != "bubblewrap":
+        pytest.skip("only bubblewrap hides single files")
+    ground.write(".env", "TOKEN=hunter2\n")
+    ground.write("deep/er/x.pem", "TOKEN=hunter2\n")
+    async with ground.session([[run(command)], [Say("ok")]], approval="on_request") as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        event = await s.rx.expect((ev.ApprovalRequested, ev.ToolCallFinished))
+        if isinstance(event, ev.ApprovalRequested):
+            assert "often hold" in event.request.reason or event.request.is_escalation
+            s.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Denied()))
+        await s.rx.expect(ev.TurnEnded)
+        assert all("hunter2" not in result.content for result in s.results())

@@ -84,6 +84,11 @@ def test_the_button_says_what_is_allowed_and_for_how_long(patterns: list[str], s
     assert allow_words(patterns, scope, is_unconfined=False) == words
 
 
+def test_the_button_names_edits_and_says_all_of_them_in_words() -> None:
+    assert allow_words(["src/**"], "session", "edit") == "Allow edits of “src/**” in this session"
+    assert allow_words(["**"], "project", "edit") == "Allow all edits in this folder"
+
+
 def test_the_button_says_that_a_rule_leaves_the_sandbox() -> None:
     words = allow_words(["make"], "always", is_unconfined=True)
     assert words == "Always allow “make” outside the sandbox"

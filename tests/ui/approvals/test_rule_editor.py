@@ -1,5 +1,6 @@
 """Rules are made in the dialog, of what the person sees, and only when they want more than this once."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -8,13 +9,13 @@ from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QComboBox, QLabel, QListWidget, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.model import Allowed, ApprovalRequest, Rule
+from desktop_agent.core.model import Allowed, ApprovalRequest, Rule, RuleKind
 from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.approvals.past_calls import PastCalls
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.theme import Theme
-from tests.ui.approvals.stage import NOT_CONFINED, SCOPES, context, push
+from tests.ui.approvals.stage import NOT_CONFINED, SCOPES, WordRules, context, push
 from tests.ui.review.stage import Session, Source, Tasks
 
 PAST = PastCalls(
@@ -94,6 +95,16 @@ def test_the_editor_is_folded_until_more_than_this_once_is_wanted(ask: Ask) -> N
     picker(dialog).setCurrentIndex(ONCE)
     assert not editor.isVisible()
     assert answered(dialog) == Allowed()
+
+
+def test_what_unfolds_does_not_push_the_answers_off_the_screen(ask: Ask) -> None:
+    dialog = ask(push())
+    screen = dialog.screen().availableGeometry()
+    dialog.move(screen.left(), screen.bottom() - dialog.height())
+    height = dialog.height()
+    picker(dialog).setCurrentIndex(ALWAYS)
+    assert dialog.height() > height
+    assert dialog.geometry().bottom() <= screen.bottom()
 
 
 def test_the_button_says_what_is_allowed_from_now_on(ask: Ask) -> None:
@@ -260,3 +271,19 @@ def test_a_long_rule_is_cut_on_the_button_and_whole_for_screen_readers(ask: Ask)
     assert "…" in button.text()
     assert button.accessibleName().count("a-long-word") == 30
     assert button.width() < dialog.width() * 0.6
+
+
+def test_only_what_the_rule_itself_changes_is_counted_and_listed(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another rule, or the policy, leaves free says nothing about the rule in the making."""
+    judge = WordRules.would_allow
+
+    def with_free_commands(maths: WordRules, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
+        return subject in ("ls", "git status") or judge(maths, kind, rules, subject)
+
+    monkeypatch.setattr(WordRules, "would_allow", with_free_commands)
+    dialog = ask(push())
+    picker(dialog).setCurrentIndex(SESSION)
+    assert push().command is not None
+    assert listed(dialog, "ruleAllowedList") == [push().command, "git push origin"]
+    assert listed(dialog, "ruleAskingList") == ["git push --force"]
+    assert label(dialog, "ruleAskedLine").text() == "You were asked 2 times for commands like this."

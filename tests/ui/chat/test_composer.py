@@ -196,6 +196,21 @@ class TestFitting:
                 assert other is child or not other.geometry().intersects(child.geometry())
 
 
+def test_nothing_moves_when_a_turn_begins_where_the_buttons_just_fit(desk: Desk) -> None:
+    control = QPushButton("Sandbox")
+    desk.composer.add_control(control)
+    desk.composer.set_context(68_000)
+    desk.composer.set_working(is_working=True)
+    meter, stop = desk.child("contextMeter"), desk.child("stopButton")
+    desk.window.resize(340, 500)
+    control.setFixedWidth(stop.x() - control.x() - 20)
+    desk.qtbot.waitUntil(meter.isHidden)
+    height = desk.composer.height()
+    assert abs(control.geometry().center().y() - stop.geometry().center().y()) <= 1, "the buttons stand beside it"
+    desk.composer.set_working(is_working=False)
+    assert desk.composer.height() == height
+
+
 def test_the_context_is_a_number_of_tokens_or_nothing(desk: Desk) -> None:
     meter = desk.child("contextMeter")
     assert isinstance(meter, QLabel)

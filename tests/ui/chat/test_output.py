@@ -46,7 +46,10 @@ def test_a_line_of_a_megabyte_is_cut() -> None:
         ('{"ok": true, "nested": {}}', '{"ok": true, "nested": {}}'),
         ("{not json", "{not json"),
         ("[1", "[1"),
-        ("{}", "{}"),
+        ("{}", ""),
+        ("[]", ""),
+        ('{"output": "", "metadata": {"exit_code": 0}}', ""),
+        ('{"output": "", "metadata": {}, "note": "Ended."}', "Ended."),
     ],
 )
 def test_answers_in_json_are_shown_as_text(content: str, text: str) -> None:

@@ -106,6 +106,14 @@ def test_stopping_asks_for_this_job_and_says_what_it_ends(panel: JobsPanel) -> N
     assert stop.text() == "Stopping…"
 
 
+def test_a_stopped_job_stays_in_line_with_the_others(qtbot: QtBot, panel: JobsPanel) -> None:
+    panel.show()
+    panel.show_jobs([job("a"), job("b", "make watch")])
+    button(panel.rows[0], "jobStopButton").click()
+    panel.show_jobs([job("a"), replace(job("b", "make watch"), state="stopped", ended_at=START)])
+    qtbot.waitUntil(lambda: len({button(row, "jobOutputButton").geometry().right() for row in panel.rows}) == 1)
+
+
 def test_the_output_is_asked_for_with_the_job(panel: JobsPanel) -> None:
     panel.show_jobs([job("a")])
     asked = QSignalSpy(panel.output_requested)

@@ -212,7 +212,7 @@ def _answer(question: Question, found: Found, progress: Progress, count: int, ma
         if size > max_bytes:
             break
         results.append(result)
-        cards.append(card(hit.path, int(str(result["start_line"])), str(result["snippet"]).partition("\n")[0]))
+        cards.append(_card(hit.path, int(str(result["start_line"])), str(result["snippet"])))
     notes = _notes(found, progress)
     if len(results) < len(found.hits):
         notes.append(f"only {len(results)} of {len(found.hits)} passages fit in an answer")
@@ -226,6 +226,13 @@ def _answer(question: Question, found: Found, progress: Progress, count: int, ma
             "matches": cards[:MOST_CARDS],
         },
     )
+
+
+def _card(path: str, first: int, snippet: str) -> JsonObject:
+    """Return the place of a passage for people: its first line that says something."""
+    lines = snippet.split("\n")
+    at = next((index for index, line in enumerate(lines) if line.strip()), 0)
+    return card(path, first + at, lines[at])
 
 
 def _notes(found: Found, progress: Progress) -> list[str]:

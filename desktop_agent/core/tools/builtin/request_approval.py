@@ -53,9 +53,12 @@ class RequestApproval(ReadTool[RequestApprovalArguments]):
     def question(self, arguments: RequestApprovalArguments) -> str:
         return arguments.action
 
+    def why_asked(self, arguments: RequestApprovalArguments) -> str:
+        return f"The agent says: {arguments.reason}"
+
     def circumstances(self, arguments: RequestApprovalArguments) -> tuple[str, ...]:
         lines = (line.strip() for line in arguments.details.splitlines())
-        return (f"Why: {arguments.reason}", *(line for line in lines if line))
+        return tuple(line for line in lines if line)
 
     async def run(self, arguments: RequestApprovalArguments, context: ToolContext) -> ToolResult:
         return ToolResult(content=json.dumps({"approved": True, "action": arguments.action}, ensure_ascii=False))

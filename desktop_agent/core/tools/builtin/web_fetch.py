@@ -63,6 +63,9 @@ class WebFetch(ReadTool[WebFetchArguments]):
     def title(self, arguments: WebFetchArguments) -> str:
         return arguments.url
 
+    def heading(self, title: str) -> str:
+        return f"Read {title}?"
+
     async def run(self, arguments: WebFetchArguments, context: ToolContext) -> ToolResult:
         """Fetch it. Cancellation closes the connection."""
         try:

@@ -79,6 +79,9 @@ class WebSearch(ReadTool[WebSearchArguments]):
     def title(self, arguments: WebSearchArguments) -> str:
         return arguments.search_term
 
+    def heading(self, title: str) -> str:
+        return f"Search the web for “{title}”?"
+
     async def run(self, arguments: WebSearchArguments, context: ToolContext) -> ToolResult:
         """Ask one engine after the other. Cancellation closes the connection."""
         failures: list[str] = []

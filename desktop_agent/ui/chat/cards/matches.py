@@ -11,6 +11,8 @@ from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.marks import LINK, MUTED, Mark, Tint
 
 SHOWN_ROWS = 8
+_WORTH_HIDING = 3
+"""Fewer take hardly more room than the button that shows them."""
 _ALL = "all"
 _NUMBER_WIDTH = 5
 
@@ -27,7 +29,7 @@ class MatchesBody(ToolBody):
     def read(cls, row: Row) -> Content:
         places = _places(row)
         writer = ContentWriter()
-        shown = places if _ALL in row.opened else places[:SHOWN_ROWS]
+        shown = places[: len(places) - _hidden(row)]
         for path, group in groupby(shown, key=lambda found: found.path):
             found = list(group)
             if found[0].line:
@@ -42,11 +44,11 @@ class MatchesBody(ToolBody):
         return writer.content(has_paragraphs=True)
 
     def bar(self) -> Bar | None:
-        hidden = len(_places(self.row)) - SHOWN_ROWS
-        if hidden <= 0:
-            return None
         if _ALL in self.row.opened:
             return Bar("", self.tr("Show fewer"))
+        hidden = _hidden(self.row)
+        if not hidden:
+            return None
         return Bar("", self.tr("Show {count} more").format(count=words.counted(hidden, "", "").strip()))
 
     def on_bar_clicked(self) -> None:
@@ -72,6 +74,12 @@ def _write_line(writer: ContentWriter, place: Found) -> None:
     writer.add(line, Tint(), place_name(place))
     writer.mark(Mark(start, len(number), MUTED))
     writer.end_line()
+
+
+def _hidden(row: Row) -> int:
+    """How many places are not shown."""
+    hidden = len(_places(row)) - SHOWN_ROWS
+    return hidden if hidden >= _WORTH_HIDING and _ALL not in row.opened else 0
 
 
 def _places(row: Row) -> tuple[Found, ...]:

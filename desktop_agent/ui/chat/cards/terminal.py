@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from desktop_agent.core.model import Aborted, Denied
+from desktop_agent.core.model import Aborted, Denied, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
@@ -51,7 +51,8 @@ class TerminalBody(ToolBody):
         entry = entry_of(self.row)
         hidden = _tail(self.row).hidden_lines
         is_cut = entry.output_chars > len(entry.output_tail)
-        is_stored = entry.result is not None and entry.result.output is not None
+        # What was seen as it came is all there is, or its end; what was not, is what the model read of it.
+        is_stored = not entry.output_tail and entry.result is not None and entry.result.output is not None
         if not hidden and not is_cut and not is_stored:
             return None
         lines = words.counted(hidden, "line", "lines")
@@ -60,6 +61,13 @@ class TerminalBody(ToolBody):
 
     def on_bar_clicked(self) -> None:
         self.output_requested.emit()
+
+
+def _printed(entry: ToolEntry, result: ToolResult) -> str:
+    """Return what to show of a command that was not seen printing."""
+    if "job_id" in result.metadata and words.is_command(entry.call.name):
+        return words.say("Started in the background. Ctrl+J shows how it is doing.")
+    return readable(result.content).rstrip("\n")
 
 
 def _tail(row: Row) -> Tail:
@@ -76,6 +84,6 @@ def _tail(row: Row) -> Tail:
     elif reading is None or reading.of is not entry.result:
         reading = _Reading(entry.result, 0, Tail(SHOWN_LINES))
         if not isinstance(entry.decision, Denied | Aborted):
-            reading.tail.feed(readable(entry.result.content).rstrip("\n"))
+            reading.tail.feed(_printed(entry, entry.result))
     row.loaded["tail"] = reading._replace(chars=entry.output_chars)
     return reading.tail

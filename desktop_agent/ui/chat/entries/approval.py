@@ -27,6 +27,7 @@ COMMAND, DENIAL = "command", "denial"
 
 _PADDING = 15
 _OFFER_WIDTH = 380
+_OFFER_STEP = 20
 _SHOWN_FILES = 6
 
 
@@ -54,7 +55,9 @@ class ApprovalCard(QWidget):
         self._guard = QTimer(self, interval=GUARD_MS, singleShot=True)
         bold = QFont(styles.body)
         bold.setWeight(QFont.Weight.DemiBold)
-        title = self.tr("Run this command?") if request.command is not None else request.title
+        # In older journals the title of a command is the command.
+        is_plain = request.command is not None and not request.is_escalation
+        title = self.tr("Run this command?") if is_plain else request.title
         self._title = Paragraph(title, styles, self, font=bold)
         self._command = self._make_command(styles)
         self._edit = self._button(self.tr("Edit"), self._on_edit, variant="flat", is_compact=True)
@@ -72,7 +75,7 @@ class ApprovalCard(QWidget):
         self._allow = self._button("", self._on_allow, variant="primary")
         # What reaches beyond this session is worth a look at what it would have allowed so far: `Review` shows it.
         self._offered: list[ScopeOffer] = [offer for offer in request.scopes if offer.scope == "session"]
-        self._offers = [self._offer_button(offer.label.replace("`", "")) for offer in self._offered]
+        self._offers = [self._offer_button(offer.label) for offer in self._offered]
         review = self._button(self.tr("Review…"), self._on_review)
         self._deny = self._button(self.tr("Deny…"), self._on_deny, variant="destructive")
         self._buttons = [self._allow, *self._offers, review, self._deny]
@@ -119,11 +122,19 @@ class ApprovalCard(QWidget):
         return Paragraph(text, styles, self, role=role, font=styles.body) if text else None
 
     def _offer_button(self, label: str) -> QPushButton:
-        """A button with as much of a long command in its middle as fits; the whole of it stands above."""
-        button = self._button(label, self._on_offer)
-        button.setText(button.fontMetrics().elidedText(label, Qt.TextElideMode.ElideMiddle, _OFFER_WIDTH))
-        button.setAccessibleName(label)
-        button.setToolTip(plain_tooltip(label))
+        """A button with as much of a long command as fits: it stands above, but the words around it only here."""
+        parts = label.split("`")  # every other one is quoted
+        button = self._button("".join(parts), self._on_offer)
+        metrics = button.fontMetrics()
+        shown = parts
+        for width in range(_OFFER_WIDTH, 0, -_OFFER_STEP):
+            if metrics.horizontalAdvance("".join(shown)) <= _OFFER_WIDTH:
+                break
+            cut = Qt.TextElideMode.ElideMiddle
+            shown = [metrics.elidedText(part, cut, width) if at % 2 else part for at, part in enumerate(parts)]
+        button.setText("".join(shown))
+        button.setAccessibleName("".join(parts))
+        button.setToolTip(plain_tooltip("".join(parts)))
         return button
 
     def _button(self, text: str, action: object, variant: str = "", *, is_compact: bool = False) -> QPushButton:

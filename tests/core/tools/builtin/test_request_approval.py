@@ -23,7 +23,8 @@ def test_the_person_is_asked_what_the_agent_wants() -> None:
     """T-109, Z-27: the tool exists, and it has a question of its own whatever the policy says of the rest."""
     arguments = TOOL.parse(dict[str, object](ARGUMENTS))
     assert TOOL.question(arguments) == "Delete the old migrations"
-    assert TOOL.circumstances(arguments) == ("Why: They fail.", "rm a.sql", "rm b.sql")
+    assert TOOL.why_asked(arguments) == "The agent says: They fail."
+    assert TOOL.circumstances(arguments) == ("rm a.sql", "rm b.sql")
     assert TOOL.title(arguments) == "Delete the old migrations"
     assert TOOL.capabilities == ()
 
@@ -32,7 +33,7 @@ def test_a_question_is_one_line() -> None:
     """What is asked cannot pretend to be more than a question."""
     arguments = TOOL.parse({"action": "Delete\n\nAllowed already.", "reason": "a\nb"})
     assert TOOL.question(arguments) == "Delete Allowed already."
-    assert TOOL.circumstances(arguments) == ("Why: a b",)
+    assert TOOL.why_asked(arguments) == "The agent says: a b"
 
 
 async def test_a_yes_is_reported(ground: Ground) -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from PySide6.QtGui import QImage
 
 from desktop_agent.core.events import ToolOutputDelta
-from desktop_agent.core.model import Denied, ToolResult
+from desktop_agent.core.ids import Digest
+from desktop_agent.core.model import BlobRef, Denied, ToolResult
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.theme.ansi import ansi_colours
 from tests.ui.chat.stage import Conversation, Stage, call, change, click, record
@@ -115,3 +116,31 @@ def test_it_is_read_anew_when_its_row_comes_back(stage: Stage) -> None:
     stage.row(0).forget()
     stage.widget(0).refresh()
     assert stage.shown_text(0) == shown
+
+
+def test_a_command_that_printed_nothing_has_nothing_to_unfold(stage: Stage) -> None:
+    facts: dict[str, object] = {"exit_code": 0}
+    stage.show(
+        call(
+            "run_terminal_cmd",
+            "true",
+            result=ToolResult(content='{"output": "", "metadata": {"exit_code": 0}}', metadata=facts),
+        )
+    )
+    assert stage.shown_text(0) == ""
+    assert not stage.widget(0).is_column_shown
+
+
+def test_a_background_command_says_where_it_is_seen_instead_of_what_the_model_is_told(stage: Stage) -> None:
+    content = '{"output": "background command dispatched\\njob_id: job-1\\npid: 7", "metadata": {}}'
+    stage.show(call("run_terminal_cmd", "serve", result=ToolResult(content=content, metadata={"job_id": "job-1"})))
+    assert stage.shown_text(0) == "Started in the background. Ctrl+J shows how it is doing."
+
+
+def test_what_is_shown_whole_offers_no_more(stage: Stage) -> None:
+    """The answer to the model may be plain while the stored output has its colours."""
+    stored = BlobRef(blob=Digest("0" * 64), size=9, media_type="text/plain")
+    stage.show(
+        call("run_terminal_cmd", "ls", output="\x1b[31mred\x1b[0m\n", result=ToolResult(content="{}", output=stored))
+    )
+    assert "Show all output" not in stage.buttons()

@@ -183,6 +183,14 @@ class TestWhatItShows:
         names = [child.accessibleName() for child in card(stage).findChildren(QWidget)]
         assert "Runs outside the sandbox. It may use the network." in names
 
+    def test_a_long_offer_gives_way_in_the_command_and_keeps_its_words(self, stage: Stage) -> None:
+        command = "python3 -c " + "word " * 40
+        ask(stage, question(command, offers=[f"Allow `{command}` outside the sandbox in this session"]))
+        button = stage.button("Allow python3")
+        assert button.text().endswith(" outside the sandbox in this session")
+        assert "…" in button.text()
+        assert button.accessibleName().count("word") == 40
+
     def test_what_reaches_beyond_the_session_is_decided_in_full_view(self, stage: Stage) -> None:
         scopes = tuple(
             ScopeOffer(scope=scope, label=f"Allow {scope}") for scope in ("once", "session", "project", "always")

@@ -65,6 +65,9 @@ class TestTheLine:
         assert summary(lines=84) == "84 lines · 6 ms"
         assert summary(lines=1) == "1 line · 6 ms"
         assert summary(matches=7, files=4) == "7 matches in 4 files · 6 ms"
+        assert summary(total_matches=0, files=0) == "no matches · 6 ms"
+        assert summary(files=2, matches=[{"path": "a"}, {"path": "b"}]) == "2 files · 6 ms"
+        assert summary(entries=2, matches=[{"path": "a"}, {"path": "b"}]) == "2 entries · 6 ms"
         assert summary(entries=1200) == "1\u202f200 entries · 6 ms"
         assert summary(exit_code=2) == "exit 2 6 ms"
         assert summary(exit_code=0) == "6 ms"
@@ -179,6 +182,8 @@ class TestWhatElseIsSaid:
         assert said(decision=Aborted(reason="The turn was stopped.")) == "Not run: The turn was stopped."
         uncaptured = (Uncaptured(path="big.bin", reason="larger than 50 MB"),)
         assert said(uncaptured=uncaptured) == "⚠ big.bin cannot be undone: larger than 50 MB"
+        whole = (Uncaptured(path=".", reason="What it changes from now on is not captured."),)
+        assert said(uncaptured=whole) == "⚠ What it changes from now on is not captured."
 
     def test_a_note_makes_the_card_higher(self, stage: Stage) -> None:
         stage.show(call(result=ToolResult(content="")))
