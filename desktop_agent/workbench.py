@@ -10,56 +10,32 @@ session.submit(SubmitPrompt(text="Why does the build fail?"))
 
 import asyncio
 import os
-import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent import __version__
+from desktop_agent.assembly import Assembly, SessionPlan, SessionStorage
 from desktop_agent.core import events as ev
-from desktop_agent.core.approvals import Approvals
-from desktop_agent.core.changes.baseline import Baseline
-from desktop_agent.core.changes.capture import WorkspaceCapture
-from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.context.packing import system_prompt
-from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.errors import StorageError
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.ids import SessionId, new_session_id
-from desktop_agent.core.job_reports import JobReports
-from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.policy.boundary import Boundary
-from desktop_agent.core.process import ProcessRunner
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
-from desktop_agent.core.providers.retry import RetryPolicy
-from desktop_agent.core.recorder import Recorder, Sink
-from desktop_agent.core.rulebook import RuleBook
+from desktop_agent.core.recorder import Sink
 from desktop_agent.core.sandbox.find import SandboxSearch
-from desktop_agent.core.secrets import child_environment
-from desktop_agent.core.session import ProviderSource, Session, SessionParts, SessionState
+from desktop_agent.core.session import ProviderSource, Session, SessionState
 from desktop_agent.core.settings import Settings, load_settings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, Damage, Journal, read_journal
 from desktop_agent.core.store.lock import SessionLock
-from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
-from desktop_agent.core.tools.access import Access, CallRules
+from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
-from desktop_agent.core.tools.confiner import Confiner, SandboxProbe
-from desktop_agent.core.tools.effects import Effects
-from desktop_agent.core.tools.execution import Execution, Toolbox
-from desktop_agent.core.tools.gate import ApprovalGate
-from desktop_agent.core.tools.output import ContextLimits
-from desktop_agent.core.tools.policies import Policies
-from desktop_agent.core.tools.reads import ReadLog
-from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.runtime import ToolRuntime
+from desktop_agent.core.tools.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.core.workspace import usable_workspace
@@ -71,15 +47,6 @@ class OpenedSession:
 
     session: Session
     events: Sequence[ev.JournalEvent]
-
-
-@dataclass(frozen=True, slots=True)
-class _Storage:
-    """The files of one session, held for writing."""
-
-    session_id: SessionId
-    lock: SessionLock
-    journal: Journal
 
 
 class Workbench:
@@ -95,8 +62,13 @@ class Workbench:
         key_store: KeyStore | None = None,
         provider_source: ProviderSource | None = None,
         tools: Sequence[AnyTool] | None = None,
+        probe: SandboxProbe | None = None,
     ) -> None:
-        """Touches no disk. `provider_source` replaces the catalogue of real providers, `tools` the built-in tools."""
+        """Touches no disk.
+
+        `provider_source` replaces the catalogue of real providers, `tools` the built-in tools, and `probe` the look
+        for a sandbox.
+        """
         self.paths = paths
         self.settings = settings
         self.blobs = Blobs(paths.blobs)
@@ -105,7 +77,7 @@ class Workbench:
         self._environ = environ
         self._clock = clock or SystemClock()
         self.tools = tools or builtin_tools(paths.cache, longest_command_s=settings.execution.timeout_seconds)
-        self._probe = SandboxProbe(environ)
+        self._probe = probe or SandboxProbe(environ)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
 
     @classmethod
@@ -151,7 +123,17 @@ class Workbench:
             sandbox=sandbox or self.settings.execution.sandbox,
             app_version=__version__,
         )
-        return self._assemble(storage, SessionState(), root, system, (opened,), sink, rules, limits)
+        plan = SessionPlan(
+            storage=storage,
+            state=SessionState(),
+            root=root,
+            system=system,
+            opening=(opened,),
+            sink=sink,
+            rules=rules,
+            limits=limits,
+        )
+        return self._assemble(plan)
 
     async def open_session(
         self,
@@ -176,105 +158,38 @@ class Workbench:
             storage.journal.close()
             storage.lock.release()
             raise
-        notices = _damage_notices(torn, damages)
-        session = self._assemble(storage, state, root, system, notices, sink, rules, limits)
-        return OpenedSession(session, events)
-
-    def _assemble(
-        self,
-        storage: _Storage,
-        state: SessionState,
-        root: Path,
-        system: str,
-        opening: tuple[ev.KnownEvent, ...],
-        sink: Sink,
-        rules: CallRules | None,
-        limits: TurnLimits | None,
-    ) -> Session:
-        recorder = Recorder(
-            storage.journal, self._clock, last_seq=state.transcript.last_seq, folds=(state.apply,), sink=sink
+        plan = SessionPlan(
+            storage=storage,
+            state=state,
+            root=root,
+            system=system,
+            opening=_damage_notices(torn, damages),
+            sink=sink,
+            rules=rules,
+            limits=limits,
         )
-        ledger = Ledger(root, self.blobs)
-        baseline = Baseline(self.paths.cache / "baselines" / f"{digest_of(os.fsencode(root))[:32]}.sqlite3")
-        effects = Effects(ledger, WorkspaceCapture(root, baseline), recorder, state.transcript.changes)
-        approvals = Approvals()
-        processes = ProcessRunner(self._clock)
-        job_logs = self.paths.logs / "jobs"
-        jobs = Jobs(processes, self._clock, folder=job_logs)
-        reports = JobReports(jobs, recorder, self._clock)
-        execution_settings = self.settings.execution
-        allowed = tuple(map(Path, execution_settings.allowed_paths))
-        temp = self.paths.cache / "tmp" / storage.session_id
-        confiner = Confiner(self._probe, workspace=root, temp=temp, allowed=allowed, logs=job_logs)
-        rulebook = RuleBook(RulesFile(self.paths.config / RULES_NAME), state.rules, recorder)
-        policies = Policies(
-            approval=lambda: state.transcript.approval,
-            sandbox=lambda: state.transcript.sandbox,
-            rulebook=rulebook,
-            confiner=confiner,
-            workspace=root,
-            blocked_commands=execution_settings.blocked_commands,
-            writable_folders=execution_settings.allowed_paths,
+        return OpenedSession(self._assemble(plan), events)
+
+    def _assemble(self, plan: SessionPlan) -> Session:
+        assembly = Assembly(
+            paths=self.paths,
+            settings=self.settings,
+            environ=self._environ,
             clock=self._clock,
-        )
-        registry = ToolRegistry(self.tools)
-        access = Access(registry, rules or CallRules(), policies.sandbox)
-        toolbox = Toolbox(
-            access=access,
-            boundary=Boundary(root, allowed),
-            confiner=confiner,
-            reads=ReadLog(),
-            processes=processes,
-            jobs=jobs,
             blobs=self.blobs,
-            environ=child_environment(self._environ),
-            spool_folder=self.paths.data / "spool",
-            todos=lambda: state.transcript.todos,
-            limits=ContextLimits(**asdict(self.settings.tools.limits)),
+            catalog=self.catalog,
+            tools=self.tools,
+            probe=self._probe,
+            provider_source=self._provider_source,
         )
-        execution = Execution(toolbox, ApprovalGate(approvals, recorder, policies), effects, recorder, self._clock)
+        return assembly.session(plan)
 
-        async def release() -> None:
-            async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
-                stack.callback(storage.lock.release)
-                stack.push_async_callback(asyncio.to_thread, self.catalog.refresh_summary, storage.session_id)
-                stack.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
-                stack.push_async_callback(processes.aclose)
-                for tool in self.tools:
-                    stack.push_async_callback(tool.aclose)
-                stack.push_async_callback(jobs.aclose)
-                stack.push_async_callback(reports.aclose)
-
-        return Session(
-            SessionParts(
-                session_id=storage.session_id,
-                state=state,
-                recorder=recorder,
-                opening=opening,
-                approvals=approvals,
-                jobs=jobs,
-                ledger=ledger,
-                effects=effects,
-                rulebook=rulebook,
-                with_pictures=partial(with_pictures, blobs=self.blobs),
-                runtime=ToolRuntime(registry, access, execution, recorder, self._clock),
-                workspace=root,
-                access=access,
-                system=system,
-                limits=limits or TurnLimits(max_tokens=self.settings.model.max_tokens),
-                retry=RetryPolicy(),
-                clock=self._clock,
-                provider_source=self._provider_source,
-                release=release,
-            )
-        )
-
-    def _create_storage(self, session_id: SessionId) -> _Storage:
+    def _create_storage(self, session_id: SessionId) -> SessionStorage:
         folder = self.catalog.session_folder(session_id)
         journal = Journal.create(folder / JOURNAL_NAME, self.blobs)
-        return _Storage(session_id, SessionLock(folder), journal)
+        return SessionStorage(session_id, SessionLock(folder), journal)
 
-    def _open_storage(self, session_id: SessionId) -> tuple[_Storage, Path | None]:
+    def _open_storage(self, session_id: SessionId) -> tuple[SessionStorage, Path | None]:
         path = self.catalog.journal_path(session_id)
         lock = SessionLock(path.parent)
         try:
@@ -282,7 +197,7 @@ class Workbench:
         except BaseException:
             lock.release()
             raise
-        return _Storage(session_id, lock, journal), torn
+        return SessionStorage(session_id, lock, journal), torn
 
 
 def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:

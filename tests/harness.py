@@ -20,6 +20,7 @@ from desktop_agent.core.model import (
     Decision,
     ModelRef,
     ModelRequest,
+    SandboxMode,
     ToolResultBlock,
     ToolUseBlock,
     UserMessage,
@@ -31,6 +32,7 @@ from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
+from desktop_agent.core.tools.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript, replay
 from desktop_agent.core.turn import TurnLimits
@@ -164,8 +166,10 @@ class Ground:
         self.workspace.mkdir(parents=True)
         self.clock: ImpatientClock = ImpatientClock()
         self.settings = Settings()
+        self.probe: SandboxProbe | None = None
+        """What to find instead of this machine's sandbox."""
         self.extra_tools: tuple[AnyTool, ...] = ()
-        """Tools that sessions have besides the real ones."""
+        """Tools that sessions have besides the real ones, or instead of a real one of the same name."""
 
     def write(self, path: str, content: str | bytes) -> Path:
         target = self.workspace / path
@@ -180,9 +184,16 @@ class Ground:
         async def only(_model: ModelRef) -> Provider:
             return provider
 
-        tools = (*builtin_tools(self.paths.cache), *self.extra_tools)
         source = provider_source or only
-        return Workbench(self.paths, self.settings, clock=self.clock, provider_source=source, tools=tools)
+        return Workbench(
+            self.paths, self.settings, clock=self.clock, provider_source=source, tools=self.tools(), probe=self.probe
+        )
+
+    def tools(self) -> tuple[AnyTool, ...]:
+        """The tools of the next session."""
+        replaced = {tool.name for tool in self.extra_tools}
+        builtin = (tool for tool in builtin_tools(self.paths.cache) if tool.name not in replaced)
+        return (*builtin, *self.extra_tools)
 
     @asynccontextmanager
     async def session(
@@ -190,6 +201,7 @@ class Ground:
         script: Script | Iterable[Reply],
         *,
         approval: ApprovalPolicy = "on_write",
+        sandbox: SandboxMode = "restricted",
         resume: SessionId | None = None,
         rules: CallRules | None = None,
         limits: TurnLimits | None = None,
@@ -202,7 +214,7 @@ class Ground:
         transcript = Transcript()
         if resume is None:
             session = await bench.create_session(
-                self.workspace, sink=rx, model=MODEL, approval=approval, rules=rules, limits=limits
+                self.workspace, sink=rx, model=MODEL, approval=approval, sandbox=sandbox, rules=rules, limits=limits
             )
         else:
             opened = await bench.open_session(resume, sink=rx, rules=rules, limits=limits)

@@ -72,6 +72,7 @@ class Conductor(QObject):
         self._workspace: Path | None = None
         self._is_asking = False
         self._clock = SystemClock()
+        desk.judges.execution = bench.settings.execution
         self._setup = Setup(desk.window, theme, bench.paths, bench.settings, bench.keys, spawner)
         diffs.provide(BlobDiffs(bench.blobs))
         self._connect()
@@ -303,6 +304,7 @@ class Conductor(QObject):
 
     def _on_settings_changed(self, settings: Settings) -> None:
         self._bench.settings = settings
+        self._desk.judges.execution = settings.execution
         apply_look(self._theme, settings.ui)
         self._desk.window.remember_theme(settings.ui.theme)
 

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from desktop_agent.app.diffs import BlobDiffs
     from desktop_agent.core.ids import Digest
     from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff
+    from desktop_agent.core.settings import ExecutionSettings
     from desktop_agent.core.transcript import ChangeRecord, Transcript
     from desktop_agent.ui.approvals.rule_maths import RuleMaths
 
@@ -48,9 +49,12 @@ class LaterJudges:
     def __init__(self) -> None:
         self.is_sandbox_available = False
         """Whether commands can be confined on this machine; not assumed before somebody has looked."""
+        self.execution: ExecutionSettings | None = None
+        """The settings in force; set before a session is shown."""
 
     def judge(self, transcript: "Transcript") -> "RuleMaths":
         """Return the judge for a session."""
         from desktop_agent.app.rule_judge import RuleJudge
 
-        return RuleJudge(transcript, self.is_sandbox_available)
+        assert self.execution is not None, "the settings are read before a session is shown"
+        return RuleJudge(transcript, self.is_sandbox_available, self.execution)

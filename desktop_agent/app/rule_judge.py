@@ -10,6 +10,7 @@ from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import Allow, decide
 from desktop_agent.core.policy.offers import is_unconfined
 from desktop_agent.core.policy.rules import validate_pattern
+from desktop_agent.core.settings import ExecutionSettings
 from desktop_agent.core.transcript import Transcript
 
 
@@ -19,6 +20,7 @@ class RuleJudge:
 
     transcript: Transcript
     is_sandbox_available: bool
+    execution: ExecutionSettings
 
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
         """Whether `subject` would need no question if `rules` held beside those that do."""
@@ -30,6 +32,8 @@ class RuleJudge:
             is_sandbox_available=self.is_sandbox_available,
             rules=(*transcript.rules, *rules),
             workspace=transcript.workspace,
+            blocked_commands=self.execution.blocked_commands,
+            writable_folders=self.execution.allowed_paths,
         )
         return isinstance(decide(self._call(kind, subject), context), Allow)
 

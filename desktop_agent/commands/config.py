@@ -4,6 +4,9 @@ import argparse
 import tomllib
 from dataclasses import asdict
 from pathlib import Path
+from typing import cast
+
+import tomlkit
 
 from desktop_agent.commands.console import Console
 from desktop_agent.core.errors import UsageError
@@ -27,9 +30,11 @@ def main(args: argparse.Namespace, console: Console) -> int:
     if args.action == "get":
         if args.key not in values:
             raise UsageError(f"There is no setting {args.key!r}.", hint=f"Known settings: {', '.join(values)}.")
-        console.result({"key": args.key, "value": values[args.key]}, str(values[args.key]))
+        console.result({"key": args.key, "value": values[args.key]}, _plain(values[args.key]))
         return 0
-    text = "\n".join(f"{key} = {value!r}" for key, value in values.items())
+    text = "\n".join(
+        f"{key} = {_shown(value)}" if value is not None else f"# {key}: not set" for key, value in values.items()
+    )
     console.result({"path": str(path), "settings": asdict(loaded.settings)}, f"# {path}\n{text}")
     return 0
 
@@ -39,8 +44,18 @@ def _change(path: Path, settings: Settings, args: argparse.Namespace, console: C
     changed = with_setting(settings, args.key, value)
     value = setting_values(changed)[args.key]  # as it is understood: `1` is `1.0` where a number is wanted
     save_setting(path, args.key, value)
-    console.result({"key": args.key, "value": value, "path": str(path)}, f"{args.key} = {value!r} in {path}")
+    console.result({"key": args.key, "value": value, "path": str(path)}, f"{args.key} = {_shown(value)} in {path}")
     return 0
+
+
+def _shown(value: object) -> str:
+    """Return a value as the settings file has it."""
+    return tomlkit.item(list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value).as_string()
+
+
+def _plain(value: object) -> str:
+    """Return a value for scripts: text without quotes, nothing for what is not set."""
+    return "" if value is None else value if isinstance(value, str) else _shown(value)
 
 
 def _read_value(text: str) -> object:

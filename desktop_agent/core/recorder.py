@@ -22,6 +22,7 @@ _DURABLE = (
     ev.MessageDone,
     ev.ToolCallStarted,
     ev.ApprovalResolved,
+    ev.RuleRevoked,
     ev.ChangesPrepared,
     ev.ChangesRecorded,
     ev.ChangesUndone,

@@ -25,7 +25,10 @@ from desktop_agent.workbench import Workbench
 
 T = TypeVar("T")
 
-NOBODY = "nobody can answer in a headless run. With --approval on_request edits need no answer; commands always do."
+NOBODY = (
+    "nobody can answer in a headless run. With --approval on_request edits need no answer, and neither do commands "
+    "that a sandbox confines."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

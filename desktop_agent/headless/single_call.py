@@ -4,7 +4,7 @@ The call goes the way of every call. It is the one thing that a scripted model s
 policy, the approval, the sandbox and the ledger hold, and what it changed can be seen and undone afterwards.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.session import ProviderSource
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 from desktop_agent.workbench import Workbench
@@ -107,12 +108,13 @@ class SingleCall:
         settings: Settings,
         options: CallOptions,
         on_output: Callable[[str], None] | None = None,
+        tools: Sequence[AnyTool] | None = None,
     ) -> None:
-        """`on_output` hears what the call prints while it runs."""
+        """`on_output` hears what the call prints while it runs. `tools` replaces the built-in tools."""
         self._options = options
         self._heard = _Heard(on_output=on_output)
         self._run = HeadlessRun(
-            Workbench(paths, settings, provider_source=_only_this(options)),
+            Workbench(paths, settings, provider_source=_only_this(options), tools=tools),
             RunOptions(
                 prompt=f"tools call {options.tool}",
                 workspace=options.workspace,

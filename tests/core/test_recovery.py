@@ -33,7 +33,7 @@ async def make_session(ground: Ground) -> str:
     """Run one turn with every kind of change, then undo it."""
     for path, content in BEFORE.items():
         ground.write(path, content)
-    async with ground.session(SCRIPT, approval="never") as s:
+    async with ground.session(SCRIPT, approval="on_request", sandbox="none") as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await s.answer()
         await s.rx.expect(ev.TurnEnded)

@@ -1,6 +1,6 @@
 """The scenarios of agent tool execution, told for files: a model that works through tools, and what people see of it.
 
-Pages are files here: to search is `grep`, to read `read_file`, to create `create_file`, to move a shell's `mv`.
+SC-14: pages are files here: to search is `grep`, to read `read_file`, to create `create_file`, to move a shell's `mv`.
 """
 
 import json
@@ -97,7 +97,6 @@ async def test_a_slow_tool_is_ended_by_its_timeout_or_by_the_person(ground: Grou
         command["timeout"] = 0.5
     async with ground.session([[Call("run_terminal_cmd", command)], [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
         await s.rx.expect(ev.ToolOutputDelta, lambda event: "begun" in event.text)
         if is_stopped:
             s.submit(ops.Interrupt())

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.model import Allowed, ChangeSelection, SandboxMode
 from desktop_agent.core.providers.scripted import Call, Reply, Say, Think
 from tests.harness import Ground
 
@@ -51,12 +51,12 @@ SCRIPT: list[Reply] = [
 ]
 
 
-async def one_life(ground: Ground) -> None:
-    """A turn with every kind of change, then undo and redo of it."""
-    async with ground.session(SCRIPT, approval="never") as s:
+async def one_life(ground: Ground, sandbox: SandboxMode) -> None:
+    """A turn with every kind of change, then undo and redo of it. Commands ask, or run in the sandbox."""
+    async with ground.session(SCRIPT, approval="on_request", sandbox=sandbox) as s:
         s.submit(ops.SubmitPrompt(text="go " * 8000))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        while isinstance(event := await s.rx.expect((ev.ApprovalRequested, ev.TurnEnded)), ev.ApprovalRequested):
+            s.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Allowed()))
         s.submit(ops.UndoChanges(selection=ChangeSelection()))
         await s.rx.expect(ev.ChangesUndone)
         s.submit(ops.RedoChanges(selection=ChangeSelection()))
@@ -70,14 +70,14 @@ def prepare(folder: Path) -> Ground:
     return ground
 
 
-def live(ground: Ground) -> int:
+def live(ground: Ground, sandbox: SandboxMode) -> int:
     """Fork a child that lives one life; return its process id."""
     child = os.fork()
     if child:
         return child
     try:
         os.setpgid(0, 0)
-        asyncio.run(one_life(ground))  # noqa: TID251 - the entry point of the forked process
+        asyncio.run(one_life(ground, sandbox))  # noqa: TID251 - the entry point of the forked process
         os._exit(0)
     except BaseException as error:  # noqa: BLE001 - the parent must hear of it, whatever it is
         print(repr(error), file=sys.stderr, flush=True)
@@ -88,7 +88,7 @@ def main() -> None:
     folder, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     rng = random.Random(seed)
     started = time.monotonic()
-    child = live(prepare(folder / "whole"))
+    child = live(prepare(folder / "whole"), "none")
     _, status = os.waitpid(child, 0)
     assert status == 0, "the whole life must succeed"
     lifetime_s = time.monotonic() - started
@@ -96,7 +96,7 @@ def main() -> None:
     for number in range(count):
         ground = prepare(folder / f"{number:04}")
         delay_s = rng.uniform(0, lifetime_s)
-        child = live(ground)
+        child = live(ground, "none" if number % 2 else "restricted")
         time.sleep(delay_s)  # noqa: TID251 - the random moment is the point
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

@@ -86,6 +86,7 @@ def script() -> Sequence[Any]:
 
 
 def test_a_prompt_edits_a_file_and_tells_what_it_did(agent: Agent, workspace: Path) -> None:
+    """S-12: nobody is there to ask, and the command line says how far it may go. Z-59: what was read is not edited."""
     with serve(*script()) as server:
         ran = agent.run(workspace, server.url, "--approval", "never")
         assert server.violations == []
@@ -219,16 +220,20 @@ def test_a_session_can_be_listed_and_shown(agent: Agent, workspace: Path) -> Non
 
 
 def test_what_needs_an_approval_ends_the_run_with_code_3_and_changes_nothing(agent: Agent, workspace: Path) -> None:
+    """S-07, S-08, S-09, S-11, Z-04."""
     with serve(*script()) as server:
         ran = agent.run(workspace, server.url)
         assert len(server.messages) == 1
     assert ran.code == 3
     assert ran.json["stopped_reason"] == "approval_required"
     assert [tool["skipped"] for tool in ran.json["tools"]] == [False, True]
+    metadata = ran.json["tools"][1]["metadata"]
+    assert (metadata["approval_required"], metadata["approval_granted"]) == (True, False)
     assert (workspace / "a.py").read_bytes() == BEFORE
 
 
 def test_a_run_can_take_its_changes_back(agent: Agent, workspace: Path) -> None:
+    """Z-65."""
     with serve(*script()) as server:
         ran = agent.run(workspace, server.url, "--approval", "never", "--undo-last-turn")
     assert ran.json["undo_operations"] == ["restored a.py"]
@@ -380,6 +385,7 @@ def test_bad_usage_gets_a_clear_word_and_code_2(
 def test_a_setting_that_is_set_is_read_back(
     agent: Agent, isolated_home: Path, key: str, text: str, value: object
 ) -> None:
+    """Z-96: a text becomes the type of its setting."""
     file = isolated_home / "desktop-agent" / "config" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text("# mine\n")

@@ -41,7 +41,7 @@ def agent(capsys: pytest.CaptureFixture[str], workspace: Path) -> Agent:
 
 
 def test_the_list_names_every_tool_once_in_the_order_of_the_registry(agent: Agent) -> None:
-    """SC-10"""
+    """SC-00a, SC-10, R-12"""
     _, document = agent.command("tools", "list")
     tools = document["tools"]
     assert [tool["name"] for tool in tools] == [tool.name for tool in BUILTIN_TOOLS]

@@ -63,6 +63,11 @@ class Ledger:
             raise ToolError(f"The folder {self._root} is gone. Nothing was written.", error_type="fatal")
         states = [(change, self._state(change.before), self._state(change.after)) for change in changes]
         for change, before, _ in states:
+            if not self._is_inside(change.path):
+                raise ToolError(
+                    f"The folder of {change.path} does not lie in the workspace any more. Nothing was written.",
+                    error_type="permission",
+                )
             if self._current(change.path) != before:
                 raise ToolError(
                     f"{change.path} changed on disk before the edit could be written. Nothing was written. Read it "

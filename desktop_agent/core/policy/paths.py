@@ -8,7 +8,6 @@ import posixpath
 import re
 import unicodedata
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -34,6 +33,15 @@ HARMLESS_NAMES = (
 )  # fmt: skip
 """Names that only look like secrets: templates without values, public keys, source code about secrets."""
 
+
+def _as_fragment(glob: str) -> str:
+    """Return a regular expression for a name."""
+    return re.escape(glob).replace(r"\*", ".*")
+
+
+_REMARKABLE = re.compile("|".join(map(_as_fragment, SECRET_NAMES)))
+"""What the name of an ordinary-looking path must be, in lower case, to be worth a closer look."""
+
 _IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad]")
 
 
@@ -45,9 +53,23 @@ def plain_name(name: str) -> str:
     return ".git" if re.fullmatch(r"git~\d+", stripped) else stripped
 
 
-@lru_cache(maxsize=4096)
 def sensitivity(relative_path: str) -> Sensitivity | None:
     """Say what is special about a path, relative to the workspace or absolute; None for an ordinary file."""
+    if _is_ordinary(relative_path) and not _REMARKABLE.fullmatch(relative_path.rpartition("/")[2].lower()):
+        return None  # nearly all paths: searches ask for tens of thousands
+    return looked_at_closely(relative_path)
+
+
+def _is_ordinary(path: str) -> bool:
+    """Whether nothing in the path's folders can be special: no dots at an end of a name, nothing that is ignored."""
+    framed = f"/{path}/"
+    if not path.isascii() or "/." in framed or "./" in framed or " /" in framed:
+        return False
+    return not ("\\" in path or ":" in path or "~" in path)
+
+
+def looked_at_closely(relative_path: str) -> Sensitivity | None:
+    """Say the same as `sensitivity`, name by name."""
     parts = [plain_name(part) for part in PurePosixPath(normalized(relative_path)).parts]
     if ".git" in parts:
         return "git"

@@ -27,6 +27,8 @@ class Confinement:
     """Further folders it may write."""
     readable: tuple[Path, ...] = ()
     """What it may read although it lies in a hidden place, such as the logs of the session's jobs."""
+    hidden: tuple[Path, ...] = ()
+    """What it must not read although it lies in the workspace. Only bubblewrap can do that."""
     is_git_writable: bool = False
     """Whether a commit is possible: objects, refs and the index. Configuration, hooks and attributes never are."""
     has_network: bool = False

@@ -22,7 +22,7 @@ from pathlib import Path
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.process import Command
 from desktop_agent.core.sandbox.base import Confinement, check, split_environment
-from desktop_agent.core.sandbox.guarded import Guards, git_folders_in, protection_in
+from desktop_agent.core.sandbox.guarded import Guards, folders_above, git_folders_in, protection_in
 from desktop_agent.core.sandbox.landlock import filter_only
 
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
@@ -99,6 +99,16 @@ class _View:
         self.cover(path, "--tmpfs", str(path))
         self.folders_to_remove.append(path)
 
+    def pin(self, roots: Iterable[Path]) -> None:
+        """Keep folders above something special from being renamed: the kernel does not rename where it has mounted.
+
+        Within them nothing changes, but a file is copied, not renamed, when it is moved into one or out of it.
+        """
+        for path in folders_above(list(self.mounts), tuple(roots)):
+            nearest = next(folder for folder in path.parents if folder in self.mounts)
+            if path not in self.mounts and self.mounts[nearest][0] == "--bind" and path.is_dir():
+                self.show(path, is_writable=True)
+
     def options(self) -> list[str]:
         # Read-only as a whole: to root inside, the machine's settings in /proc/sys belong, capabilities or not.
         options = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
@@ -152,8 +162,9 @@ def _view_of(confinement: Confinement, guards: Guards) -> _View:
     for path in protection.missing_folders:
         view.forbid_folder(path)
     view.files_to_remove += protection.missing_files
-    for path in (*guards.hidden, *_listening_sockets()):
+    for path in (*guards.hidden, *confinement.hidden, *_listening_sockets()):
         view.hide(path)
+    view.pin(confinement.roots)
     return view
 
 

@@ -42,8 +42,11 @@ _CLOSED_TO_EVERYBODY = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root", 
 _PROTECTED = re.compile(r"(?:^|/)(?:\.git|\.desktop-agent)(?:/|$)")
 
 
-def denial_in(exit_code: int, output: str, confinement: Confinement) -> str | None:
-    """Return a sentence that says what the sandbox seems to have refused, or None when nothing points to it. Pure."""
+def denial_in(exit_code: int, output: str, confinement: Confinement, *, has_closed_top: bool = False) -> str | None:
+    """Return a sentence that says what the sandbox seems to have refused, or None when nothing points to it. Pure.
+
+    `has_closed_top`: nothing may be made or removed directly in the workspace, though it may be written (Landlock).
+    """
     if exit_code == 0:
         return None
     # Bounded lines keep the patterns fast on whatever a command prints.
@@ -54,6 +57,8 @@ def denial_in(exit_code: int, output: str, confinement: Confinement) -> str | No
     for path, why in _refusals(text):
         if _is_ours(path, why, exit_code, confinement):
             return _sentence(path, confinement)
+        if has_closed_top and _is_in_top(path, confinement):
+            return f"The sandbox of this system lets nothing be made or removed in the top folder itself ({path})."
     if "Read-only file system" in text:
         return "The command tried to write where the sandbox only lets it read."
     return None
@@ -86,6 +91,12 @@ def _is_ours(path: str, why: str, exit_code: int, confinement: Confinement) -> b
     if _is_in(path, _CLOSED_TO_EVERYBODY):
         return False
     return not _is_in(path, _writable(confinement))
+
+
+def _is_in_top(path: str, confinement: Confinement) -> bool:
+    """Whether a path names something directly in the workspace, as far as its text tells."""
+    relative = path.removeprefix(f"{confinement.workspace}/").removeprefix("./")
+    return bool(relative) and "/" not in relative.rstrip("/")
 
 
 def _writable(confinement: Confinement) -> tuple[str, ...]:

@@ -101,6 +101,8 @@ class Guards:
 
     hidden: tuple[Path, ...]
     read_only: tuple[Path, ...]
+    own: tuple[Path, ...] = ()
+    """The application's folders. While one is missing it must not be made either: it would be full of forged rules."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Guards":
@@ -110,7 +112,8 @@ class Guards:
         hidden = [home / name for home in homes for name in _SECRETS]
         kept = [home / name for home in homes for name in _STARTED_BY_ITSELF]
         own = [app.config, app.cache, Path(desktop_agent.__file__).parent, Path(sys.prefix)]
-        return cls(_resolved([*hidden, app.data, app.logs]), _resolved([*kept, *own]))
+        folders = _resolved([app.config, app.data, app.cache, app.logs])
+        return cls(_resolved([*hidden, app.data, app.logs]), _resolved([*kept, *own]), folders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,9 @@ def protection_in(confinement: Confinement, guards: Guards) -> Protection:
     existing: dict[Path, None] = dict.fromkeys(
         path for path in guards.read_only if is_within(path, roots) and path not in roots and path.exists()
     )
-    folders: dict[Path, None] = {}
+    folders: dict[Path, None] = dict.fromkeys(
+        _highest_missing(path) for path in guards.own if is_within(path, roots) and not path.exists()
+    )
     files: dict[Path, None] = {}
     for path in guards.hidden:
         if path.name == ".ssh" and path.parent in roots and not path.exists():
@@ -157,6 +162,15 @@ def protection_in(confinement: Confinement, guards: Guards) -> Protection:
         if dot_git.is_file():
             existing[dot_git] = None
     return Protection(tuple(existing), tuple(folders), tuple(files))
+
+
+def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the folders of `roots`, highest first, that must keep their names while `paths` in them are protected.
+
+    Otherwise somebody moves the folder away, with what is protected in it, and makes another one in its place.
+    """
+    above = {parent for path in paths for parent in path.parents if any(root in parent.parents for root in roots)}
+    return tuple(sorted(above, key=lambda path: len(path.parts)))
 
 
 def git_folders_in(confinement: Confinement) -> tuple[Path, ...]:
@@ -210,6 +224,10 @@ def _subfolders(folder: Path) -> list[Path]:
             ]
     except OSError:
         return []
+
+
+def _highest_missing(path: Path) -> Path:
+    return next((parent for parent in reversed(path.parents) if not parent.exists()), path)
 
 
 def _require_no_link(path: Path) -> None:

@@ -100,7 +100,8 @@ class Landlock:
         for folder in shown:
             for path in _around(folder, [path for path in hidden if folder in path.parents]):
                 rules[path] = _READ
-        protected = protection_in(confinement, self.guards).existing
+        protection = protection_in(confinement, self.guards)
+        protected = (*protection.existing, *protection.missing_folders)
         for root in roots:
             for path in _around(root, [*protected, *hidden, root / ".git"]):
                 rules[path] = write

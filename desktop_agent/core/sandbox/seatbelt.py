@@ -12,7 +12,7 @@ from pathlib import Path
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.process import Command
 from desktop_agent.core.sandbox.base import Confinement, check, split_environment
-from desktop_agent.core.sandbox.guarded import Guards, protection_in
+from desktop_agent.core.sandbox.guarded import Guards, folders_above, protection_in
 
 PROGRAM = "/usr/bin/sandbox-exec"
 
@@ -83,6 +83,7 @@ def profile_for(confinement: Confinement, guards: Guards) -> str:
         _rule("allow", "file-read* file-write*", [temp, *confinement.roots]),
         _rule("deny", "file-read* file-write*", [path for path in guards.hidden if _is_inside(path, shown)]),
         _rule("deny", "file-write*", protected),
+        _rule("deny", "file-write-unlink", folders_above((*protected, *guards.hidden), confinement.roots), "literal"),
         _NETWORK if confinement.has_network else "(deny network*)\n",
     ]
     return "".join(rules)
@@ -92,8 +93,8 @@ def _is_inside(path: Path, folders: Iterable[Path]) -> bool:
     return any(folder in path.parents for folder in folders)
 
 
-def _rule(verdict: str, operations: str, paths: Iterable[Path]) -> str:
-    filters = [f"  (subpath {_quoted(path)})\n" for path in paths]
+def _rule(verdict: str, operations: str, paths: Iterable[Path], reach: str = "subpath") -> str:
+    filters = [f"  ({reach} {_quoted(path)})\n" for path in paths]
     return f"({verdict} {operations}\n{''.join(filters)})\n" if filters else ""
 
 

@@ -4,9 +4,11 @@ It fails closed. A command that was decided to be confined runs confined or not 
 """
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from desktop_agent.core.errors import SandboxError, ToolError
 from desktop_agent.core.model import ToolResult
@@ -15,6 +17,7 @@ from desktop_agent.core.process import Command
 from desktop_agent.core.sandbox.base import Confinement, Sandbox, confinement_for
 from desktop_agent.core.sandbox.denial import denial_in
 from desktop_agent.core.sandbox.find import SandboxSearch, find_sandbox
+from desktop_agent.core.tools.secret_files import secret_files
 
 
 class SandboxProbe:
@@ -71,6 +74,9 @@ class Confiner:
         self._temp.mkdir(mode=0o700, parents=True, exist_ok=True)
         allowed = [folder for folder in self._allowed if folder.is_dir()]
         confinement = confinement_for(level, self._workspace, self._temp, allowed)
+        if confinement is not None and level == "strict":
+            # Such a command may run unasked, so it reads nothing that a reading tool would ask about.
+            confinement = replace(confinement, hidden=secret_files(self._workspace))
         if confinement is not None and self._logs.is_dir():
             confinement = replace(confinement, readable=(self._logs,))
         return Walls(sandbox, confinement)
@@ -109,4 +115,16 @@ class Walls:
         exit_code = result.metadata.get("exit_code")
         if self._confinement is None or not result.is_error or not isinstance(exit_code, int):
             return ""
-        return denial_in(exit_code, result.content, self._confinement) or ""
+        has_closed_top = self._sandbox is not None and self._sandbox.name == "landlock"
+        text = _printed(result.content)
+        return denial_in(exit_code, text, self._confinement, has_closed_top=has_closed_top) or ""
+
+
+def _printed(content: str) -> str:
+    """Return what a command printed, out of the JSON that it is told in."""
+    try:
+        told: object = json.loads(content)
+    except ValueError:
+        return content
+    output = cast("dict[str, object]", told).get("output") if isinstance(told, dict) else None
+    return output if isinstance(output, str) else content

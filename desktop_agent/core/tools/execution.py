@@ -11,7 +11,7 @@ from typing import assert_never
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.errors import StorageError, ToolError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.jobs import Jobs
@@ -127,9 +127,13 @@ class Execution:
 
     async def conclude(self, call: TakenCall) -> ToolResult:
         """Return the result of a call that was stopped, with what it had come to."""
+        nothing = ToolResult(content=INTERRUPTED, is_error=True, error_type="recoverable")
         if call.partial is None:
-            return ToolResult(content=INTERRUPTED, is_error=True, error_type="recoverable")
-        partial = await self._settle(call.partial)
+            return nothing
+        try:
+            partial = await self._settle(call.partial)
+        except StorageError:  # the disk is full: what can still be said is that it was stopped
+            return nothing
         content = f"{INTERRUPTED} Until then it had come to:\n{partial.content}"
         return replace(partial, content=content, is_error=True, error_type="recoverable")
 

@@ -1,5 +1,6 @@
 """The approval gate: every call passes it, and leaves it allowed or not at all."""
 
+import asyncio
 import json
 from dataclasses import dataclass, replace
 
@@ -19,7 +20,7 @@ from desktop_agent.core.model import (
     ToolCall,
 )
 from desktop_agent.core.policy.call import CallFacts, Confinement
-from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
+from desktop_agent.core.policy.engine import Allow, Ask, Forbid, Verdict, decide
 from desktop_agent.core.policy.offers import rules_of, scope_offers
 from desktop_agent.core.tools.policies import Policies
 
@@ -64,7 +65,7 @@ class ApprovalGate:
 
         `reason` replaces the policy's own, for a question that comes of what just happened.
         """
-        verdict = decide(facts, await self._policies.context_for(facts))
+        verdict = await self._decide(facts)
         match verdict:
             case Allow(confinement=confinement):
                 return Permit(confinement)
@@ -73,7 +74,7 @@ class ApprovalGate:
             case Ask():
                 question = replace(verdict, reason=reason) if reason else verdict
         request = _request(call, facts, question, title, changes)
-        allowed = _require_allowed(await self._ask(turn, request))
+        allowed = _require_allowed(await self._ask(turn, request), request)
         if request.arguments_digest != arguments_digest(call):
             raise ToolError("The arguments changed after they were approved; nothing was run.", error_type="fatal")
         if allowed.edited_command is not None:
@@ -81,9 +82,15 @@ class ApprovalGate:
         await self._keep_rules(request, allowed)
         return Permit(question.confinement, allowed.edited_command)
 
+    async def _decide(self, facts: CallFacts) -> Verdict:
+        context = await self._policies.context_for(facts)
+        if facts.command is None:
+            return decide(facts, context)
+        return await asyncio.to_thread(decide, facts, context)  # a hostile line takes tens of milliseconds to parse
+
     async def _require_possible(self, facts: CallFacts) -> None:
         """Raise `ToolError` when what the person made of a command is what their own rules and settings forbid."""
-        verdict = decide(facts, await self._policies.context_for(facts))
+        verdict = await self._decide(facts)
         if isinstance(verdict, Forbid):
             text = f"The person changed the command to one that is not permitted: {verdict.reason}"
             raise ToolError(text, error_type="permission")
@@ -132,7 +139,7 @@ def arguments_digest(call: ToolCall) -> Digest:
     return digest_of(json.dumps([call.name, call.arguments], sort_keys=True).encode())
 
 
-def _require_allowed(decision: Decision) -> Allowed:
+def _require_allowed(decision: Decision, request: ApprovalRequest) -> Allowed:
     match decision:
         case Allowed():
             return decision
@@ -141,4 +148,5 @@ def _require_allowed(decision: Decision) -> Allowed:
             text = f"The person denied this call; it was not run.{said} Do not repeat it: adapt, or ask."
             raise NotApprovedError(text, is_unanswered=False)
         case Aborted(reason=reason):
-            raise NotApprovedError(f"This call needs an approval and did not get one: {reason}", is_unanswered=True)
+            text = f"This call needs an approval and did not get one: {reason} Why it asks: {request.reason}"
+            raise NotApprovedError(text, is_unanswered=True)

@@ -49,6 +49,26 @@ async def list_paths(folder: Path, name: str, context: ToolContext, *, depth: in
     return listing or await _from_ripgrep(folder, name, context, depth)
 
 
+async def list_known(folder: Path, name: str, context: ToolContext, *, depth: int | None = None) -> Listing:
+    """List like `list_paths`, in half the time, and perhaps with files that git tracks and that were deleted since.
+
+    For who shows only some of them: look whether those are there (`missing`), and if not, take `list_paths`.
+    """
+    git = await asyncio.to_thread(_git_for, folder, context) if depth is None else None
+    if git is not None:
+        command = _ls_files(git, folder, context, "--cached", "--others", "--exclude-standard")
+        answer = await _output(command, context)
+        if answer is not None and b"/\0" not in answer:
+            return await asyncio.to_thread(_known, answer)
+    return await _from_ripgrep(folder, name, context, depth)
+
+
+def missing(folder: Path, paths: list[str]) -> bool:
+    """Whether any of `paths`, some of them folders ending in `/`, is not there. Blocks."""
+    base = f"{folder}/"
+    return not all(os.path.lexists(base + path) for path in paths)
+
+
 async def list_by(
     measure: Measure, folder: Path, name: str, context: ToolContext, *, select: Select, depth: int | None = None
 ) -> Listing:
@@ -204,6 +224,11 @@ def _merged(untracked: bytes, tracked: bytes) -> Listing | None:
     if any(name in answer for name in _SKIPPED_BYTES for answer in (untracked, tracked)):
         known = [path for path in known if SKIPPED.isdisjoint(path.split("/"))]
     paths = sorted(_plain(untracked) + known)  # two sorted runs: quick
+    return Listing(paths[:MOST_COLLECTED], len(paths) > MOST_COLLECTED)
+
+
+def _known(answer: bytes) -> Listing:
+    paths = sorted(dict.fromkeys(_plain(answer)))  # a file with a conflict is listed once for each side
     return Listing(paths[:MOST_COLLECTED], len(paths) > MOST_COLLECTED)
 
 

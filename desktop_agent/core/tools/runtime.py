@@ -6,6 +6,7 @@ Whatever happens, a call that was taken up is answered once. How a single call a
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from desktop_agent.core import events as ev
@@ -104,7 +105,7 @@ class ToolRuntime:
         except ToolError as error:
             result = _failure(error)
         except asyncio.CancelledError as error:
-            result = await unhurried(self._execution.conclude(call))
+            result = await self._concluded(call)
             cancelled = error
         except StorageError:
             raise
@@ -116,6 +117,13 @@ class ToolRuntime:
         await self._record_end(turn, call, result, self._clock.monotonic() - started - call.waited_s)
         if cancelled is not None:
             raise cancelled
+
+    async def _concluded(self, call: TakenCall) -> ToolResult:
+        """Return the result of a call that was stopped; a second stop does not keep it from being answered."""
+        concluding = asyncio.create_task(self._execution.conclude(call), name=f"conclude {call.block.id}")
+        with suppress(asyncio.CancelledError):
+            await unhurried(concluding)
+        return concluding.result()
 
     async def _skip_rest(self, turn: int, calls: Sequence[TakenCall], outcomes: dict[CallId, CallOutcome]) -> None:
         """Answer the calls that were not taken up."""

@@ -64,6 +64,7 @@ def test_recording_stores_both_images_and_leaves_the_file_alone(ledger: Ledger, 
 def test_undo_and_redo_bring_back_the_exact_bytes(
     ledger: Ledger, root: Path, before: bytes | None, after: bytes | None
 ) -> None:
+    """Z-76, Z-81."""
     path = root / "deep" / "er" / "file"
     if before is not None:
         path.parent.mkdir(parents=True)
@@ -118,6 +119,7 @@ def test_permissions_that_both_changed_are_left_alone_and_reported(ledger: Ledge
 def test_a_file_the_person_changed_since_is_not_overwritten_but_reported(
     ledger: Ledger, root: Path, since: bytes | None
 ) -> None:
+    """Z-75."""
     (root / "a").write_bytes(b"old")
     change = record(ledger, root, "a", state(b"new"))
     ledger.apply([change])
@@ -218,6 +220,21 @@ def test_an_undo_never_follows_a_link_that_took_the_place_of_a_folder_out_of_the
     [outcome] = undo(ledger, change)
     assert (outcome.state, "folder" in outcome.reason) == ("conflict", True)
     assert (tmp_path / "outside" / "f").read_bytes() == b"new"
+
+
+def test_nothing_is_written_through_a_link_that_took_the_place_of_a_folder_while_somebody_was_asked(
+    ledger: Ledger, root: Path, tmp_path: Path
+) -> None:
+    """A background command in the sandbox may do that, to have a file written where it may not write itself."""
+    (root / "d").mkdir()
+    (tmp_path / "home").mkdir()
+    changes = [record(ledger, root, "a", state(b"x")), record(ledger, root, "d/.bashrc", state(b"evil"), "1.2")]
+    (root / "d").rmdir()
+    (root / "d").symlink_to(tmp_path / "home")
+    with pytest.raises(ToolError, match="does not lie in the workspace any more"):
+        ledger.apply(changes)
+    assert list((tmp_path / "home").iterdir()) == []
+    assert not (root / "a").exists()
 
 
 def test_undoing_the_creation_of_several_files_removes_the_folder_that_came_with_the_first(

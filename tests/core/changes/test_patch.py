@@ -53,6 +53,7 @@ def write(folder: Path, path: str, content: bytes, mode: int = 0o644) -> Path:
 def test_git_makes_the_new_bytes_of_the_old_ones(
     tmp_path: Path, make_diff: "MakeDiff", before: bytes | None, after: bytes | None
 ) -> None:
+    """Z-80: headers, hunks, missing newlines, created and deleted files."""
     if before == after:
         return
     file = tmp_path / "src" / "app.py"

@@ -32,6 +32,7 @@ CALLS = {"read": READ, "edit": EDIT, "search": SEARCH, "mcp": MCP, "word": WORD,
     ],
 )  # fmt: skip
 def test_each_policy_leaves_exactly_this_free_in_a_sandbox(policy: str, expected: dict[str, str]) -> None:
+    """S-01, Z-03, Z-15: policy and capability decide, not a mark on the tool."""
     found = {name: decide(call, sandboxed(policy)) for name, call in CALLS.items()}
     shown = {name: _shown(verdict) for name, verdict in found.items()}
     assert shown == dict.fromkeys(CALLS, "Ask") | expected
@@ -55,7 +56,7 @@ def test_without_a_sandbox_every_command_asks(command: str, policy: str) -> None
 
 
 def test_without_a_sandbox_and_without_anybody_to_ask_no_command_runs() -> None:
-    """Z-04: no answer is a no."""
+    """Z-04: no answer is a no. R-17: nothing is assumed to be allowed."""
     assert isinstance(verdict("ls", bare("never")), Forbid)
 
 

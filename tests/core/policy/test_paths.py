@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.policy.paths import inside, sensitivity
+from desktop_agent.core.policy.paths import SECRET_NAMES, inside, looked_at_closely, sensitivity
 
 GIT = [
     ".git", ".git/config", "a/.git/hooks/x", ".GIT/config", ".Git", ".git./config", ".git /config", "git~1/config",
@@ -51,3 +51,23 @@ def test_no_way_of_writing_makes_a_special_file_ordinary(path: str, forms: list[
 def test_a_path_in_a_command_is_inside_or_not(path: str, expected: str | None) -> None:
     """Z-90."""
     assert inside(path, "/w/sub", "/w") == expected
+
+
+_NAMES = st.sampled_from(
+    [".git", ".GIT", "git~1", ".git ", ".git.", ".ssh", "x", "src", "a.b", "..", ".", "", ".desktop-agent", "docs"]
+)
+_LAST = st.sampled_from(
+    [name.replace("*", text) for name in SECRET_NAMES for text in ("", "x", ".y", "A")]
+    + ["a.py", "id_rsa.pub", ".env.example", "secrets.py", "KEY", "my.KEY", "x:y", "a\\.env", "é.pem", "README"]
+)
+
+
+@given(folders=st.lists(_NAMES, max_size=4), name=_LAST, is_upper=st.booleans())
+def test_the_quick_look_says_what_the_close_one_says(folders: list[str], name: str, *, is_upper: bool) -> None:
+    path = "/".join([*folders, name.upper() if is_upper else name])
+    assert sensitivity(path) == looked_at_closely(path)
+
+
+@given(st.text(max_size=40))
+def test_the_quick_look_says_the_same_of_any_text(path: str) -> None:
+    assert sensitivity(path) == looked_at_closely(path)

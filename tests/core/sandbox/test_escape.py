@@ -4,14 +4,16 @@ import os
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
 from desktop_agent.core.errors import SandboxError
-from desktop_agent.core.process import Command, ProcessOutcome
-from desktop_agent.core.sandbox.base import confinement_for
+from desktop_agent.core.process import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.sandbox.base import Sandbox, confinement_for
+from desktop_agent.core.sandbox.find import every_sandbox
 from tests.core.sandbox.conftest import Place, Shell
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
@@ -258,6 +260,61 @@ async def test_a_git_link_is_not_run_unprotected(shell: Shell, place: Place) -> 
     assert confinement is not None
     with pytest.raises(SandboxError, match="symbolic link"):
         await shell.run("true", confinement)
+
+
+@pytest.mark.parametrize("has_config", [True, False])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo forged > {config}/rules.toml",
+        "mkdir -p {config}; echo forged > {config}/rules.toml",
+        "mv .config .moved; mkdir -p {config}; echo forged > {config}/rules.toml",
+        "rm -rf .config; ln -s $PWD/app .config; mkdir -p {config}; echo forged > {config}/rules.toml",
+    ],
+)
+async def test_our_own_rules_cannot_be_forged_by_a_command_in_the_home_folder(
+    sandbox: Sandbox, place: Place, runner: ProcessRunner, script: str, *, has_config: bool
+) -> None:
+    config = place.home / ".config" / "agent" / "config"
+    if has_config:
+        config.mkdir(parents=True)
+        (config / "rules.toml").write_text("mine")
+    environ = {**os.environ, "DESKTOP_AGENT_HOME": str(config.parent)}
+    guarded = next(one for one in every_sandbox(environ) if one.name == sandbox.name)
+    confinement = confinement_for("restricted", place.home, place.temp, ())
+    assert confinement is not None
+    argv = ("/bin/bash", "-c", script.format(config=".config/agent/config"))
+    await runner.run(guarded.wrap(Command(argv=argv, cwd=place.home, environ=environ), confinement), timeout_s=30)
+    rules = [path.read_text() for path in place.home.rglob("rules.toml")]
+    assert rules == (["mine"] if has_config else [])
+    assert config.parent.exists() == has_config, "and nothing is left of what kept it from being made"
+
+
+async def test_a_repository_in_a_folder_cannot_be_exchanged_by_moving_the_folder_away(
+    shell: Shell, place: Place
+) -> None:
+    nested = place.workspace / "libs" / "one"
+    (nested / ".git").mkdir(parents=True)
+    (nested / ".git" / "config").write_text("mine")
+    for moved in ("libs", "libs/one"):
+        script = f"mv {moved} moved; mkdir -p libs/one/.git; echo forged > libs/one/.git/config"
+        await shell.restricted(script)
+        assert (nested / ".git" / "config").read_text() == "mine"
+    if shell.sandbox.name == "bubblewrap":  # Landlock lets nothing be made beside what it protects
+        outcome = await shell.restricted("cd libs/one && echo x > made && mv made ../here && cat ../here")
+        assert outcome.head == "x\n", "within it a command works as before"
+
+
+async def test_a_moved_folder_does_not_show_its_secrets_to_the_next_command(
+    sandbox: Sandbox, place: Place, runner: ProcessRunner
+) -> None:
+    secret = place.home / ".config" / "gcloud" / "key"
+    secret.parent.mkdir()
+    secret.write_text("SECRET-KEY")
+    shell = Shell(runner, sandbox, replace(place, workspace=place.home))
+    await shell.restricted("mv .config .moved")
+    outcome = await shell.restricted("cat .config/gcloud/key .moved/gcloud/key")
+    assert "SECRET" not in outcome.head
 
 
 def sleepers(time: str) -> list[psutil.Process]:

@@ -34,6 +34,13 @@ def test_protection_comes_after_what_it_takes_back(confinement: Confinement, tmp
     assert profile.count("(") == profile.count(")")
 
 
+def test_folders_above_what_is_protected_cannot_be_moved_away(confinement: Confinement, tmp_path: Path) -> None:
+    (tmp_path / "app" / "libs" / "one" / ".git").mkdir(parents=True)
+    profile = profile_for(confinement, Guards((), ()))
+    above = f'  (literal "{tmp_path}/app/libs")\n  (literal "{tmp_path}/app/libs/one")\n'
+    assert f"(deny file-write-unlink\n{above})" in profile
+
+
 def test_strict_names_only_the_private_folder_as_writable(confinement: Confinement, tmp_path: Path) -> None:
     strict = Confinement(workspace=confinement.workspace, is_workspace_writable=False, temp=confinement.temp)
     profile = profile_for(strict, Guards((), ()))

@@ -88,6 +88,7 @@ def test_one_endless_line_shows_its_beginning_and_its_end() -> None:
 
 
 def test_a_long_first_and_last_line_are_cut_between_characters() -> None:
+    """O-04."""
     head, omitted, total, tail = parts(fit("€" * 9_000 + "\nmiddle\n" + "ü" * 9_000 + "\n").text)
     assert set(head.strip()) == {"€"}
     assert set(tail.strip()) == {"ü"}

@@ -42,6 +42,7 @@ def command_tool(**limits: float) -> AnyTool:
 
 
 def test_order_is_kept_and_tools_are_found_by_name() -> None:
+    """R-06, Z-07: these names and no other, in this order."""
     registry = ToolRegistry(BUILTIN_TOOLS)
     assert [tool.name for tool in registry] == NAMES
     assert registry.names == tuple(NAMES)
@@ -98,12 +99,19 @@ def test_schemas_are_plain_and_closed(tool: ReadFile) -> None:
 
 
 def test_the_command_time_limit_is_in_the_description() -> None:
+    """Z-16: two minutes unless the settings or the call say otherwise."""
     command = command_tool()
     assert "120 s" in command.description
     set_by_the_person = command_tool(command_timeout_s=30)
     assert "30 s" in set_by_the_person.description
     limited = command_tool(longest_command_s=60)
     assert "60 s at most" in limited.description
+
+
+def test_only_tools_that_change_nothing_and_do_not_build_on_each_other_run_side_by_side() -> None:
+    """C-02, R-10, Z-14: no capability alone says so; each tool answers for itself."""
+    parallel = {tool.name for tool in BUILTIN_TOOLS if tool.is_parallel}
+    assert parallel == {*NAMES[:6], "request_approval"}
 
 
 def test_capabilities_are_those_that_the_policy_asks_about() -> None:

@@ -171,7 +171,7 @@ async def _counts(arguments: GrepArguments, search: _Search, context: ToolContex
     answer = dict(shown)
     if more and not _is_as_asked(arguments, len(shown), entries=len(shown)):
         answer[f"[and {more} more files]"] = total - sum(shown.values())
-    cards = _file_cards(shown, context)
+    cards = [card | {"count": counts[path]} for path, card in zip(shown, _file_cards(shown, context), strict=False)]
     return _result(answer, is_cut=bool(more), cards=cards, total_matches=total, files=len(counts))
 
 

@@ -14,7 +14,18 @@ from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
 from desktop_agent.core.tools.builtin.target import folder_to_list
 from desktop_agent.core.tools.cards import file_cards
 from desktop_agent.core.tools.globs import Glob
-from desktop_agent.core.tools.listing import MOST_COLLECTED, Listing, by_name, largest, list_by, list_paths, newest
+from desktop_agent.core.tools.listing import (
+    MOST_COLLECTED,
+    Listing,
+    Select,
+    by_name,
+    largest,
+    list_by,
+    list_known,
+    list_paths,
+    missing,
+    newest,
+)
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 MOST_RETURNED_BYTES = 80_000
@@ -59,19 +70,28 @@ class ListFiles(ReadTool[ListFilesArguments]):
         place = await asyncio.to_thread(folder_to_list, arguments.path, context)
         depth = None if arguments.include_dirs else _depth(arguments)
         folder, select = place.absolute, partial(_select, arguments)
-        if arguments.sort == "name" and arguments.glob is None:
-            found = await list_paths(folder, arguments.path, context, depth=depth)
-            listing = Listing(await asyncio.to_thread(select, found.paths), found.is_partial)
-        else:
+        limits = arguments.limit, context.room(MOST_RETURNED_BYTES)
+        if arguments.sort != "name" or arguments.glob is not None:
             measure = _MEASURES[arguments.sort]
             listing = await list_by(measure, folder, arguments.path, context, select=select, depth=depth)
-        room = context.room(MOST_RETURNED_BYTES)
-        return await asyncio.to_thread(_answer, arguments, place, listing, room)
+            shown = _within_limits(listing.paths, *limits)
+            return await asyncio.to_thread(_answer, place, listing, shown)
+        found = await list_known(folder, arguments.path, context, depth=depth)
+        listing, shown = await asyncio.to_thread(_cut, found, select, limits)
+        if await asyncio.to_thread(missing, folder, shown):
+            found = await list_paths(folder, arguments.path, context, depth=depth)
+            listing, shown = await asyncio.to_thread(_cut, found, select, limits)
+        return await asyncio.to_thread(_answer, place, listing, shown)
 
 
-def _answer(arguments: ListFilesArguments, place: ResolvedPath, listing: Listing, max_bytes: int) -> ToolResult:
+def _cut(found: Listing, select: Select, limits: tuple[int, int]) -> tuple[Listing, list[str]]:
+    """Return what is wanted of `found`, and the part of it that is shown."""
+    listing = Listing(select(found.paths), found.is_partial)
+    return listing, _within_limits(listing.paths, *limits)
+
+
+def _answer(place: ResolvedPath, listing: Listing, shown: list[str]) -> ToolResult:
     entries = listing.paths
-    shown = _within_limits(entries, arguments.limit, max_bytes)
     omitted = len(entries) - len(shown)
     answer: JsonObject = {"path": place.relative, "entries": shown, "total": len(entries)}
     if omitted:

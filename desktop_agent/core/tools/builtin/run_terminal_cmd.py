@@ -22,6 +22,7 @@ from pathlib import Path
 from pydantic import Field, field_validator, model_validator
 
 from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import digest_of
 from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.process import Command, ProcessOutcome
 from desktop_agent.core.process_child import unhurried
@@ -46,7 +47,9 @@ _NEVER_WAIT = {
 _DEFAULT_TERM = "xterm-256color"
 _LIKE_SH = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
 """Shells that read a command line as it was judged. Whoever uses another one gets bash or sh for commands."""
-_LONGEST_SHOWN = 200
+_LONGEST_SHOWN = 4_000
+"""Of variables and input: what a person can be expected to look through before they say yes."""
+_END_SHOWN = 1_000
 
 logger = logging.getLogger(__name__)
 
@@ -337,4 +340,9 @@ def _without_nul(text: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text):,} characters)"
+    """Return `text`, or of a very long one both ends and its digest: a rule for one text must not mean another."""
+    if len(text) <= _LONGEST_SHOWN:
+        return text
+    digest = digest_of(text.encode("utf-8", "surrogatepass"))[:32]
+    begin, end = text[: _LONGEST_SHOWN - _END_SHOWN], text[-_END_SHOWN:]
+    return f"{begin}\n… (not all of its {len(text):,} characters are shown; digest {digest}) …\n{end}"

@@ -95,6 +95,7 @@ def test_without_system_prompt_and_tools_neither_is_sent() -> None:
 
 
 def test_a_whole_turn_goes_back_block_by_block() -> None:
+    """R-09, Z-57: a result has the keys that the API knows, and no other."""
     body = body_of(
         said("Fix it."),
         answered(
@@ -199,6 +200,7 @@ def test_half_a_character_never_gets_into_a_request() -> None:
 
 
 def test_another_providers_call_ids_and_names_become_valid_and_stay_paired() -> None:
+    """Z-58."""
     strange = call("functions.read:0", name="fs.read file")
     body = body_of(said("Go."), answered(strange, call("a b")), said(result("functions.read:0"), result("a b")))
     calls, results = contents(body)[1:]

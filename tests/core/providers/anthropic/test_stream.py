@@ -56,6 +56,7 @@ def completed(*parts: Part, stop_reason: str = "") -> Completion:
 
 
 def test_a_message_is_streamed_and_then_whole() -> None:
+    """Z-104."""
     pieces = built(
         events_of(
             reply(
@@ -105,6 +106,7 @@ def test_a_message_is_streamed_and_then_whole() -> None:
     ],
 )
 def test_every_stop_reason_arrives(sent: str, stop_reason: StopReason) -> None:
+    """Z-104, Z-105."""
     assert completed(text("Hm."), stop_reason=sent).stop_reason == stop_reason
 
 

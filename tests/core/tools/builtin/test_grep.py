@@ -101,7 +101,7 @@ async def test_a_pattern_may_span_lines_when_asked(project: "Workspace") -> None
 
 
 async def test_only_paths_or_counts_can_be_asked_for(project: "Workspace") -> None:
-    """T-26."""
+    """T-26, Z-23: each form is JSON of its own kind."""
     paths = ["lib/c.ts", "src/a.py", "src/sub/b.py"]
     asked = {"pattern": "find|FIND", "include": "*.{ts,py}"}
     assert await grep(project, **asked, output_mode="files_with_matches") == paths

@@ -6,6 +6,7 @@ import errno
 import os
 import threading
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,18 @@ from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
+from desktop_agent.core.tools.output import ContextLimits
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace
 
 TOOL = ReadFile()
+
+
+def lift_limits(work: "Workspace") -> None:
+    """Let results be as long as any result may be."""
+    limits = ContextLimits(max_tool_tokens=1_000_000, max_stdout_bytes=10_000_000, max_lines=1_000_000)
+    work.context = replace(work.context, limits=limits)
 
 
 async def read(work: "Workspace", **arguments: object) -> str:
@@ -206,6 +214,7 @@ async def test_a_binary_file_is_answered_with_kind_and_size(work: "Workspace", c
 
 async def test_a_long_file_is_cut_and_says_how_to_read_on(work: "Workspace") -> None:
     """SC-12: size alone is no error."""
+    lift_limits(work)
     work.write("long.txt", "".join(f"line {number}\n" for number in range(1, 50_001)))
     result = await work.call(TOOL, path="long.txt")
     shown, note = result.content.rsplit("\n", 1)
@@ -218,6 +227,32 @@ async def test_a_long_file_is_cut_and_says_how_to_read_on(work: "Workspace") -> 
     assert result.metadata["lines"] == last
     further = await read(work, path="long.txt", offset=last + 1, limit=2)
     assert further == f"line {last + 1}\nline {last + 2}"
+
+
+@pytest.mark.parametrize(
+    ("limits", "most_lines", "most_bytes"),
+    [(ContextLimits(max_lines=50), 50, 10_000), (ContextLimits(max_tool_tokens=500), 10_000, 2_000)],
+    ids=["lines", "tokens"],
+)
+async def test_the_limits_of_the_settings_cut_so_that_reading_goes_on(
+    work: "Workspace", limits: ContextLimits, most_lines: int, most_bytes: int
+) -> None:
+    """O-08"""
+    work.context = replace(work.context, limits=limits)
+    lines = [f"line {number}" for number in range(1, 1_001)]
+    work.write("long.txt", "\n".join(lines))
+    seen: list[str] = []
+    while len(seen) < len(lines):
+        part = await work.call(TOOL, path="long.txt", offset=len(seen) + 1)
+        assert len(part.content.encode()) <= most_bytes
+        assert part.content.count("\n") + 1 <= most_lines
+        shown = part.content.rsplit("\n[Cut:", 1)[0].split("\n")
+        seen += shown
+    assert seen == lines
+    tail = await work.call(TOOL, path="long.txt", tail_lines=900)
+    assert tail.content.endswith("line 1000")
+    assert tail.content.count("\n") + 1 <= most_lines
+    assert len(tail.content.encode()) <= most_bytes
 
 
 async def test_reading_in_parts_gives_the_whole_file(work: "Workspace") -> None:
@@ -242,6 +277,7 @@ async def test_an_endless_line_is_cut(work: "Workspace", arguments: dict[str, in
 
 
 async def test_a_long_byte_range_is_cut_and_says_where_to_read_on(work: "Workspace") -> None:
+    lift_limits(work)
     work.write("a.txt", b"\xff" * 200_000)
     result = await work.call(TOOL, path="a.txt", byte_offset=10, byte_limit=150_000)
     assert "Read on with byte_offset=33343" in result.content

@@ -399,7 +399,7 @@ def test_a_wish_to_run_outside_the_sandbox_is_carried_with_its_reason() -> None:
     assert (TOOL.wants_unconfined(plain), TOOL.justification(plain)) == (False, "")
     wish = TOOL.parse({"command": "make", "with_escalated_permissions": True, "justification": "It needs the network."})
     assert (TOOL.wants_unconfined(wish), TOOL.justification(wish)) == (True, "It needs the network.")
-    assert TOOL.circumstances(wish) == ("Asks to run outside the sandbox: It needs the network.",)
+    assert TOOL.circumstances(wish) == (), "the question itself says it, and a rule must not depend on its words"
 
 
 # --- background -------------------------------------------------------------------------------------------------------
@@ -498,12 +498,31 @@ def test_the_person_is_shown_the_command_and_all_that_decides_what_runs() -> Non
     assert TOOL.title(arguments) == "make"
     variables, text, shell = TOOL.circumstances(arguments)
     assert variables == "Variables: PATH='/tmp/x y' A=1"
-    assert text == f"Input: {'x' * 200}… (300 characters)"
+    assert text == f"Input: {'x' * 300}"
     assert shell == "Shell: zsh"
     assert TOOL.circumstances(TOOL.parse({"command": "make"})) == ()
     assert TOOL.circumstances(TOOL.parse({"command": "make", "is_background": True})) == (
         "Runs in the background until it ends or is stopped.",
     )
+
+
+def test_a_person_sees_all_that_a_command_reads_before_they_allow_it() -> None:
+    script = "# harmless\n" * 100 + "rm -rf ~\n"
+    [text] = TOOL.circumstances(TOOL.parse({"command": "sh", "stdin": script}))
+    assert text == f"Input: {script}"
+
+
+@pytest.mark.parametrize("length", [300, 100_000])
+def test_what_is_too_long_to_show_is_still_another_command_when_it_differs(length: int) -> None:
+    """An allowed command is known again by these lines, so a part that is not shown must not be free to change."""
+    one, other = ("x" * length + mark + "x" * length for mark in ("A", "B"))
+    for name in ("stdin", "env"):
+        first, second = (
+            TOOL.circumstances(TOOL.parse({"command": "sh", name: {"V": text} if name == "env" else text}))
+            for text in (one, other)
+        )
+        assert first != second
+        assert len(first[0]) < 4_200
 
 
 def test_an_edited_command_keeps_everything_else() -> None:

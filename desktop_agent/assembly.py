@@ -1,0 +1,192 @@
+"""Putting a session together: every part of it made and handed to the parts that need it. Composition, no behaviour."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.approvals import Approvals
+from desktop_agent.core.changes.baseline import Baseline
+from desktop_agent.core.changes.capture import WorkspaceCapture
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.clock import Clock
+from desktop_agent.core.context.pictures import with_pictures
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.job_reports import JobReports
+from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.process import ProcessRunner
+from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.recorder import Recorder, Sink
+from desktop_agent.core.rulebook import RuleBook
+from desktop_agent.core.secrets import child_environment
+from desktop_agent.core.session import ProviderSource, Session, SessionParts, SessionState
+from desktop_agent.core.settings import Settings
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal import Journal
+from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
+from desktop_agent.core.tools.access import Access, CallRules
+from desktop_agent.core.tools.confiner import Confiner, SandboxProbe
+from desktop_agent.core.tools.effects import Effects
+from desktop_agent.core.tools.execution import Execution, Toolbox
+from desktop_agent.core.tools.gate import ApprovalGate
+from desktop_agent.core.tools.output import ContextLimits
+from desktop_agent.core.tools.policies import Policies
+from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.runtime import ToolRuntime
+from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.turn import TurnLimits
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStorage:
+    """The files of one session, held for writing."""
+
+    session_id: SessionId
+    lock: SessionLock
+    journal: Journal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPlan:
+    """What makes one session different from the others."""
+
+    storage: SessionStorage
+    state: SessionState
+    root: Path
+    """Its workspace, resolved."""
+    system: str
+    opening: tuple[ev.KnownEvent, ...]
+    sink: Sink
+    rules: CallRules | None
+    limits: TurnLimits | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """What all sessions share."""
+
+    paths: AppPaths
+    settings: Settings
+    environ: Mapping[str, str]
+    clock: Clock
+    blobs: Blobs
+    catalog: Catalog
+    tools: Sequence[AnyTool]
+    probe: SandboxProbe
+    provider_source: ProviderSource
+
+    def session(self, plan: SessionPlan) -> Session:
+        """Return the session, ready to run."""
+        state = plan.state
+        last_seq = state.transcript.last_seq
+        recorder = Recorder(plan.storage.journal, self.clock, last_seq=last_seq, folds=(state.apply,), sink=plan.sink)
+        ledger = Ledger(plan.root, self.blobs)
+        effects = Effects(ledger, self._capture(plan.root), recorder, state.transcript.changes)
+        approvals = Approvals()
+        processes = ProcessRunner(self.clock)
+        jobs = Jobs(processes, self.clock, folder=self._job_logs)
+        reports = JobReports(jobs, recorder, self.clock)
+        rulebook = RuleBook(RulesFile(self.paths.config / RULES_NAME), state.rules, recorder)
+        policies = self._policies(plan, rulebook)
+        registry = ToolRegistry(self.tools)
+        access = Access(registry, plan.rules or CallRules(), policies.sandbox)
+        toolbox = self._toolbox(plan, access, policies.confiner, processes, jobs)
+        execution = Execution(toolbox, ApprovalGate(approvals, recorder, policies), effects, recorder, self.clock)
+        return Session(
+            SessionParts(
+                session_id=plan.storage.session_id,
+                state=state,
+                recorder=recorder,
+                opening=plan.opening,
+                approvals=approvals,
+                jobs=jobs,
+                ledger=ledger,
+                effects=effects,
+                rulebook=rulebook,
+                with_pictures=partial(with_pictures, blobs=self.blobs),
+                runtime=ToolRuntime(registry, access, execution, recorder, self.clock),
+                workspace=plan.root,
+                access=access,
+                system=plan.system,
+                limits=plan.limits or TurnLimits(max_tokens=self.settings.model.max_tokens),
+                retry=RetryPolicy(),
+                clock=self.clock,
+                provider_source=self.provider_source,
+                release=self._release(plan.storage, processes, jobs, reports),
+            )
+        )
+
+    @property
+    def _job_logs(self) -> Path:
+        return self.paths.logs / "jobs"
+
+    def _temp(self, session_id: SessionId) -> Path:
+        return self.paths.cache / "tmp" / session_id
+
+    @property
+    def _allowed(self) -> tuple[Path, ...]:
+        return tuple(map(Path, self.settings.execution.allowed_paths))
+
+    def _capture(self, root: Path) -> WorkspaceCapture:
+        name = digest_of(os.fsencode(root))[:32]
+        return WorkspaceCapture(root, Baseline(self.paths.cache / "baselines" / f"{name}.sqlite3"))
+
+    def _policies(self, plan: SessionPlan, rulebook: RuleBook) -> Policies:
+        state = plan.state
+        temp = self._temp(plan.storage.session_id)
+        return Policies(
+            approval=lambda: state.transcript.approval,
+            sandbox=lambda: state.transcript.sandbox,
+            rulebook=rulebook,
+            confiner=Confiner(self.probe, workspace=plan.root, temp=temp, allowed=self._allowed, logs=self._job_logs),
+            workspace=plan.root,
+            blocked_commands=self.settings.execution.blocked_commands,
+            writable_folders=self.settings.execution.allowed_paths,
+            clock=self.clock,
+        )
+
+    def _toolbox(
+        self, plan: SessionPlan, access: Access, confiner: Confiner, processes: ProcessRunner, jobs: Jobs
+    ) -> Toolbox:
+        state = plan.state
+        return Toolbox(
+            access=access,
+            boundary=Boundary(plan.root, self._allowed),
+            confiner=confiner,
+            reads=ReadLog(),
+            processes=processes,
+            jobs=jobs,
+            blobs=self.blobs,
+            environ=child_environment(self.environ),
+            spool_folder=self.paths.data / "spool",
+            todos=lambda: state.transcript.todos,
+            limits=ContextLimits(**asdict(self.settings.tools.limits)),
+        )
+
+    def _release(
+        self, storage: SessionStorage, processes: ProcessRunner, jobs: Jobs, reports: JobReports
+    ) -> Callable[[], Awaitable[None]]:
+        async def release() -> None:
+            async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
+                stack.callback(storage.lock.release)
+                stack.push_async_callback(asyncio.to_thread, self.catalog.refresh_summary, storage.session_id)
+                temp = self._temp(storage.session_id)
+                stack.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
+                stack.push_async_callback(processes.aclose)
+                for tool in self.tools:
+                    stack.push_async_callback(tool.aclose)
+                stack.push_async_callback(jobs.aclose)
+                stack.push_async_callback(reports.aclose)
+
+        return release

@@ -1,0 +1,37 @@
+"""The two tools of the network, as they are, on a small web of this machine."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from desktop_agent.core.tools.builtin.web_fetch import WebFetch
+from desktop_agent.core.tools.builtin.web_search import WebSearch
+from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.tools.web.addresses import AddressBook, IpAddress, is_public
+from desktop_agent.core.tools.web.engines import standard_engines
+from tests.pictures import png
+from tests.servers.web_server import Canned, WebServer
+
+
+def _hit(title: str, link: str, snippet: str) -> str:
+    return f"""<div class="result web-result"><h2><a class="result__a" href="{link}">{title}</a></h2>
+      <a class="result__snippet" href="{link}">{snippet}</a></div>"""
+
+
+PAGES = {
+    "/html/": Canned(_hit("First", "https://first.example/", "One.") + _hit("Second", "https://second.example/", "2.")),
+    "/guide": Canned("<!DOCTYPE html><html><head><title>Guide</title></head><body><p>Read it.</p></body></html>"),
+    "/picture": Canned(png(), "image/png"),
+}
+
+
+def web_tools(web: WebServer) -> Sequence[AnyTool]:
+    """Return the tools that ask `web`, and may reach this machine."""
+    first = standard_engines()[0]
+    return (
+        WebSearch(engines=[replace(first, address=f"{web.url}/html/")]),
+        WebFetch(book=AddressBook(is_allowed=_loopback_too)),
+    )
+
+
+def _loopback_too(address: IpAddress) -> bool:
+    return address.is_loopback or is_public(address)
