@@ -72,7 +72,6 @@ class Conductor(QObject):
         self._workspace: Path | None = None
         self._is_asking = False
         self._clock = SystemClock()
-        desk.judges.execution = bench.settings.execution
         self._setup = Setup(desk.window, theme, bench.paths, bench.settings, bench.keys, spawner)
         diffs.provide(BlobDiffs(bench.blobs))
         self._connect()

@@ -38,7 +38,9 @@ class Desk:
     judges: LaterJudges
 
 
-def furnish(window: MainWindow, theme: Theme, icons: Icons, diffs: LaterDiffs, spawner: TaskSpawner) -> Desk:
+def furnish(
+    window: MainWindow, theme: Theme, icons: Icons, diffs: LaterDiffs, judges: LaterJudges, spawner: TaskSpawner
+) -> Desk:
     """Build all panels, empty, put them into the window and connect what needs no session."""
     sessions = SessionList(theme)
     files = FileTree(theme, spawner.spawn)
@@ -57,7 +59,6 @@ def furnish(window: MainWindow, theme: Theme, icons: Icons, diffs: LaterDiffs, s
     window.top_bar.attach_icons(icons)
     actions = window.actions_
     panels = SessionPanels(window.top_bar, transcript, composer, pickers, review, files, jobs)
-    judges = LaterJudges()
     wiring = SessionWiring(window, theme, actions, panels, diffs, spawner.spawn, _now, judges.judge)
     wiring.review_requested.connect(window.show_review)
     jobs.closed.connect(window.hide_jobs)

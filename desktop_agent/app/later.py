@@ -46,15 +46,14 @@ class LaterDiffs:
 class LaterJudges:
     """Makes the judges of rules: their maths is imported when the first question is shown, not before the window."""
 
-    def __init__(self) -> None:
+    def __init__(self, execution: "ExecutionSettings") -> None:
         self.is_sandbox_available = False
         """Whether commands can be confined on this machine; not assumed before somebody has looked."""
-        self.execution: ExecutionSettings | None = None
-        """The settings in force; set before a session is shown."""
+        self.execution = execution
+        """The settings in force."""
 
     def judge(self, transcript: "Transcript") -> "RuleMaths":
         """Return the judge for a session."""
         from desktop_agent.app.rule_judge import RuleJudge
 
-        assert self.execution is not None, "the settings are read before a session is shown"
         return RuleJudge(transcript, self.is_sandbox_available, self.execution)

@@ -64,7 +64,7 @@ class Window(QObject):
         if self._desk is not None:
             return
         from desktop_agent.app.desk import furnish
-        from desktop_agent.app.later import LaterDiffs
+        from desktop_agent.app.later import LaterDiffs, LaterJudges
         from desktop_agent.app.look import apply_look
         from desktop_agent.core.settings import load_settings
         from desktop_agent.ui.eventloop import TaskSpawner
@@ -75,7 +75,8 @@ class Window(QObject):
         self._spawner = TaskSpawner(self._on_error)
         self._diffs = LaterDiffs()
         self._icons = Icons(self.theme)
-        self._desk = furnish(self.main_window, self.theme, self._icons, self._diffs, self._spawner)
+        judges = LaterJudges(self._loaded.settings.execution)
+        self._desk = furnish(self.main_window, self.theme, self._icons, self._diffs, judges, self._spawner)
         ui = self._loaded.settings.ui
         apply_look(self.theme, ui)
         self.main_window.remember_theme(ui.theme)

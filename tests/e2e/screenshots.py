@@ -56,7 +56,7 @@ class Photographer:
         await _allow(person)
         self._save(await _asked(person), "approval-edit")
         await _allow(person)
-        await _asked(person)
+        await self._rules(person, await _asked(person))
         await _allow(person)
         await self._ended(person)
         await person.until_true(lambda: "Add a test" in person.window.desk.composer.text(), "more is offered")
@@ -82,6 +82,14 @@ class Photographer:
         await self._ended(person)
         await self._conflict(person)
         await _quit(person)
+
+    async def _rules(self, person: Driver, dialog: ApprovalDialog) -> None:
+        """What an answer for longer than this once would mean, and back to this once."""
+        scopes = await person.see(QComboBox, "approvalScopePicker")
+        scopes.setCurrentIndex(2)  # in this folder
+        await _settled(person)
+        self._save(dialog, "approval-rules")
+        scopes.setCurrentIndex(0)
 
     async def _conflict(self, person: Driver) -> None:
         transcript = person.transcript

@@ -38,6 +38,7 @@ class PatternRow(QWidget):
         self._field.setFixedHeight(PATTERN_HEIGHT)
         edit = self._field.lineEdit()
         assert edit is not None
+        edit.setAccessibleName(name)  # it is what has the focus
         edit.setCursorPosition(0)
         self._problem = QLabel()
         self._problem.setObjectName("ruleProblem")

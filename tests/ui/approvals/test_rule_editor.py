@@ -117,6 +117,13 @@ def test_the_button_says_what_is_allowed_from_now_on(ask: Ask) -> None:
     assert allow_button(dialog).accessibleName() == "Always allow “git push”"
 
 
+def test_a_pattern_is_spoken_where_it_is_typed(ask: Ask) -> None:
+    dialog = ask(push())
+    edit = patterns(dialog)[0].lineEdit()
+    assert edit is not None
+    assert edit.accessibleName() == "Commands that begin with"
+
+
 def test_the_rules_go_with_the_answer(ask: Ask) -> None:
     dialog = ask(push())
     picker(dialog).setCurrentIndex(PROJECT)

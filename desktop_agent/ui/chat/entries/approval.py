@@ -62,7 +62,7 @@ class ApprovalCard(QWidget):
         self._command = self._make_command(styles)
         self._edit = self._button(self.tr("Edit"), self._on_edit, variant="flat", is_compact=True)
         self._edit.setVisible(self._command is not None)
-        self._files = Paragraph(_file_list(request), styles, self, font=styles.body) if request.changes else None
+        self._files = Paragraph(_file_list(request), styles, self, font=styles.code) if request.changes else None
         self._details = [
             Paragraph(detail, styles, self, role="muted", font=styles.secondary) for detail in request.details
         ]
@@ -300,7 +300,7 @@ class ApprovalCard(QWidget):
 
 def _file_list(request: ApprovalRequest) -> str:
     lines = [
-        f"`{change.path}`  +{change.added} {words.MINUS}{change.removed}" for change in request.changes[:_SHOWN_FILES]
+        f"{change.path}  +{change.added} {words.MINUS}{change.removed}" for change in request.changes[:_SHOWN_FILES]
     ]
     if len(request.changes) > _SHOWN_FILES:
         more = len(request.changes) - _SHOWN_FILES
