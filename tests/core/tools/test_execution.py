@@ -290,3 +290,17 @@ async def test_under_never_the_agents_question_is_refused(ground: Ground) -> Non
     async with ground.session([[question], [Say("ok")]], approval="never") as s:
         await s.prompt()
         assert s.results()[0].is_error
+
+
+async def test_the_logs_of_a_sessions_jobs_are_in_a_folder_of_its_own(ground: Ground) -> None:
+    """Commands may read that folder, and what jobs of other sessions print is not their business."""
+    await needs_sandbox(ground)
+    job = run("echo mine; sleep 30", is_background=True)
+    look = run(f"cat {ground.paths.logs}/jobs/*/*.log")
+    async with ground.session([[job], [look], [Say("ok")]], approval="on_request") as s:
+        await s.prompt()
+        started, looked = (event.result for event in s.rx.all(ev.ToolCallFinished))
+        log = started.metadata["log"]
+        assert isinstance(log, str)
+        assert Path(log).parent == ground.paths.logs / "jobs" / s.id
+        assert "mine" in looked.content
