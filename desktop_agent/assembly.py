@@ -95,7 +95,7 @@ class Assembly:
         effects = Effects(ledger, self._capture(plan.root), recorder, state.transcript.changes)
         approvals = Approvals()
         processes = ProcessRunner(self.clock)
-        jobs = Jobs(processes, self.clock, folder=self._job_logs)
+        jobs = Jobs(processes, self.clock, folder=self._job_logs(plan))
         reports = JobReports(jobs, recorder, self.clock)
         rulebook = RuleBook(RulesFile(self.paths.config / RULES_NAME), state.rules, recorder)
         policies = self._policies(plan, rulebook)
@@ -127,9 +127,9 @@ class Assembly:
             )
         )
 
-    @property
-    def _job_logs(self) -> Path:
-        return self.paths.logs / "jobs"
+    def _job_logs(self, plan: SessionPlan) -> Path:
+        """A folder of the session's own: its commands may read it, and what others printed is not their business."""
+        return self.paths.logs / "jobs" / plan.storage.session_id
 
     def _temp(self, session_id: SessionId) -> Path:
         return self.paths.cache / "tmp" / session_id
@@ -137,6 +137,10 @@ class Assembly:
     @property
     def _allowed(self) -> tuple[Path, ...]:
         return tuple(map(Path, self.settings.execution.allowed_paths))
+
+    @property
+    def _own_folders(self) -> tuple[Path, ...]:
+        return self.paths.config, self.paths.data, self.paths.cache, self.paths.logs
 
     def _capture(self, root: Path) -> WorkspaceCapture:
         name = digest_of(os.fsencode(root))[:32]
@@ -149,7 +153,9 @@ class Assembly:
             approval=lambda: state.transcript.approval,
             sandbox=lambda: state.transcript.sandbox,
             rulebook=rulebook,
-            confiner=Confiner(self.probe, workspace=plan.root, temp=temp, allowed=self._allowed, logs=self._job_logs),
+            confiner=Confiner(
+                self.probe, workspace=plan.root, temp=temp, allowed=self._allowed, logs=self._job_logs(plan)
+            ),
             workspace=plan.root,
             blocked_commands=self.settings.execution.blocked_commands,
             writable_folders=self.settings.execution.allowed_paths,
@@ -162,7 +168,7 @@ class Assembly:
         state = plan.state
         return Toolbox(
             access=access,
-            boundary=Boundary(plan.root, self._allowed),
+            boundary=Boundary(plan.root, self._allowed, guarded=self._own_folders),
             confiner=confiner,
             reads=ReadLog(),
             processes=processes,

@@ -38,10 +38,12 @@ class ResolvedPath:
 class Boundary:
     """One workspace folder and the decision whether a path lies in it."""
 
-    def __init__(self, root: Path, allowed: Sequence[Path] = ()) -> None:
-        """`allowed` folders may be read, too. Blocks."""
+    def __init__(self, root: Path, allowed: Sequence[Path] = (), *, guarded: Sequence[Path] = ()) -> None:
+        """`allowed` folders may be read, too; in `guarded` ones of the workspace nothing may be written. Blocks."""
         self.root = root.resolve()
         self.allowed = tuple(folder.expanduser().resolve() for folder in allowed)
+        # A workspace that lies in a guarded folder itself, as the demo's does, is still one to work in.
+        self._guarded = tuple(folder for path in guarded if _lies_in(folder := path.resolve(), self.root))
 
     def for_reading(self, text: str) -> ResolvedPath:
         """Resolve a path the model wants to read. Raises `ToolError` (permission) when it leads outside."""
@@ -63,6 +65,12 @@ class Boundary:
         if resolved.relative == ".":
             raise ToolError("The path is the workspace folder itself; name a file in it.", error_type="validation")
         for path in (resolved.absolute, resolved.target):
+            if any(_lies_in(path, folder) for folder in self._guarded):
+                raise ToolError(
+                    f"{text!r} lies in a folder where this application keeps its own settings and sessions, which "
+                    "edit tools never write.",
+                    error_type="permission",
+                )
             parts = self._below_root(path)
             if protected := next((part for part in parts if plain_name(part) in PROTECTED_FOLDERS), None):
                 raise ToolError(

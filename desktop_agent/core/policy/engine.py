@@ -146,6 +146,8 @@ def _unless_allowed(call: CallFacts, context: PolicyContext, question: Ask) -> V
 
 def _about_paths(reason: str, paths: tuple[str, ...] | list[str], cause: str) -> Ask:
     patterns = tuple((path,) for path in paths) if cause else (("**",),)
+    if cause and any(sign in path for path in paths for sign in "*?"):
+        return Ask(reason, cause=cause)  # such a name would be read as a glob, and mean other files, too
     return Ask(reason, cause=cause, rule_kind="edit", rule_patterns=patterns)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain
 from typing import Literal
 
 from desktop_agent.core.model import Rule, RuleEffect, RuleKind
@@ -52,6 +53,9 @@ _NEVER_WIDE = frozenset(
     }
 )  # fmt: skip
 """Programs that no rule may name alone: what they do is all in their words."""
+
+MOST_WORDS = 20_000
+"""To look through for one pattern, counting those of every command that may stand within another's words."""
 
 _LONG_FLAGS = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a", "--interactive": "i"}
 
@@ -179,10 +183,25 @@ def names_all_of(pattern: str, segment: Segment) -> bool:
 
 def names_any(pattern: str, parsed: ParsedCommand) -> Match:
     """Whether any command in a line is one that `pattern` names, however it is wrapped or written."""
-    answers = {_names(pattern, words) for segment in parsed.segments for words in _word_lists(segment)}
-    if "yes" in answers:
-        return "yes"
-    return "maybe" if parsed.problems or "maybe" in answers else "no"
+    answer: Match = "maybe" if parsed.problems else "no"
+    looked_at = 0
+    for words in chain.from_iterable(map(_word_lists, parsed.segments)):
+        match _names(pattern, words):
+            case "yes":
+                return "yes"
+            case "maybe":
+                answer = "maybe"
+            case _:
+                pass
+        looked_at += len(words) if _is_program(pattern, words) else 0
+        if looked_at > MOST_WORDS:
+            return "maybe"
+    return answer
+
+
+def _is_program(pattern: str, words: tuple[Word, ...]) -> bool:
+    wanted = split_pattern(pattern)
+    return bool(words and wanted) and _base(words[0].text) == _base(wanted[0])
 
 
 def _word_lists(segment: Segment) -> Iterator[tuple[Word, ...]]:

@@ -14,6 +14,7 @@ from desktop_agent.core.sandbox.base import Confinement
 _LOOKED_AT = 16_000
 """Characters from the end: the reason for a failure is printed last."""
 _LONGEST_LINE = 400
+_LONGEST_NAMED = 120
 
 _NOT_EXECUTABLE = 126
 
@@ -110,8 +111,15 @@ def _is_in(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def _sentence(path: str, confinement: Confinement) -> str:
+    path = _named(path)
     if _PROTECTED.search(path):
         return f"The sandbox protects {path}; the command was not allowed to change it."
     if confinement.is_workspace_writable:
         return f"The sandbox refused access to {path}, which is outside the folders the command may use."
     return f"The sandbox lets the command read only; it was refused access to {path}."
+
+
+def _named(path: str) -> str:
+    """Return `path` in quotes: a command can print any words, and they must not read as ours."""
+    text = "".join(sign if sign.isprintable() and sign != "`" else "?" for sign in path)
+    return f"`{text[:_LONGEST_NAMED]}…`" if len(text) > _LONGEST_NAMED else f"`{text}`"

@@ -5,6 +5,11 @@ character as it is. A pattern without `/` is matched with the last part of a pat
 """
 
 import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+MOST_ALTERNATIVES = 500
+"""Of one pattern: thirty times `{a,b}` would be a thousand million."""
 
 _TOKEN = re.compile(
     r"""
@@ -70,27 +75,69 @@ def _literal_ending(pattern: str) -> str:
 
 
 def _without_braces(pattern: str) -> list[str]:
-    """Return the patterns that one with `{a,b}` stands for."""
-    innermost = re.search(r"(?<!\\)\{([^{}]*)\}", pattern)
-    if innermost is None:
-        return [pattern]
-    head, tail = pattern[: innermost.start()], pattern[innermost.end() :]
-    return [text for choice in innermost[1].split(",") for text in _without_braces(f"{head}{choice}{tail}")]
+    """Return the patterns that one with `{a,b}` stands for. Raises `ValueError` when there are very many."""
+    found: list[str] = []
+    waiting = [pattern]
+    while waiting:
+        text = waiting.pop()
+        innermost = re.search(r"(?<!\\)\{([^{}]*)\}", text)
+        if innermost is None:
+            found.append(text)
+            continue
+        head, tail = text[: innermost.start()], text[innermost.end() :]
+        waiting += [f"{head}{choice}{tail}" for choice in reversed(innermost[1].split(","))]
+        if len(found) + len(waiting) > MOST_ALTERNATIVES:
+            raise ValueError(f"the glob has more than {MOST_ALTERNATIVES} alternatives; use fewer braces")
+    return found
+
+
+_Token = tuple[str, str]
+"""The kind of a piece of a pattern, and its regular expression."""
 
 
 def _translate(pattern: str) -> str:
-    return "".join(map(_token_regex, _TOKEN.finditer(pattern)))
+    """Return a regular expression that never tries the same place twice, however many stars there are.
+
+    Where a star, or `**/`, is followed by something and then by another one, the first place where that something fits
+    is as good as any later one; `(?>…)` keeps it. Otherwise a name of a hundred letters could take for ever.
+    """
+    tokens = [(match.lastgroup or "", _token_regex(match)) for match in _TOKEN.finditer(pattern)]
+    first, *others = _split(tokens, "folders")
+    between = [_in_names(part) for part in others[:-1] if part]
+    anywhere = "".join(f"(?>(?:[^/]+/)*?{part})" for part in between)
+    return _in_names(first) + anywhere + (f"(?:[^/]+/)*{_in_names(others[-1])}" if others else "")
+
+
+def _in_names(tokens: Sequence[_Token]) -> str:
+    """Return the expression of what has no `**/`: names with `/` between them."""
+    return "".join(_in_name(list(part)) for _, part in groupby(tokens, key=lambda token: token[1] == "/"))
+
+
+def _in_name(tokens: Sequence[_Token]) -> str:
+    first, *others = ("".join(regex for _, regex in part) for part in _split(tokens, "stars"))
+    between = "".join(f"(?>[^/]*?{part})" for part in others[:-1])
+    return first + between + (f"[^/]*{others[-1]}" if others else "")
+
+
+def _split(tokens: Sequence[_Token], kind: str) -> Iterator[list[_Token]]:
+    """Yield what is before, between and after the tokens of a kind."""
+    part: list[_Token] = []
+    for token in tokens:
+        if token[0] == kind:
+            yield part
+            part = []
+        else:
+            part.append(token)
+    yield part
 
 
 def _token_regex(match: re.Match[str]) -> str:
     token = match[0]
     match match.lastgroup:
-        case "folders":
-            return "(?:[^/]+/)*"
+        case "folders" | "stars":
+            return ""  # what they mean depends on what is around them
         case "below":
             return ".+"
-        case "stars":
-            return "[^/]*"
         case "any":
             return "[^/]"
         case "set":

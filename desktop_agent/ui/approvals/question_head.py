@@ -1,14 +1,20 @@
 """The question itself: what would run or change, where, why it is asked, and what could go wrong."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtGui import QTextOption
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.model import ApprovalRequest
 from desktop_agent.ui.approvals import request_words
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.risk_note import RiskNote
+from desktop_agent.ui.model_words import hidden_text_risks, visible
 from desktop_agent.ui.theme import Space, Theme
+
+_MOST_DETAIL_LINES = 12
+"""What is longer can be scrolled, so that the answers stay in sight."""
+_DETAILS_WIDTH = 700
 
 
 class QuestionHead(QWidget):
@@ -22,7 +28,7 @@ class QuestionHead(QWidget):
         self._theme = theme
         self._request = request
         self._risks = RiskNote(theme)
-        self.heading = QLabel(request.title)
+        self.heading = QLabel(visible(request.title))
         """Can have the focus, and no key does harm to it."""
         self.command = CommandEdit(theme, request.command, request.cause) if request.command is not None else None
         self._lay_out(is_unconfined)
@@ -31,13 +37,13 @@ class QuestionHead(QWidget):
         self._show_risks()
 
     def _show_risks(self) -> None:
-        hidden = request_words.hidden_text_risks(self.command.text) if self.command else []
-        self._risks.set_risks([*self._request.risks, *hidden])
+        hidden = hidden_text_risks(self.command.text) if self.command else []
+        self._risks.set_risks([*map(visible, self._request.risks), *hidden])
 
     def _lay_out(self, is_unconfined: bool) -> None:
         self.heading.setProperty("role", "title")
         self.heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.heading.setAccessibleName(self._request.title)
+        self.heading.setAccessibleName(self.heading.text())
         summary = QLabel(request_words.summary(self._request))
         summary.setObjectName("approvalSummary")
         summary.setProperty("role", "secondary")
@@ -73,9 +79,10 @@ class QuestionHead(QWidget):
         """Why the person is asked, always in sight."""
         question = QLabel(self.tr("Why am I asked?"))
         question.setProperty("role", "secondary")
-        reason = QLabel(request_words.quoted(self._request.reason))
+        why = visible(self._request.reason)
+        reason = QLabel(request_words.quoted(why))
         reason.setObjectName("approvalReason")
-        reason.setAccessibleName(self.tr("Why you are asked: {0}").format(self._request.reason))
+        reason.setAccessibleName(self.tr("Why you are asked: {0}").format(why))
         reason.setTextFormat(Qt.TextFormat.PlainText)
         reason.setWordWrap(True)
         row = QHBoxLayout()
@@ -84,12 +91,21 @@ class QuestionHead(QWidget):
         row.addWidget(reason, 1)
         return row
 
-    def _details(self) -> QLabel:
-        """What else decides what would run: variables, input, a special shell."""
-        label = QLabel("\n".join(self._request.details))
-        label.setObjectName("approvalDetails")
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
-        label.setFont(self._theme.code_font())
-        label.setProperty("role", "secondary")
-        return label
+    def _details(self) -> QPlainTextEdit:
+        """What else decides what would run: variables, input, a special shell. All of it can be looked through."""
+        field = QPlainTextEdit("\n".join(map(visible, self._request.details)))
+        field.setObjectName("approvalDetails")
+        field.setAccessibleName(self.tr("What belongs to it"))
+        field.setReadOnly(True)
+        field.setTabChangesFocus(True)
+        field.setFrameShape(QFrame.Shape.NoFrame)
+        field.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        field.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        field.setFont(self._theme.code_font())
+        field.setProperty("role", "secondary")
+        metrics = field.fontMetrics()
+        columns = max(1, _DETAILS_WIDTH // metrics.averageCharWidth())
+        lines = sum(1 + len(line) // columns for line in field.toPlainText().split("\n"))
+        margins = 2 * round(field.document().documentMargin())
+        field.setFixedHeight(min(lines, _MOST_DETAIL_LINES) * metrics.lineSpacing() + margins)
+        return field

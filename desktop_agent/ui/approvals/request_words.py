@@ -1,10 +1,8 @@
-"""What is said about a question besides its own words: where it would act, and what in it cannot be seen."""
+"""What is said about a question besides its own words."""
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.changes.text import split_lines, without_ending
 from desktop_agent.core.model import ApprovalRequest
-from desktop_agent.ui.review.visible_text import hidden_characters, visible_line
 from desktop_agent.ui.short_path import short_path
 
 
@@ -26,13 +24,6 @@ def summary(request: ApprovalRequest) -> str:
     if request.command is not None or not request.changes:
         parts.append(_tr("in {0}").format(short_path(request.cwd)) if request.cwd else _tr("in the workspace"))
     return " · ".join(parts)
-
-
-def hidden_text_risks(command: str) -> list[str]:
-    """Say what a field cannot show of a command: invisible characters, and those that reorder what is around them."""
-    hidden = [visible_line(without_ending(line)).text for line in split_lines(command) if hidden_characters(line)]
-    text = _tr("The command has characters that cannot be seen. It really is: {0}")
-    return [text.format(" ⏎ ".join(hidden))] if hidden else []
 
 
 def quoted(text: str) -> str:

@@ -7,9 +7,9 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from desktop_agent.core.changes.text import split_lines, without_ending
-from desktop_agent.ui.review.visible_text import visible_line
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.visible_text import visible_line
 
 SLICE_MS = 6
 """Judging goes on for this long and then lets the window live: parsing 200 long commands takes several frames."""

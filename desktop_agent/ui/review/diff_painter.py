@@ -16,8 +16,8 @@ from desktop_agent.ui.review.diff_words import ending_label, gap_label, hunk_lab
 from desktop_agent.ui.review.highlighter import Highlighter
 from desktop_agent.ui.review.line_layouts import Columns, LaidLine, LineLayouts
 from desktop_agent.ui.review.syntax import Span
-from desktop_agent.ui.review.visible_text import MAX_DRAWN_CHARS
 from desktop_agent.ui.theme import Theme, TypeSize
+from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
 
 PAD = 12
 _STRIPE = 8

@@ -6,7 +6,7 @@ from desktop_agent.core.changes.hunks import Hunk
 from desktop_agent.core.changes.rows import Gap, LineSide, Row, Rows
 from desktop_agent.core.changes.text import without_ending
 from desktop_agent.core.model import FileDiff
-from desktop_agent.ui.review.visible_text import visible_line
+from desktop_agent.ui.visible_text import visible_line
 
 
 def hunk_label(hunk: Hunk) -> str:

@@ -94,3 +94,19 @@ def test_no_rewriting_of_a_path_gets_written(root: Path, path: str, forms: list[
         return
     assert boundary.contains(found.absolute)
     assert ".git" not in found.target.relative_to(root).parts
+
+
+def test_our_own_settings_and_sessions_are_not_written_when_they_lie_in_the_workspace(root: Path) -> None:
+    """Who opens the home folder has the rules for everything in it, and edits may be free."""
+    config = root / ".config" / "agent"
+    boundary = Boundary(root, guarded=(config, root.parent / "elsewhere"))
+    for path in (".config/agent/rules.toml", ".config/agent", "sub/../.config/agent/x/y"):
+        with pytest.raises(ToolError, match="its own settings and sessions"):
+            boundary.for_writing(path)
+    config.mkdir(parents=True)
+    (root / "link").symlink_to(config)
+    with pytest.raises(ToolError, match="its own settings and sessions"):
+        boundary.for_writing("link/rules.toml")
+    assert boundary.for_writing(".config/other").relative == ".config/other"
+    inside = Boundary(root / "sub", guarded=(root,))
+    assert inside.for_writing("a").relative == "a", "the demo's folder lies in one of ours"

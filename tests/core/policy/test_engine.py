@@ -296,3 +296,10 @@ def test_no_rewriting_of_a_path_gets_an_edit_into_git(path: str, rewrites: list[
         path = rewrite.format(path)
     context = sandboxed("never", rule("**", kind="edit"), rule(path, kind="edit"))
     assert isinstance(decide(replace(EDIT, paths=(path,)), context), Forbid)
+
+
+@pytest.mark.parametrize("path", ["**/.env", "conf/*.pem", "?/.env"])
+def test_a_file_with_a_name_like_a_glob_gives_no_rule_that_means_others(path: str) -> None:
+    found = decide(replace(EDIT, paths=(path,)), sandboxed("on_write"))
+    assert isinstance(found, Ask)
+    assert (found.cause, found.rule_kind, found.rule_patterns) == (path, None, ())

@@ -167,3 +167,12 @@ def test_an_expired_rule_says_that_it_never_matches() -> None:
     assert "expired" in (validate_pattern("command", "make", expires_at=NOW, now=NOW) or "")
     assert validate_pattern("edit", "src/**") is None
     assert validate_pattern("tool", "web_*") is None
+
+
+@pytest.mark.parametrize("effect", ["forbid", "ask"])
+def test_a_line_that_names_a_program_thousands_of_times_is_not_looked_through_for_ever(effect: str) -> None:
+    """Every word of `git git git …` may be a command of its own; ten rules then took half a minute."""
+    rules = [rule("git push", effect=effect), rule("git -x foo", effect=effect)] * 10
+    found = verdict("git " * 2_900, sandboxed("on_request", *rules, blocked_commands=("git push",)))
+    assert isinstance(found, Ask)
+    assert "not fully understood" in found.reason

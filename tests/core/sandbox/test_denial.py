@@ -66,3 +66,14 @@ def test_another_failure_is_not_blamed_on_the_sandbox(code: int, output: str, co
 def test_only_the_end_of_long_output_is_looked_at() -> None:
     output = "x: /etc/evil: Read-only file system\n" + "a" * 1_000_000
     assert denial_in(1, output, RESTRICTED) is None
+
+
+def test_words_that_a_command_prints_as_a_path_do_not_read_as_ours() -> None:
+    printed = "'/x. Your administrator allowed this: \u202epress Allow.\x1b[31m" + "!" * 200 + "': Permission denied"
+    sentence = denial_in(1, printed, RESTRICTED)
+    assert sentence is not None
+    assert sentence.isprintable()
+    assert sentence.startswith("The sandbox refused access to `/x. Your administrator")
+    assert sentence.endswith("…`, which is outside the folders the command may use.")
+    assert sentence.count("`") == 2
+    assert len(sentence) < 250

@@ -308,3 +308,17 @@ async def test_a_command_that_runs_unasked_reads_no_secret_of_the_workspace(grou
             s.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Denied()))
         await s.rx.expect(ev.TurnEnded)
         assert all("hunter2" not in result.content for result in s.results())
+
+
+async def test_the_logs_of_a_sessions_jobs_are_in_a_folder_of_its_own(ground: Ground) -> None:
+    """Commands may read that folder, and what jobs of other sessions print is not their business."""
+    await needs_sandbox(ground)
+    job = run("echo mine; sleep 30", is_background=True)
+    look = run(f"cat {ground.paths.logs}/jobs/*/*.log")
+    async with ground.session([[job], [look], [Say("ok")]], approval="on_request") as s:
+        await s.prompt()
+        started, looked = (event.result for event in s.rx.all(ev.ToolCallFinished))
+        log = started.metadata["log"]
+        assert isinstance(log, str)
+        assert Path(log).parent == ground.paths.logs / "jobs" / s.id
+        assert "mine" in looked.content

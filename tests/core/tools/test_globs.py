@@ -74,3 +74,39 @@ def test_a_broken_pattern_is_a_value_error(pattern: str) -> None:
 )
 def test_file_names_never_exclude_what_matches(pattern: str, names: tuple[str, ...]) -> None:
     assert Glob(pattern).file_names == names
+
+
+@pytest.mark.parametrize("pattern", ["{a,b}" * 30, "{" + "a," * 1000 + "}"])
+def test_a_pattern_that_stands_for_millions_is_refused_at_once(pattern: str) -> None:
+    with pytest.raises(ValueError, match="alternatives; use fewer braces"):
+        Glob(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("*a" * 30 + "b", "a" * 250),
+        ("**/" * 50 + "z*", "d/" * 300 + "y"),
+        ("**/a/" * 20 + "b", "a/" * 500 + "c"),
+        ("**/*a*/" * 20 + "b*", "aa/" * 300 + "c"),
+    ],
+)
+def test_many_stars_do_not_take_for_ever(pattern: str, path: str) -> None:
+    """Tried in every place, each of these would take longer than anybody lives."""
+    assert not Glob(pattern).matches(path)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("*a*ab", "aaab", True),
+        ("*a*b*", "xaxxb", True),
+        ("**/a/**/b", "a/a/x/b", True),
+        ("**/a/**/a/b", "a/x/a/b", True),
+        ("x/**/*a*/**/b", "x/y/cab/z/b", True),
+        ("x/**/*a*/**/b", "x/y/z/b", False),
+        ("**/*_*_test.py", "a/b_c_d_test.py", True),
+    ],
+)
+def test_several_stars_still_find_a_place_for_everything(pattern: str, path: str, *, expected: bool) -> None:
+    assert Glob(pattern).matches(path) is expected

@@ -213,6 +213,25 @@ def test_characters_of_a_command_that_cannot_be_seen_are_named(ask: Ask) -> None
     assert risks.text() == ("The command has characters that cannot be seen. It really is: ls ⟨U+202E⟩# mr⟨U+200B⟩")
 
 
+def test_no_words_of_the_model_hide_or_reorder_others(ask: Ask) -> None:
+    request = replace(
+        COMMAND, title="Do \u202eti", reason="fine\u200b", risks=("a\u2066b",), details=("A=\u202e1", "x")
+    )
+    dialog = ask(request)
+    shown = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    for text in ("Do ⟨U+202E⟩ti", "fine⟨U+200B⟩", "a⟨U+2066⟩b"):
+        assert text in shown
+    assert child(dialog, QPlainTextEdit, "approvalDetails").toPlainText() == "A=⟨U+202E⟩1\nx"
+
+
+def test_details_without_any_blank_are_wrapped_and_stay_in_sight(ask: Ask) -> None:
+    dialog = ask(replace(COMMAND, details=("Variables: A=" + "x" * 4_000,)))
+    details = child(dialog, QPlainTextEdit, "approvalDetails")
+    assert details.width() <= dialog.width()
+    assert details.height() < dialog.height() / 2
+    assert details.verticalScrollBar().maximum() > 0
+
+
 def test_a_path_outside_the_workspace_is_said_to_be_there(ask: Ask, session: Session) -> None:
     session.change(1, "c", "../other/a.py", "1\n", "2\n")
     request = ApprovalRequest(

@@ -13,8 +13,9 @@ from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.command_edit import CommandEdit
 from desktop_agent.ui.chat.entries.paragraph import Paragraph, read_code_spans
 from desktop_agent.ui.chat.flow import flow
-from desktop_agent.ui.chat.markdown.inline import utf16_slice
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_slice
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.model_words import hidden_text_risks, visible
 from desktop_agent.ui.short_path import short_path
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.tooltips import plain_tooltip
@@ -57,18 +58,19 @@ class ApprovalCard(QWidget):
         bold.setWeight(QFont.Weight.DemiBold)
         # In older journals the title of a command is the command.
         is_plain = request.command is not None and not request.is_escalation
-        title = self.tr("Run this command?") if is_plain else request.title
+        title = self.tr("Run this command?") if is_plain else _visible(request.title)
         self._title = Paragraph(title, styles, self, font=bold)
         self._command = self._make_command(styles)
         self._edit = self._button(self.tr("Edit"), self._on_edit, variant="flat", is_compact=True)
         self._edit.setVisible(self._command is not None)
         self._files = Paragraph(_file_list(request), styles, self, font=styles.code) if request.changes else None
         self._details = [
-            Paragraph(detail, styles, self, role="muted", font=styles.secondary) for detail in request.details
+            Paragraph(_visible(detail), styles, self, role="muted", font=styles.secondary) for detail in request.details
         ]
+        hidden = hidden_text_risks(request.command or "")
         self._reasons = [
-            Paragraph(text, styles, self, role="warning_text", font=styles.body)
-            for text in (request.reason, *(f"⚠ {risk}" for risk in request.risks))
+            Paragraph(_visible(text), styles, self, role="warning_text", font=styles.body)
+            for text in (request.reason, *(f"⚠ {risk}" for risk in (*request.risks, *hidden)))
             if text
         ]
         self._confinement = self._make_confinement(styles)
@@ -306,3 +308,7 @@ def _file_list(request: ApprovalRequest) -> str:
         more = len(request.changes) - _SHOWN_FILES
         lines.append(words.say("and {files} more").format(files=words.counted(more, "file", "files")))
     return "\u2028".join(lines)
+
+
+def _visible(text: str) -> str:
+    return visible(text).replace("\n", LINE_BREAK)

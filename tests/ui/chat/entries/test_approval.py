@@ -248,3 +248,11 @@ def test_a_question_at_the_end_stays_whole_while_it_grows(stage: Stage) -> None:
     command_field(stage).setPlainText("a command\n" * 6)
     assert stage.view.is_following
     assert stage.widget(-1).geometry().bottom() < stage.view.viewport().height()
+
+
+def test_no_words_of_the_model_hide_or_reorder_others(stage: Stage) -> None:
+    ask(stage, replace(question(), command="ls \u202e# x", reason="fine\u200b", details=("Input: a\n\u2066b", "c")))
+    names = [widget.accessibleName() for widget in card(stage).findChildren(QWidget)]
+    assert "fine⟨U+200B⟩" in names
+    assert "Input: a\u2028⟨U+2066⟩b\u2028c" in names
+    assert any("It really is: ls ⟨U+202E⟩# x" in name for name in names)
