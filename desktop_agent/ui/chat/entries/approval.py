@@ -64,9 +64,8 @@ class ApprovalCard(QWidget):
         self._edit = self._button(self.tr("Edit"), self._on_edit, variant="flat", is_compact=True)
         self._edit.setVisible(self._command is not None)
         self._files = Paragraph(_file_list(request), styles, self, font=styles.code) if request.changes else None
-        self._details = [
-            Paragraph(_visible(detail), styles, self, role="muted", font=styles.secondary) for detail in request.details
-        ]
+        details = LINE_BREAK.join(map(_visible, request.details))
+        self._details = [Paragraph(details, styles, self, role="muted", font=styles.secondary)] if details else []
         hidden = hidden_text_risks(request.command or "")
         self._reasons = [
             Paragraph(_visible(text), styles, self, role="warning_text", font=styles.body)
