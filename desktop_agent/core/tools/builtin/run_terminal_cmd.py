@@ -309,6 +309,12 @@ def _find_shell(named: str | None, environ: Mapping[str, str]) -> str:
     """Return the shell to run. Blocks. Raises `ToolError` when the named one is not installed."""
     path = environ.get("PATH")
     if named is not None:
+        if os.name != "nt" and Path(named).name not in _LIKE_SH:
+            raise ToolError(
+                f"{named!r} cannot be the shell: commands are judged as sh and bash read them. Leave shell out, and "
+                f"call {Path(named).name} in the command itself.",
+                error_type="validation",
+            )
         if found := shutil.which(named, path=path):
             return found
         raise ToolError(f"The shell {named!r} is not installed. Leave shell out to use the default.")

@@ -133,8 +133,18 @@ async def test_a_command_can_be_given_input(work: "Workspace") -> None:
 
 async def test_the_shell_can_be_chosen(work: "Workspace") -> None:
     assert await output(work, "echo $0", shell="sh") == f"{shutil.which('sh')}\n"
-    with pytest.raises(ToolError, match="shell 'tcsh-not-here' is not installed"):
-        await run(work, "true", shell="tcsh-not-here")
+    with pytest.raises(ToolError, match="shell '/not/here/bash' is not installed"):
+        await run(work, "true", shell="/not/here/bash")
+
+
+@pytest.mark.parametrize("shell", ["python3", "/usr/bin/perl", "fish", "cmd", "./tool"])
+async def test_only_a_shell_that_reads_the_command_as_it_was_judged_can_be_chosen(
+    work: "Workspace", shell: str
+) -> None:
+    """Blocked commands and rules are looked for by the grammar of sh: code for another program has none of them."""
+    with pytest.raises(ToolError, match="cannot be the shell") as caught:
+        await run(work, "import os; os.remove('a')", shell=shell)
+    assert caught.value.error_type == "validation"
 
 
 @pytest.mark.parametrize(
