@@ -23,10 +23,8 @@ class ConfinementNote(QFrame):
         self.setAccessibleName(self.tr("How it would run"))
         self._theme = theme
         self._is_escalation = is_escalation
-        outside = self.tr("Runs outside the sandbox")
-        self._text = f"{outside}. {confinement}" if is_escalation and confinement else confinement
-        if is_escalation and not confinement:
-            self._text = self.tr("Runs outside the sandbox: it can do whatever your account can.")
+        outside = self.tr("Runs outside the sandbox: it may do whatever your account may")
+        self._text = outside if is_escalation else confinement
         self.setAccessibleDescription(self._text)
         sign = "escaping" if is_escalation else "unconfined" if is_unconfined else "confined"
         role = "error" if is_escalation else "warning" if is_unconfined else "secondary"

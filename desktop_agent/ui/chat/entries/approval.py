@@ -119,7 +119,7 @@ class ApprovalCard(QWidget):
         """How it would run; what is not confined is said in the colour of what cannot be undone."""
         text, role = self.request.confinement, "muted"
         if self.request.is_escalation:
-            text, role = " ".join((self.tr("Runs outside the sandbox."), text)).strip(), "removed_text"
+            text, role = self.tr("Runs outside the sandbox: it may do whatever your account may"), "removed_text"
         return Paragraph(text, styles, self, role=role, font=styles.body) if text else None
 
     def _offer_button(self, label: str) -> QPushButton:
