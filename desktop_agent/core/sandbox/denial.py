@@ -33,7 +33,8 @@ _NETWORK = re.compile(
     r"could not resolve (?:host|proxy|hostname)|temporary failure in name resolution|network is unreachable"
     r"|name or service not known|nodename nor servname provided|getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|\bENETUNREACH\b"
     r"|failed to establish a new connection|temporary failure resolving|unable to resolve host address"
-    r"|dial (?:tcp|udp)\b.*(?:unreachable|no such host|misbehaving|operation not permitted|connection refused)"
+    r"|dial (?:tcp|udp)\b.*(?:unreachable|no such host|misbehaving|operation not permitted)"
+    r"|connection refused|\bECONNREFUSED\b"  # a server of the machine, which the sandbox's own loopback does not have
     r"|failed to lookup address information|dns error: failed|no route to host"
     r"|\bsocket(?:\(\))?: (?:operation not permitted|permission denied)|unable to create.{0,20}socket",
     re.IGNORECASE,
