@@ -31,6 +31,7 @@ T = TypeVar("T")
 
 _O_CLOEXEC: int = getattr(os, "O_CLOEXEC", 0)
 _O_BINARY: int = getattr(os, "O_BINARY", 0)
+_O_NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 _BLOCK_BYTES = 64 * 1024
 _OWN_ATTRIBUTES = ("user.", "system.posix_acl_")
 """Attributes that people give a file. Others are labels that the system gives, and not everybody may set."""
@@ -123,7 +124,7 @@ def write_state(path: Path, state: FileState | None) -> None:
     elif path.is_symlink():
         _write_by_rename(path, state.content, state.mode, None)  # takes the link's place, not its target's
     else:
-        write_atomically(path, state.content, mode=state.mode)
+        _write(path, state.content, state.mode)
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
@@ -137,9 +138,13 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
     content back. Only a crash in the middle can leave a mix of both, which `is_torn` recognises: who wrote both states
     down before, as the ledger does, repairs it.
     """
-    target = Path(os.path.realpath(path))
+    _write(Path(os.path.realpath(path)), content, mode)
+
+
+def _write(target: Path, content: bytes, mode: int | None) -> None:
+    """Do as `write_atomically`, but never through a symlink, also where one takes the file's place meanwhile."""
     try:
-        old = _retried(os.stat, target)
+        old = _retried(os.lstat, target)
     except FileNotFoundError:
         old = None
     if old is not None and mode is None:
@@ -203,7 +208,7 @@ def _write_by_rename(target: Path, content: bytes, mode: int | None, old: os.sta
 
 def _write_in_place(target: Path, content: bytes, mode: int | None) -> None:
     """Write over the content of `target`, and put the old content back when that fails."""
-    descriptor = _retried(os.open, target, os.O_RDWR | _O_CLOEXEC | _O_BINARY)
+    descriptor = _retried(os.open, target, os.O_RDWR | _O_CLOEXEC | _O_BINARY | _O_NOFOLLOW)
     try:
         old_mode = stat.S_IMODE(_retried(os.fstat, descriptor).st_mode)
         before = _read_all(descriptor)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from desktop_agent.core.changes.anchored import anchored
 from desktop_agent.core.changes.diff import count_lines
 from desktop_agent.core.changes.revert import RevertPlan, RevertStep, is_same_content
 from desktop_agent.core.changes.text import is_binary
@@ -77,7 +78,7 @@ class Ledger:
         try:
             for change, before, after in states:
                 done.append((change, before))
-                write_state(self._root / change.path, after)
+                self._write(change.path, after)
         except OSError as error:
             for change, before in reversed(done):
                 with suppress(OSError):
@@ -174,11 +175,19 @@ class Ledger:
         return outcome
 
     def _restore(self, path: str, state: FileState | None, new_folders: Sequence[str]) -> None:
-        write_state(self._root / path, state)
+        self._write(path, state)
         if state is None:
             for folder in reversed(new_folders):
                 with suppress(OSError):  # not empty: somebody uses it now
                     (self._root / folder).rmdir()
+
+    def _write(self, path: str, state: FileState | None) -> None:
+        try:
+            with anchored(self._root, path, makes_folders=state is not None) as place:
+                write_state(place, state)
+        except FileNotFoundError:
+            if state is not None:
+                raise
 
     def _current(self, path: str) -> FileState | None:
         return read_state(self._root / path)

@@ -16,6 +16,9 @@ from desktop_agent.core.policy.paths import plain_name
 PROTECTED_FOLDERS = frozenset({".git"})
 """Folders whose content no edit tool writes: a broken `.git` is not a file change anybody can review."""
 
+_HANDLES = Path("/proc/self/fd")
+"""Where Linux says what a descriptor has open."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
@@ -83,6 +86,14 @@ class Boundary:
         """Return where a symlink in the last place leads; edits go there, so that the link stays a link."""
         target = resolved.target
         return resolved if target == resolved.absolute else ResolvedPath(target, self._relative(target))
+
+    def require_opened(self, descriptor: int, text: str) -> None:
+        """Raise `ToolError` when the file that was opened as `text` lies outside after all. Blocks.
+
+        Between looking at a path and opening it a background command may have put a symlink on the way.
+        """
+        if _HANDLES.is_dir():
+            self._require_inside((_HANDLES / str(descriptor)).readlink(), text)
 
     def contains(self, path: Path) -> bool:
         """Whether `path`, with symlinks resolved, is the workspace or inside it."""

@@ -1,5 +1,6 @@
 """Changes are durable before they happen, applied whole, and taken back without touching anybody else's work."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -167,14 +168,14 @@ def test_a_write_that_fails_half_way_takes_the_others_back(
 ) -> None:
     (root / "a").write_bytes(b"old a")
     changes = [record(ledger, root, "a", state(b"new a"), "1.1"), record(ledger, root, "x/b", state(b"b"), "1.2")]
-    mkdir = Path.mkdir
+    mkdir = os.mkdir
 
-    def full(self: Path, *args: object, **kwargs: object) -> None:
-        if self.name == "x":
+    def full(path: str, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
+        if Path(path).name == "x":
             raise OSError(28, "No space left on device")
-        mkdir(self, *args, **kwargs)  # pyright: ignore[reportArgumentType] - passed on as it came
+        mkdir(path, mode, dir_fd=dir_fd)
 
-    monkeypatch.setattr(Path, "mkdir", full)
+    monkeypatch.setattr(os, "mkdir", full)
     with pytest.raises(ToolError, match="x/b could not be written"):
         ledger.apply(changes)
     monkeypatch.undo()

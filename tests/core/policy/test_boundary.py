@@ -1,5 +1,6 @@
 """Paths on a real disk: what leads out of the workspace, and what only seems to."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,19 @@ def test_our_own_settings_and_sessions_are_not_written_when_they_lie_in_the_work
     assert boundary.for_writing(".config/other").relative == ".config/other"
     inside = Boundary(root / "sub", guarded=(root,))
     assert inside.for_writing("a").relative == "a", "the demo's folder lies in one of ours"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs to know what a descriptor has open")
+def test_a_file_that_was_opened_through_a_link_put_there_meanwhile_is_not_used(root: Path) -> None:
+    boundary = Boundary(root, [root.parent / "shared"])
+    (root / "sub" / "f").write_text("mine")
+    (root.parent / "beside" / "f").write_text("SECRET")
+    place = boundary.for_reading("sub/f")
+    with place.absolute.open("rb") as file:
+        boundary.require_opened(file.fileno(), "sub/f")
+    (root / "sub").rename(root / "moved")
+    (root / "sub").symlink_to(root.parent / "beside")
+    with place.absolute.open("rb") as file, pytest.raises(ToolError, match="outside the workspace"):
+        boundary.require_opened(file.fileno(), "sub/f")
+    with (root.parent / "shared" / "doc.md").open("rb") as file:
+        boundary.require_opened(file.fileno(), "../shared/doc.md")

@@ -92,6 +92,7 @@ def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Ev
     try:
         _require_regular(place.absolute, arguments.path, context)
         with place.absolute.open("rb") as file:
+            context.boundary.require_opened(file.fileno(), arguments.path)
             before = os.fstat(file.fileno())
             content, metadata = _answer(file, before.st_size, arguments, context, stop)
             digest = _digest(file) if before.st_size <= LARGEST_EDITED_BYTES else None

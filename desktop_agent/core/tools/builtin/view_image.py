@@ -89,6 +89,7 @@ def _read(file: Path, path: str, context: ToolContext) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise ToolError(f"{path} is a device, pipe or socket, not a picture.")
         with file.open("rb") as opened:
+            context.boundary.require_opened(opened.fileno(), path)
             content = opened.read(LARGEST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise not_found(path, file, context.boundary) from error
