@@ -18,11 +18,11 @@ from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.job_reports import JobReports
-from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.jobs.reports import JobReports
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.policy.boundary import Boundary
-from desktop_agent.core.process import ProcessRunner
+from desktop_agent.core.processes.runner import ProcessRunner
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
 from desktop_agent.core.rulebook import RuleBook

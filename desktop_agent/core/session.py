@@ -21,7 +21,7 @@ from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
 from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
-from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ModelRequest, Rule
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.providers.base import Provider

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.model import SandboxMode
-from desktop_agent.core.process import Command
+from desktop_agent.core.processes.runner import Command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

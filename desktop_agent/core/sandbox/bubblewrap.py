@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from desktop_agent.core.errors import SandboxError
-from desktop_agent.core.process import Command
+from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.base import Confinement, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, folders_above, git_folders_in, protection_in
 from desktop_agent.core.sandbox.landlock import filter_only

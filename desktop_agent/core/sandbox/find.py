@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.errors import SandboxError
-from desktop_agent.core.process import Command
+from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.base import Confinement, Sandbox, search_path
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.guarded import Guards

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_agent.core.errors import SandboxError
-from desktop_agent.core.process import Command
+from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox import landlock_launcher
 from desktop_agent.core.sandbox.base import Confinement, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, protection_in

@@ -13,7 +13,7 @@ from typing import cast
 from desktop_agent.core.errors import SandboxError, ToolError
 from desktop_agent.core.model import ToolResult
 from desktop_agent.core.policy.call import Confinement as Level
-from desktop_agent.core.process import Command
+from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.base import Confinement, Sandbox, confinement_for
 from desktop_agent.core.sandbox.denial import denial_in
 from desktop_agent.core.sandbox.find import SandboxSearch, find_sandbox

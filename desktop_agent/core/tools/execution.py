@@ -14,11 +14,11 @@ from desktop_agent.core.clock import Clock
 from desktop_agent.core.errors import StorageError, ToolError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
-from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import FileChange, TodoItem, ToolCall, ToolResult, ToolUseBlock, Uncaptured
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.call import CallFacts
-from desktop_agent.core.process import Command, ProcessRunner
+from desktop_agent.core.processes.runner import Command, ProcessRunner
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.confiner import Confiner, Walls

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.process import Command
+from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.tools.ripgrep import SKIPPED, TIMEOUT_S, prepare, run_ripgrep
 from desktop_agent.core.tools.spec import ToolContext
 

@@ -21,7 +21,7 @@ gives the same text.
 
 from dataclasses import dataclass
 
-from desktop_agent.core.process_output import continuation_bytes
+from desktop_agent.core.processes.output import continuation_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.process import Command
-from desktop_agent.core.process_output import OutputCapture
+from desktop_agent.core.processes.output import OutputCapture
+from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.tools.spec import ToolContext
 
 TIMEOUT_S = 60.0

@@ -15,7 +15,7 @@ from desktop_agent.core.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import ToolResult, ToolUseBlock
-from desktop_agent.core.process_child import unhurried
+from desktop_agent.core.processes.child import unhurried
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.execution import Execution, TakenCall
 from desktop_agent.core.tools.gate import NotApprovedError

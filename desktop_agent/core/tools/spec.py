@@ -21,7 +21,7 @@ from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileTransition
 from desktop_agent.core.ids import CallId
-from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import (
     BlobRef,
     Capability,
@@ -32,7 +32,7 @@ from desktop_agent.core.model import (
     ToolSource,
 )
 from desktop_agent.core.policy.boundary import Boundary
-from desktop_agent.core.process import Command, ProcessRunner
+from desktop_agent.core.processes.runner import Command, ProcessRunner
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.reads import ReadLog
 

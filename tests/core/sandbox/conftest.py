@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.process import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
 from desktop_agent.core.sandbox.base import Confinement, Sandbox, confinement_for
 from desktop_agent.core.sandbox.find import every_sandbox
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from desktop_agent.core.errors import SandboxError
-from desktop_agent.core.process import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
 from desktop_agent.core.sandbox.base import Sandbox, confinement_for
 from desktop_agent.core.sandbox.find import every_sandbox
 from tests.core.sandbox.conftest import Place, Shell

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.errors import SandboxError
-from desktop_agent.core.process import Command
+from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.base import Confinement, confinement_for
 from tests.core.sandbox.conftest import Place, Shell
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.errors import SandboxError
-from desktop_agent.core.process import Command
+from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.base import Confinement
 from desktop_agent.core.sandbox.guarded import Guards
 from desktop_agent.core.sandbox.seatbelt import Seatbelt, profile_for

@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import Job, JsonObject, ToolResult
 from desktop_agent.core.tools.output import MODEL_FORMAT
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext

@@ -13,7 +13,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from desktop_agent.core.process_tree import MARK_VARIABLE
+from desktop_agent.core.processes.tree import MARK_VARIABLE
 
 _SHELL = Path("/bin/sh")
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.jobs import Jobs
-from desktop_agent.core.process import GRACE_S, Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.processes.runner import GRACE_S, Command, ProcessOutcome, ProcessRunner
 from tests.core.stubborn import STUBBORN, survivors
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the commands and the look at them are Linux'")

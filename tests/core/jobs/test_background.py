@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.job_log import LOG_LIMIT_BYTES
-from desktop_agent.core.jobs import Jobs
-from desktop_agent.core.process import Command, ProcessRunner
+from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.jobs.log import LOG_LIMIT_BYTES
+from desktop_agent.core.processes.runner import Command, ProcessRunner
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 

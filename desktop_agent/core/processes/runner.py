@@ -1,6 +1,6 @@
 """Child processes that end when they are told to: whole trees, bounded memory, no call that hangs.
 
-Every command gets its own session and process group, and a mark in its environment (`process_tree`), so that ending it
+Every command gets its own session and process group, and a mark in its environment (`tree`), so that ending it
 ends everything it started. A command is over when its first process has exited and its output has ended, or nothing
 came for 0.2 s although something it left behind still holds the pipe. What it left behind is then ended too, except
 what detached itself properly (own session, own output), such as a compiler daemon: that lives until `aclose`.
@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from desktop_agent.core.clock import Clock
-from desktop_agent.core.process_child import ChildPipes, ChildProcess, end_all, unhurried
-from desktop_agent.core.process_guard import Guard
-from desktop_agent.core.process_output import OutputCapture, Sink
-from desktop_agent.core.process_reader import OutputReader, ThreadSink, open_pipe
-from desktop_agent.core.process_terminal import Terminal, typed_lines
-from desktop_agent.core.process_tree import MARK_VARIABLE, ProcessTree
+from desktop_agent.core.processes.child import ChildPipes, ChildProcess, end_all, unhurried
+from desktop_agent.core.processes.guard import Guard
+from desktop_agent.core.processes.output import OutputCapture, Sink
+from desktop_agent.core.processes.reader import OutputReader, ThreadSink, open_pipe
+from desktop_agent.core.processes.terminal import Terminal, typed_lines
+from desktop_agent.core.processes.tree import MARK_VARIABLE, ProcessTree
 
 GRACE_S = 0.5
 """From TERM to KILL. A command that ends when asked needs less; one that does not must not make a stop take long."""

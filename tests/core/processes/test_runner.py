@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.process import Command, ProcessRunner
-from desktop_agent.core.process_output import KEPT_BYTES, LIVE_LIMIT_BYTES, SPOOL_LIMIT_BYTES, OutputCapture
+from desktop_agent.core.processes.output import KEPT_BYTES, LIVE_LIMIT_BYTES, SPOOL_LIMIT_BYTES, OutputCapture
+from desktop_agent.core.processes.runner import Command, ProcessRunner
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
@@ -252,7 +252,7 @@ async def test_a_killed_application_leaves_no_process_behind(tmp_path: Path, rep
     program = textwrap.dedent("""
         import asyncio, os, pathlib, sys
         from desktop_agent.core.clock import SystemClock
-        from desktop_agent.core.process import Command, ProcessRunner
+        from desktop_agent.core.processes.runner import Command, ProcessRunner
         script = "setsid sleep 100 & echo $! > report; echo $$ > report; sleep 100"
         command = Command(argv=("/bin/bash", "-c", script), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
         asyncio.run(ProcessRunner(SystemClock()).run(command))
@@ -398,5 +398,5 @@ async def test_many_commands_run_side_by_side(runner: ProcessRunner, tmp_path: P
 
 def test_importing_needs_nothing_of_posix() -> None:
     """The module must load where there is no `os.killpg`."""
-    program = "import os; del os.killpg, os.getpgid; import desktop_agent.core.process"
+    program = "import os; del os.killpg, os.getpgid; import desktop_agent.core.processes.runner"
     subprocess.check_call([sys.executable, "-c", program])

@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.process import Command, ProcessRunner
-from desktop_agent.core.process_reader import END_OF_INPUT, OutputReader, open_pipe
-from desktop_agent.core.process_terminal import typed_lines
+from desktop_agent.core.processes.reader import END_OF_INPUT, OutputReader, open_pipe
+from desktop_agent.core.processes.runner import Command, ProcessRunner
+from desktop_agent.core.processes.terminal import typed_lines
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from desktop_agent.core.clock import Clock
-from desktop_agent.core.process_output import Sink
-from desktop_agent.core.process_reader import OutputReader
-from desktop_agent.core.process_tree import ProcessTree, Scope
+from desktop_agent.core.processes.output import Sink
+from desktop_agent.core.processes.reader import OutputReader
+from desktop_agent.core.processes.tree import ProcessTree, Scope
 
 QUIET_S = 0.2
 """How long output must be silent after the exit before we stop listening to what was left behind."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.jobs.background import Jobs
 
 EVERY_S = 2.0
 """How often a running job's memory and last line are looked at."""

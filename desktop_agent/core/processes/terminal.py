@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from desktop_agent.core.process_reader import END_OF_INPUT
+from desktop_agent.core.processes.reader import END_OF_INPUT
 
 COLUMNS = 120
 ROWS = 40

@@ -2,7 +2,7 @@
 
 A session owns one `Jobs`. Closing it ends every job's whole process tree.
 
-A job's output (both streams, as written) goes to a log file of its own, which `job_log` keeps within a limit.
+A job's output (both streams, as written) goes to a log file of its own, which `log` keeps within a limit.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_agent.core.clock import Clock
-from desktop_agent.core.job_log import JobLog, read_tail
+from desktop_agent.core.jobs.log import JobLog, read_tail
 from desktop_agent.core.model import Job, JobState
-from desktop_agent.core.process import Command, ProcessRunner
-from desktop_agent.core.process_child import ChildProcess, unhurried
-from desktop_agent.core.process_tree import memory_of
+from desktop_agent.core.processes.child import ChildProcess, unhurried
+from desktop_agent.core.processes.runner import Command, ProcessRunner
+from desktop_agent.core.processes.tree import memory_of
 
 TAIL_BYTES = 8 * 1024
 _LINE_BYTES = 1024
