@@ -36,7 +36,7 @@ class RunLogs:
             case ev.ToolCallFinished(call_id=call_id):
                 entry = transcript.tool_entry(call_id)
                 if entry is not None:
-                    record = tool_event(entry)
+                    record = tool_event(entry, transcript.approval)
                     self._append(self._audit, record)
                     self._append(self._debug, record)
             case ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes):

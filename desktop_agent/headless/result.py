@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.events import Notice, TurnEndReason
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import FileOutcome, JsonObject, Usage
+from desktop_agent.core.model import Aborted, ApprovalPolicy, FileOutcome, JsonObject, Usage
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
 
 EXIT_CODES: dict[TurnEndReason, int] = {
@@ -100,7 +100,7 @@ def collect_result(
         final_response="\n".join(text for text in texts if text).strip(),
         turns_used=requests,
         edited_files=tuple(dict.fromkeys(record.change.path for record in records if not record.is_undone)),
-        tools=tuple(tool_event(entry) for entry in tools),
+        tools=tuple(tool_event(entry, transcript.approval) for entry in tools),
         turn_summaries=(turn_summary(turn, records, tools),) if records else (),
         usage=usage,
         problems=tuple(
@@ -117,7 +117,7 @@ def describe(problem: Notice | AgentError) -> str:
     return "\n".join(filter(None, (f"{problem.title} {problem.hint}".strip(), problem.detail)))
 
 
-def tool_event(entry: ToolEntry) -> JsonObject:
+def tool_event(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:
     """One tool call as the audit log and `run --json` tell it."""
     result = entry.result
     return {
@@ -128,7 +128,7 @@ def tool_event(entry: ToolEntry) -> JsonObject:
         "is_error": result.is_error if result else True,
         "skipped": entry.decision is not None and entry.decision.outcome != "allowed",
         "paths": [change.path for change in entry.changes],
-        "metadata": _metadata(entry),
+        "metadata": _metadata(entry, policy),
     }
 
 
@@ -157,13 +157,18 @@ def describe_outcome(outcome: FileOutcome) -> str:
     return f"{text} ({outcome.reason})" if outcome.reason else text
 
 
-def _metadata(entry: ToolEntry) -> JsonObject:
+def _metadata(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:
     metadata: JsonObject = dict(entry.result.metadata) if entry.result else {}
     if entry.result is not None and entry.result.error_type is not None:
         metadata["error_type"] = entry.result.error_type
     if entry.approval is not None:
         metadata["approval_required"] = True
         metadata["approval_granted"] = entry.decision is not None and entry.decision.outcome == "allowed"
+        metadata["approval_policy"] = policy
+        metadata["approval_reason"] = entry.approval.reason
+        metadata["approval_paths"] = [change.path for change in entry.approval.changes]
+        if isinstance(entry.decision, Aborted):
+            metadata["approval_error"] = entry.decision.reason
     if entry.duration_s is not None:
         metadata["duration_s"] = entry.duration_s
     return metadata

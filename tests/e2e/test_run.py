@@ -229,6 +229,9 @@ def test_what_needs_an_approval_ends_the_run_with_code_3_and_changes_nothing(age
     assert [tool["skipped"] for tool in ran.json["tools"]] == [False, True]
     metadata = ran.json["tools"][1]["metadata"]
     assert (metadata["approval_required"], metadata["approval_granted"]) == (True, False)
+    assert (metadata["approval_policy"], metadata["approval_paths"]) == ("on_write", ["a.py"])
+    assert "approval policy asks before writing" in metadata["approval_reason"]
+    assert metadata["approval_error"].startswith("nobody can answer")
     assert (workspace / "a.py").read_bytes() == BEFORE
 
 
