@@ -190,6 +190,7 @@ class Assembly:
                 temp = self._temp(storage.session_id)
                 stack.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
                 stack.push_async_callback(processes.aclose)
+                # Sessions share their tools: another one's index, if it is being made, goes on with its next search.
                 for tool in self.tools:
                     stack.push_async_callback(tool.aclose)
                 stack.push_async_callback(jobs.aclose)

@@ -354,8 +354,8 @@ class FileOutcome:
 
 ApprovalPolicy = Literal["always", "on_write", "on_request", "never"]
 SandboxMode = Literal["restricted", "strict", "none"]
-"""What confines commands: `restricted` lets them write the workspace and a private temporary folder, `strict` nothing;
-neither has a network. `none` confines nothing."""
+"""What confines commands: `restricted` lets them write the workspace and a private temporary folder, `strict` only the
+latter; neither has a network. `none` confines nothing."""
 
 ApprovalScope = Literal["once", "session", "project", "always"]
 RuleScope = Literal["session", "project", "always"]

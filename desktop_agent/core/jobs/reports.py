@@ -1,7 +1,6 @@
 """Telling the fronts of a session's background commands: when one starts or ends, and every moment while one runs."""
 
 import asyncio
-from contextlib import suppress
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock
@@ -28,8 +27,7 @@ class JobReports:
         self._jobs.on_change = None
         if self._task is not None:
             self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.wait({self._task})
 
     def _on_change(self) -> None:
         self._changed.set()
@@ -53,3 +51,4 @@ class JobReports:
         finally:
             for task in waits:
                 task.cancel()
+            await asyncio.gather(*waits, return_exceptions=True)

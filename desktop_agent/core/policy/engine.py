@@ -11,14 +11,14 @@ everything else                                          → Ask
 Under `never` there is nobody to ask, so what would ask is forbidden. Nothing here looks at the disk or at the clock.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from desktop_agent.core.model import Rule, RuleKind
 from desktop_agent.core.policy.call import CallFacts, Confinement, PolicyContext
 from desktop_agent.core.policy.paths import inside, sensitivity
 from desktop_agent.core.policy.reading import only_reads
 from desktop_agent.core.policy.risks import Risk, needs_network, outside_paths, risks_of, secret_in, writes_git
-from desktop_agent.core.policy.rules import matching_rule, names_any, patterns_for
+from desktop_agent.core.policy.rules import launches_anything, matching_rule, names_any, patterns_for
 from desktop_agent.core.policy.shell import ParsedCommand, parse
 
 CONFINEMENT_WORDS: dict[Confinement, str] = {
@@ -26,7 +26,7 @@ CONFINEMENT_WORDS: dict[Confinement, str] = {
     "restricted": "In the sandbox: may write this folder, no network",
     "none": "Not confined: may do whatever your account may",
 }
-"""How a command will run, as the person reads it."""
+"""How a command will run, as the person reads it. Old journals are read by these words: `none` stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class _Command:
     context: PolicyContext
     parsed: ParsedCommand
     only_reads: bool
-    need: Risk | None = field(default=None)
+    need: Risk | None = None
     """What obviously does not work in the sandbox; None when nothing does."""
 
     @classmethod
@@ -192,8 +192,16 @@ class _Command:
             confinement=confinement,
             is_escalation=is_escalation,
             rule_kind="command",
-            rule_patterns=() if self.call.details else patterns_for(self.parsed.text),
+            rule_patterns=() if self.call.details else self._patterns(is_unconfined=confinement == "none"),
         )
+
+    def _patterns(self, *, is_unconfined: bool) -> tuple[tuple[str, ...], ...]:
+        """Return what rules could say; outside the sandbox none names alone a program that runs any other."""
+        choices = patterns_for(self.parsed.text)
+        if not is_unconfined:
+            return choices
+        narrow = tuple(tuple(pattern for pattern in parts if not launches_anything(pattern)) for parts in choices)
+        return narrow if all(narrow) else ()
 
 
 def _decide_command(command: _Command) -> Verdict:
@@ -212,10 +220,10 @@ def _decide_command(command: _Command) -> Verdict:
     question = _question(command)
     if is_unclear:
         reason = "This command was not fully understood, so it may contain one that you blocked."
-        return command.ask(reason, confinement=_confinement(command))
+        return _asked(command, question, reason)
     rule = matching_rule(call, context.rules, now=context.now, workspace=context.workspace)
     if rule is not None and rule.effect == "ask":
-        return replace(command.ask("", confinement=_confinement(command)), reason=_asked_by(rule))
+        return _asked(command, question, _asked_by(rule))
     if question is None:
         return Allow("none" if _frees(rule, command) else _free_confinement(command), rule)
     if rule is not None and (context.is_confined or rule.is_unconfined):
@@ -268,9 +276,11 @@ def _free_confinement(command: _Command) -> Confinement:
     return "strict" if command.only_reads or command.context.sandbox == "strict" else "restricted"
 
 
-def _confinement(command: _Command) -> Confinement:
-    question = _question(command)
-    return question.confinement if question and question.confinement else _free_confinement(command)
+def _asked(command: _Command, question: Ask | None, reason: str) -> Ask:
+    """Return the question with another reason: how the command would run stays as it is."""
+    if question is None:
+        return command.ask(reason, confinement=_free_confinement(command))
+    return replace(question, reason=reason)
 
 
 def _why_unconfined(context: PolicyContext) -> str:

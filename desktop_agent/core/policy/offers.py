@@ -4,7 +4,7 @@ Both come from the same patterns, so that a label says exactly what its rule doe
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Rule, RuleKind, ScopeOffer
 from desktop_agent.core.policy.call import CallFacts
@@ -66,11 +66,6 @@ def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, worksp
         )
         for number, pattern in enumerate(patterns, start=1)
     )
-
-
-def grants_of(request: ApprovalRequest, answer: Allowed) -> set[Rule]:
-    """What the person allowed for the rest of the session, for whoever folds a journal without a clock."""
-    return set(rules_of(request, answer, now=datetime.min.replace(tzinfo=UTC)))
 
 
 def suggested(patterns: Sequence[str]) -> str:

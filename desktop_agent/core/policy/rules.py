@@ -43,6 +43,14 @@ _SUBCOMMANDS = frozenset(
 )  # fmt: skip
 """Programs whose second word says what they do."""
 
+_RUN_ANYTHING = frozenset(
+    {
+        "git", "npm", "pnpm", "yarn", "bun", "bundle", "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "conda", "mise",
+        "asdf", "nix", "docker", "podman", "kubectl", "go", "cargo",
+    }
+)  # fmt: skip
+"""Programs that run any other one if their words, or an alias among them, say so."""
+
 _NEVER_WIDE = frozenset(
     {
         "rm", "rmdir", "shred", "truncate", "dd", "mv", "cp", "chmod", "chown", "chgrp", "ln", "kill",
@@ -143,7 +151,9 @@ def _allowing_command(call: CallFacts, rules: Sequence[Rule], workspace: str) ->
     if call.details:
         return None
     parsed = parse(call.command)
-    plain = [rule for rule in commands if not rule.is_exact]
+    plain = [
+        rule for rule in commands if not rule.is_exact and not (rule.is_unconfined and launches_anything(rule.pattern))
+    ]
     if parsed.problems or not plain or not stays_inside(parsed, call.folder, workspace):
         return None
     if not all(is_harmless_variable(name) for segment in parsed.segments for name, _ in segment.assignments):
@@ -327,17 +337,6 @@ def _matches_path(pattern: str, path: str, *, is_wide: bool) -> bool:
 # --- for the rule editor ------------------------------------------------------------------------------------------
 
 
-def would_match(rule: Rule, command: str, *, folder: str = "", workspace: str = "") -> bool:
-    """Whether `rule` alone would decide a command line: for the editor's live preview. Expiry does not count."""
-    if rule.kind != "command":
-        return False
-    root = workspace or folder or "/"
-    call = CallFacts(tool="", capabilities=("exec_shell",), command=command, folder=folder or root)
-    if rule.effect == "allow":
-        return _allowing_command(call, [rule], root) is not None
-    return _naming(call, [rule]) is not None
-
-
 def patterns_for(command: str) -> tuple[tuple[str, ...], ...]:
     """Return, for every part that needs a rule, patterns from the narrowest to the widest that is sensible.
 
@@ -376,6 +375,12 @@ def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(shlex.join(words[:length]) for length in lengths))
 
 
+def launches_anything(pattern: str) -> bool:
+    """Whether a pattern names alone a program whose words may be any other program: `git` with an alias, `npm exec`."""
+    words = split_pattern(pattern)
+    return len(words) == 1 and _base(words[0]) in _RUN_ANYTHING
+
+
 def why_too_wide(words: tuple[str, ...]) -> str | None:
     """Say why a pattern names too much; None when it does not."""
     program = words[0]
@@ -390,12 +395,8 @@ def why_too_wide(words: tuple[str, ...]) -> str | None:
     return None
 
 
-def validate_pattern(
-    kind: RuleKind, pattern: str, *, expires_at: datetime | None = None, now: datetime | None = None
-) -> str | None:
+def validate_pattern(kind: RuleKind, pattern: str) -> str | None:
     """Say why a rule would never match, or would match too much; None when it is fine."""
-    if expires_at is not None and now is not None and expires_at <= now:
-        return "This rule never matches because it has already expired."
     if not pattern.strip():
         return "This rule never matches because it is empty."
     match kind:

@@ -28,6 +28,9 @@ from desktop_agent.core.processes.reader import OutputReader, ThreadSink, open_p
 from desktop_agent.core.processes.terminal import Terminal, typed_lines
 from desktop_agent.core.processes.tree import MARK_VARIABLE, ProcessTree
 
+NICENESS = 5
+"""How far commands stand behind the window for a processor: a build uses all of them, and the person still types."""
+
 GRACE_S = 0.5
 """From TERM to KILL. A command that ends when asked needs less; one that does not must not make a stop take long."""
 
@@ -213,8 +216,16 @@ async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_
         except BaseException:
             reader.close()
             raise
+    _give_way(transport)
     reader.start()
     return pipes, transport
+
+
+def _give_way(transport: asyncio.SubprocessTransport) -> None:
+    """Let the command, and all that it starts from now on, wait for the window where both want the processor."""
+    if sys.platform != "win32":
+        with suppress(OSError):  # it has ended already
+            os.setpriority(os.PRIO_PGRP, transport.get_pid(), NICENESS)
 
 
 async def _spawn_piped(command: Command, mark: str, pipes: ChildPipes) -> _Spawned:

@@ -4,5 +4,6 @@
 Seatbelt. `base.confinement_for` says what a mode lets a command do, `Sandbox.wrap` turns a command into the same
 command behind walls, and `denial.denial_in` notices when a command ran into one.
 
-Where a sandbox cannot enforce what is asked it refuses; nothing here ever runs a command with fewer walls than asked.
+Where a sandbox cannot enforce what is asked it refuses: nothing here runs a command with fewer walls than asked, but
+for `Confinement.hidden`, which only bubblewrap enforces.
 """

@@ -71,7 +71,7 @@ class Landlock:
         options = ["watch", *(f"env={name}={value}" for name, value in environ.inner.items())]
         options.append(f"handled={self._handled(confinement)}")
         options += [f"rule={rights & self._all_files}:{path}" for path, rights in self._rules(confinement).items()]
-        code = _filter(confinement, guards_metadata=True)
+        code = _filter(confinement)
         return replace(command, argv=_launch(options, code, command.argv), environ=environ.outer)
 
     @property
@@ -127,9 +127,9 @@ def landlock_abi() -> int:
     return max(0, int(libc.syscall(444, None, 0, 1)))
 
 
-def _filter(confinement: Confinement, *, guards_metadata: bool) -> bytes:
+def _filter(confinement: Confinement) -> bytes:
     is_read_only = not confinement.roots
-    code = build_filter(has_network=confinement.has_network, guards_metadata=guards_metadata, is_read_only=is_read_only)
+    code = build_filter(has_network=confinement.has_network, guards_metadata=True, is_read_only=is_read_only)
     if code is None:
         raise SandboxError("No filter of system calls is known for this machine, so Landlock alone would leave gaps.")
     return code

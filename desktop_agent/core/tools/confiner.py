@@ -62,20 +62,22 @@ class Confiner:
 
         Raises `ToolError` when it cannot be confined: then it must not run.
         """
-        if level in (None, "none"):
+        if level is None:
+            raise ToolError("It was not decided how this command must run, so it was not run.", error_type="fatal")
+        if level == "none":
             return Walls()
         sandbox = (await self._probe.search()).sandbox
         if sandbox is None:
             text = "The command must run in a sandbox, and none is available here. `desktop-agent doctor` says why."
             raise ToolError(text, error_type="permission")
-        return await asyncio.to_thread(self._raise, sandbox, level)
+        return await asyncio.to_thread(self._build_walls, sandbox, level)
 
-    def _raise(self, sandbox: Sandbox, level: Level) -> "Walls":
+    def _build_walls(self, sandbox: Sandbox, level: Level) -> "Walls":
         self._temp.mkdir(mode=0o700, parents=True, exist_ok=True)
         allowed = [folder for folder in self._allowed if folder.is_dir()]
         confinement = confinement_for(level, self._workspace, self._temp, allowed)
         if confinement is not None and level == "strict":
-            # Such a command may run unasked, so it reads nothing that a reading tool would ask about.
+            # A command that only reads runs unasked, so it reads nothing that a reading tool would ask about.
             confinement = replace(confinement, hidden=secret_files(self._workspace))
         if confinement is not None and self._logs.is_dir():
             confinement = replace(confinement, readable=(self._logs,))

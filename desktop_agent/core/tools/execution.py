@@ -18,7 +18,7 @@ from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import FileChange, TodoItem, ToolCall, ToolResult, ToolUseBlock, Uncaptured
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.call import CallFacts
-from desktop_agent.core.processes.runner import Command, ProcessRunner
+from desktop_agent.core.processes.runner import ProcessRunner
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.confiner import Confiner, Walls
@@ -34,7 +34,6 @@ from desktop_agent.core.tools.spec import (
     ReadTool,
     ToolArguments,
     ToolContext,
-    unconfined,
 )
 
 INTERRUPTED = "The person stopped this call before it finished. It may have taken effect partly."
@@ -297,7 +296,6 @@ class Execution:
         def keep_partial(result: ToolResult) -> None:
             call.partial = result
 
-        confine: Callable[[Command], Command] = unconfined
         return ToolContext(
             call_id=call_id,
             boundary=self._box.boundary,
@@ -311,7 +309,6 @@ class Execution:
             todos=self._box.todos,
             limits=self._box.limits,
             keep=self._box.blobs.put_ref,
-            confine=confine,
             keep_partial=keep_partial,
         )
 

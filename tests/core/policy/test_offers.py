@@ -7,7 +7,7 @@ import pytest
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, FileChange
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, Ask, decide
-from desktop_agent.core.policy.offers import EDITS, grants_of, rules_of, scope_offers
+from desktop_agent.core.policy.offers import EDITS, rules_of, scope_offers
 from tests.core.policy.lines import NOW, WORK, bare, rule, run, sandboxed
 
 EDIT = CallFacts(tool="edit_file", capabilities=("write_fs",), paths=("a.py",))
@@ -47,7 +47,7 @@ def _asked(call: CallFacts, policy: str = "on_write") -> Ask:
 @pytest.mark.parametrize(
     ("call", "what"),
     [
-        (run("git push origin main"), "`git push` outside the sandbox"),
+        (run("git push origin main"), "`git push origin main` outside the sandbox"),
         (run("pytest -q"), "`pytest -q`"),
         (run("make && pytest"), "`make` and `pytest`"),
         (run("make $X"), "`make $X`"),
@@ -96,14 +96,14 @@ def test_once_makes_no_rule_and_own_rules_are_kept() -> None:
 def test_an_old_answer_means_the_exact_command_as_it_did() -> None:
     """Journals from before there were rules: the line, its folder and its details, without a sandbox."""
     call = run("pytest -q", details=("Variables: A=1",))
-    grants = grants_of(_request(call), Allowed(scope="session"))
+    grants = rules_of(_request(call), Allowed(scope="session"), now=NOW)
     assert isinstance(decide(call, bare("on_write", *grants)), Allow)
     for other in (run("pytest -q; rm -rf ~", details=call.details), run("pytest -q"), run("pytest -q", folder="/x")):
         assert isinstance(decide(other, bare("on_write", *grants)), Ask)
 
 
 def test_an_old_answer_to_an_edit_means_all_edits_and_no_command() -> None:
-    (made,) = grants_of(_request(EDIT), Allowed(scope="session"))
+    (made,) = rules_of(_request(EDIT), Allowed(scope="session"), now=NOW)
     assert (made.kind, made.pattern) == ("edit", EDITS)
     assert isinstance(decide(EDIT, bare("on_write", made)), Allow)
     assert isinstance(decide(run("make"), bare("on_write", made)), Ask)

@@ -4,9 +4,17 @@ from datetime import timedelta
 
 import pytest
 
+from desktop_agent.core.model import Rule
+from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
-from desktop_agent.core.policy.rules import in_force, patterns_for, validate_pattern, would_match
+from desktop_agent.core.policy.rules import in_force, matching_rule, patterns_for, validate_pattern
 from tests.core.policy.lines import NOW, WORK, bare, rule, run, sandboxed, verdict
+
+
+def would_match(one: Rule, command: str, *, folder: str, workspace: str = WORK) -> bool:
+    """Whether `one` alone decides a command line."""
+    call = CallFacts(tool="run_terminal_cmd", capabilities=("exec_shell",), command=command, folder=folder)
+    return matching_rule(call, [one], now=NOW, workspace=workspace) is not None
 
 
 @pytest.mark.parametrize(
@@ -163,8 +171,7 @@ def test_a_pattern_that_cannot_work_says_why(kind: str, pattern: str, word: str)
     assert word in said
 
 
-def test_an_expired_rule_says_that_it_never_matches() -> None:
-    assert "expired" in (validate_pattern("command", "make", expires_at=NOW, now=NOW) or "")
+def test_a_pattern_that_works_says_nothing() -> None:
     assert validate_pattern("edit", "src/**") is None
     assert validate_pattern("tool", "web_*") is None
 
@@ -176,3 +183,22 @@ def test_a_line_that_names_a_program_thousands_of_times_is_not_looked_through_fo
     found = verdict("git " * 2_900, sandboxed("on_request", *rules, blocked_commands=("git push",)))
     assert isinstance(found, Ask)
     assert "not fully understood" in found.reason
+
+
+def test_outside_the_sandbox_no_rule_is_a_program_that_runs_any_other() -> None:
+    """`git -c alias.x='!sh'` is git, too."""
+    evil = run("git -c alias.x='!sh -c evil' x")
+    wide, narrow = rule("git", is_unconfined=True), rule("git push", is_unconfined=True)
+    assert isinstance(decide(evil, bare("on_write", wide)), Ask)
+    assert isinstance(decide(run("git push"), bare("on_write", wide)), Ask)
+    assert isinstance(decide(run("git push"), bare("on_write", narrow)), Allow)
+    question = verdict("git push origin", bare("on_write"))
+    assert isinstance(question, Ask)
+    assert question.rule_patterns == (("git push origin", "git push"),)
+
+
+def test_a_rule_that_asks_keeps_what_the_question_says_of_leaving_the_sandbox() -> None:
+    question = verdict("git push", sandboxed("on_request", rule("git push", effect="ask")))
+    assert isinstance(question, Ask)
+    assert question.is_escalation
+    assert "A rule of yours asks" in question.reason

@@ -15,7 +15,7 @@ import pytest
 
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.processes.output import KEPT_BYTES, LIVE_LIMIT_BYTES, SPOOL_LIMIT_BYTES, OutputCapture
-from desktop_agent.core.processes.runner import Command, ProcessRunner
+from desktop_agent.core.processes.runner import NICENESS, Command, ProcessRunner
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
@@ -81,6 +81,13 @@ async def test_output_and_errors_come_interleaved_as_written(runner: ProcessRunn
     assert (outcome.exit_code, outcome.timed_out, outcome.tail) == (3, False, "")
     assert (outcome.total_bytes, outcome.total_lines, outcome.spool_path) == (14, 3, None)
     assert outcome.duration_s >= 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such priority there")
+async def test_a_command_gives_way_to_the_window(runner: ProcessRunner, tmp_path: Path) -> None:
+    behind = os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
+    outcome = await runner.run(shell(f"until [ $(nice) = {behind} ]; do :; done; echo behind", tmp_path), timeout_s=30)
+    assert outcome.head == "behind\n"
 
 
 async def test_a_command_reads_the_given_text_and_nothing_otherwise(runner: ProcessRunner, tmp_path: Path) -> None:
@@ -252,7 +259,7 @@ async def test_a_killed_application_leaves_no_process_behind(tmp_path: Path, rep
     program = textwrap.dedent("""
         import asyncio, os, pathlib, sys
         from desktop_agent.core.clock import SystemClock
-        from desktop_agent.core.processes.runner import Command, ProcessRunner
+        from desktop_agent.core.processes.runner import NICENESS, Command, ProcessRunner
         script = "setsid sleep 100 & echo $! > report; echo $$ > report; sleep 100"
         command = Command(argv=("/bin/bash", "-c", script), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
         asyncio.run(ProcessRunner(SystemClock()).run(command))

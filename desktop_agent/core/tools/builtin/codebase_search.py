@@ -115,10 +115,6 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
             raise ToolError(f"The search index could not be used: {error}. Use grep instead.") from error
         return _answer(question, found, progress, arguments.max_results, context.room(MOST_RETURNED_BYTES))
 
-    async def warm_up(self, context: ToolContext) -> None:
-        """Begin to bring the index of the workspace up to date, and return while that goes on in the background."""
-        await self._update(context)
-
     async def _update(self, context: ToolContext) -> _Update:
         workspace = self._workspace(context.boundary.root)
         async with workspace.starting:

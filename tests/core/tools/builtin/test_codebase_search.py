@@ -208,8 +208,11 @@ async def test_a_cancelled_call_leaves_the_update_to_the_next_one(
 
 async def test_closing_stops_the_update(project: "Workspace", gated: tuple[CodebaseSearch, Gate]) -> None:
     tool, gate = gated
-    await tool.warm_up(project.context)
+    asking = asyncio.create_task(project.call(tool, query="resume"))
     assert await asyncio.to_thread(gate.reached.wait, 30)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
     closing = asyncio.create_task(tool.aclose())
     await asyncio.sleep(0)
     gate.opened.set()
