@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from desktop_agent.core.model import JsonObject, ToolErrorType
+from desktop_agent.core.errors import ToolErrorType
+from desktop_agent.core.model import JsonObject
 from tests.pictures import png
 
 WORKSPACE: Mapping[str, bytes] = {

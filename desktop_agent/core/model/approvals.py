@@ -1,0 +1,119 @@
+"""Questions to the person, their answers, and the rules they make of them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from desktop_agent.core.ids import CallId, Digest
+from desktop_agent.core.model.changes import FileChange
+
+ApprovalPolicy = Literal["always", "on_write", "on_request", "never"]
+SandboxMode = Literal["restricted", "strict", "none"]
+"""What confines commands: `restricted` lets them write the workspace and a private temporary folder, `strict` only the
+latter; neither has a network. `none` confines nothing."""
+
+ApprovalScope = Literal["once", "session", "project", "always"]
+RuleScope = Literal["session", "project", "always"]
+"""How far a rule reaches: this session, every session in this folder, or every session."""
+
+RuleEffect = Literal["allow", "ask", "forbid"]
+RuleKind = Literal["command", "edit", "tool"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What the person decided once for calls to come.
+
+    `pattern` says which calls, by `kind`. *command*: words, quoted as in a shell, that a command of a parsed command
+    line begins with (`git push`), or with `is_exact` the whole line as written. *edit*: a glob of paths relative to the
+    workspace. *tool*: a tool's name or a glob of names.
+    """
+
+    id: str
+    effect: RuleEffect
+    kind: RuleKind
+    pattern: str
+    scope: RuleScope
+    created_at: datetime
+    is_exact: bool = False
+    folder: str = ""
+    """An exact command's folder; a rule without one holds in every folder."""
+    details: tuple[str, ...] = ()
+    """An exact command's variables, input and shell, as the person was shown them. No other rule matches such calls."""
+    workspace: str = ""
+    """The folder of a `project` rule, absolute."""
+    expires_at: datetime | None = None
+    """When it ends; None: it does not."""
+    is_unconfined: bool = False
+    """Whether what it allows runs outside the sandbox."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeOffer:
+    """One way to say yes, with its consequence in words: `Allow `pytest -q` in this session`."""
+
+    scope: ApprovalScope
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequest:
+    """Everything a person needs to decide about one call, ready to show.
+
+    Exactly one of `command` and `changes` is usually set: the command that would run, or the files as they would be
+    before and after. `arguments_digest` ties the answer to these very arguments.
+    """
+
+    call_id: CallId
+    tool: str
+    title: str
+    reason: str
+    arguments_digest: Digest
+    command: str | None = None
+    cwd: str = ""
+    details: tuple[str, ...] = ()
+    """What else decides what would run, one line each: variables, input, a special shell."""
+    changes: tuple[FileChange, ...] = ()
+    risks: tuple[str, ...] = ()
+    """Plain notes, found locally, on what makes this dangerous: deletes, network, history, credentials."""
+    scopes: tuple[ScopeOffer, ...] = ()
+    cause: str = ""
+    """The part of the command, or the path, that made it a question. A substring of `command` when there is one."""
+    confinement: str = ""
+    """How it would run, in words: `In the sandbox: may write this folder, no network`."""
+    is_escalation: bool = False
+    """Whether this asks to run a command outside the sandbox."""
+    rule_kind: RuleKind | None = None
+    """What kind of rule would have answered this; None when no rule could."""
+    rule_patterns: tuple[tuple[str, ...], ...] = ()
+    """What such rules could say: for every part that needs one its patterns, from the narrowest to the widest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """Yes. `edited_command` replaces the command when the person changed it; the model is told."""
+
+    scope: ApprovalScope = "once"
+    edited_command: str | None = None
+    rules: tuple[Rule, ...] = ()
+    """Rules the person made of this answer. Without any, `scope` alone says what else is allowed from now on."""
+    outcome: Literal["allowed"] = "allowed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denied:
+    """No, with a word to the model if the person gave one."""
+
+    message: str = ""
+    outcome: Literal["denied"] = "denied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aborted:
+    """Nobody answered: the turn was stopped, the front went away, or there is nobody to ask. Not approved."""
+
+    reason: str
+    outcome: Literal["aborted"] = "aborted"
+
+
+Decision = Allowed | Denied | Aborted

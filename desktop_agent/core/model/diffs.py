@@ -1,0 +1,51 @@
+"""Two texts of one file, and where they differ."""
+
+from dataclasses import dataclass
+
+from desktop_agent.core.model.changes import Author, ChangeKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Old lines `old_start:old_end` became new lines `new_start:new_end` (0-based, half open, a side may be empty)."""
+
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDiff:
+    """One file's two texts and where they differ. Lines keep their line ending.
+
+    Rows are derived by whoever draws them, so a diff of 100,000 lines stays two tuples of strings and its edits.
+    """
+
+    path: str
+    kind: ChangeKind
+    author: Author
+    old_lines: tuple[str, ...] = ()
+    new_lines: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    is_binary: bool = False
+    old_size: int = 0
+    new_size: int = 0
+    notes: tuple[str, ...] = ()
+    """What the text alone does not show: `mode 644 → 755`, `only line endings changed (CRLF → LF)`."""
+    old_mode: int | None = None
+    """File type and permissions as in `stat` (`0o100644`, `0o120777`); `None` when the file did not exist."""
+    new_mode: int | None = None
+    old_encoding: str = "utf-8"
+    """How the lines become bytes again: `utf-8` (other bytes are surrogate escapes), `utf-16-le` or `utf-16-be`."""
+    new_encoding: str = "utf-8"
+
+    @property
+    def added(self) -> int:
+        """How many lines are new."""
+        return sum(edit.new_end - edit.new_start for edit in self.edits)
+
+    @property
+    def removed(self) -> int:
+        """How many lines are gone."""
+        return sum(edit.old_end - edit.old_start for edit in self.edits)

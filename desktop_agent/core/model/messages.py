@@ -1,0 +1,160 @@
+"""Messages to and from a model, and what a provider is asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from desktop_agent.core.ids import CallId, Digest
+from desktop_agent.core.model.payloads import BlobRef, JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRef:
+    """Which model answers: a provider id, the provider's own model name, and an address if not the usual one."""
+
+    provider: str
+    model: str
+    base_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextBlock:
+    """Text of a message, markdown when the model wrote it."""
+
+    text: str
+    type: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingBlock:
+    """The model's visible reasoning. Must go back unmodified: the signature covers the text."""
+
+    thinking: str
+    signature: str
+    type: Literal["thinking"] = "thinking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedThinkingBlock:
+    """Reasoning that the provider encrypted. Opaque, and must go back unmodified."""
+
+    data: str
+    type: Literal["redacted_thinking"] = "redacted_thinking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUseBlock:
+    """A tool call as the model wrote it.
+
+    `rejected` is empty for a call that may run. Otherwise it says, for the model, why the call cannot be trusted (cut
+    off by the token limit, malformed JSON): such a call is answered with an error and never executed.
+    """
+
+    id: CallId
+    name: str
+    arguments: JsonObject
+    rejected: str = ""
+    type: Literal["tool_use"] = "tool_use"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpaqueBlock:
+    """A block that this version does not know. Kept so that the message can go back to its provider as it came."""
+
+    payload: JsonObject
+    type: Literal["opaque"] = "opaque"
+
+
+AssistantBlock = TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock | OpaqueBlock
+
+StopReason = Literal[
+    "end_turn",
+    "tool_use",
+    "max_tokens",
+    "stop_sequence",
+    "pause_turn",
+    "refusal",
+    "model_context_window_exceeded",
+    "interrupted",
+    "other",
+]
+"""Why the model stopped. A tool runs only on `tool_use`; `interrupted` is ours: the person stopped the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one request. The whole input is `input_tokens + cache_read_tokens + cache_write_tokens`."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def context_tokens(self) -> int:
+        """How much of the context window the conversation takes after this request."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.output_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResultBlock:
+    """The answer to one tool call, as the model reads it."""
+
+    call_id: CallId
+    content: str
+    is_error: bool = False
+    images: tuple[BlobRef, ...] = ()
+    type: Literal["tool_result"] = "tool_result"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMessage:
+    """One message to the model: tool results first, in call order, then text."""
+
+    content: tuple[TextBlock | ToolResultBlock, ...]
+    role: Literal["user"] = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantMessage:
+    """One message of the model, as it came."""
+
+    content: tuple[AssistantBlock, ...]
+    role: Literal["assistant"] = "assistant"
+
+
+Message = UserMessage | AssistantMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDefinition:
+    """A tool as the model is told of it: its name, what it is for, and the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    input_schema: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """Everything a provider needs for one answer. Roles alternate, and every tool call is answered.
+
+    `stable_messages` is how many leading messages were already part of the previous request: a provider that caches
+    prompts puts a breakpoint behind them. `images` has the bytes of every picture the messages refer to.
+    """
+
+    model: str
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolDefinition, ...]
+    max_tokens: int
+    stable_messages: int = 0
+    images: Mapping[Digest, bytes] = field(default_factory=dict[Digest, bytes])
