@@ -1,35 +1,29 @@
 """`line_edit`: insert, replace or delete whole lines, found by number or by a piece of their text."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import JsonObject
-from desktop_agent.core.tools.builtin.arguments import PathText
+from desktop_agent.core.tools.builtin.arguments import PathText, one_of
 from desktop_agent.core.tools.builtin.line_plan import chosen, existing_text, splice_plan
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.splice import Splice, split_block
 from desktop_agent.core.tools.suggest import similar_lines
 from desktop_agent.core.tools.textfile import as_seen, as_shown
 
-_MODES = ("insert_before", "insert_after", "replace", "delete")
 _LONGEST_LINE_SHOWN = 200
 
-
-def _known_mode(value: object) -> object:
-    mode = value.lower() if isinstance(value, str) else value
-    if mode not in _MODES:
-        raise ValueError(f"mode must be one of [{', '.join(_MODES)}]")
-    return mode
+_Mode = Literal["insert_before", "insert_after", "replace", "delete"]
 
 
 class LineEditArguments(ToolArguments):
     """Which lines of which file become what."""
 
     path: PathText = Field(description="The file, relative to the workspace.")
-    mode: Annotated[Literal["insert_before", "insert_after", "replace", "delete"], BeforeValidator(_known_mode)] = (
-        Field(description="What to do at the line.")
+    mode: Annotated[_Mode, one_of("mode", get_args(_Mode), listed="[{}]")] = Field(
+        description="What to do at the line."
     )
     line: int | None = Field(default=None, ge=1, description="The line's number, from 1. Give this or anchor.")
     anchor: str | None = Field(
