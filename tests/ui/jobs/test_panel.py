@@ -150,6 +150,13 @@ def test_what_a_command_says_is_shown_sign_for_sign(panel: JobsPanel) -> None:
     assert all(label.textFormat() == Qt.TextFormat.PlainText for label in row.findChildren(QLabel))
 
 
+def test_what_cannot_be_seen_in_a_command_or_its_output_is_named(panel: JobsPanel) -> None:
+    panel.show_jobs([replace(job("a", "ls \u202e# mr"), last_line="\u200bready")])
+    (row,) = panel.rows
+    assert texts(row)[:2] == ["ls ⟨U+202E⟩# mr", "⟨U+200B⟩ready"]
+    assert row.accessibleName().startswith("ls ⟨U+202E⟩# mr, ")
+
+
 def test_many_jobs_scroll_instead_of_pushing_the_conversation_away(panel: JobsPanel) -> None:
     panel.show_jobs([job(str(number)) for number in range(4)])
     height = panel.sizeHint().height()
