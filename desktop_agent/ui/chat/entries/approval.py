@@ -15,6 +15,7 @@ from desktop_agent.ui.chat.entries.paragraph import Paragraph, read_code_spans
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_slice
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.mode_words import escalation_words
 from desktop_agent.ui.model_words import hidden_text_risks, visible
 from desktop_agent.ui.short_path import short_path
 from desktop_agent.ui.theme import Radius, Space
@@ -116,10 +117,10 @@ class ApprovalCard(QWidget):
         return [utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans]
 
     def _make_confinement(self, styles: TextStyles) -> Paragraph | None:
-        """How it would run; what is not confined is said in the colour of what cannot be undone."""
+        """How it would run; only what asks to get out of the sandbox is said in the colour of what cannot be undone."""
         text, role = self.request.confinement, "muted"
         if self.request.is_escalation:
-            text, role = self.tr("Runs outside the sandbox: it may do whatever your account may"), "removed_text"
+            text, role = escalation_words(), "removed_text"
         return Paragraph(text, styles, self, role=role, font=styles.body) if text else None
 
     def _offer_button(self, label: str) -> QPushButton:
