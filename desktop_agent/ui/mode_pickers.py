@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
+from desktop_agent.ui.mode_words import MODES, POLICIES, approval_words, sandbox_words
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class ModePickers(QObject):
         _show(self.sandbox_button, self._sandbox_group, self._sandbox)
         is_wanted = self._sandbox != "none"
         if is_wanted and self._sandbox_obstacle is not None:
-            self.sandbox_button.setText(self.tr("Sandbox not available: every command asks") + " ▾")
+            self.sandbox_button.setText(self.tr("Sandbox not available") + " ▾")
             self.sandbox_button.setToolTip(plain_tooltip(self._sandbox_obstacle))
             self.sandbox_button.setAccessibleDescription(self._sandbox_obstacle)
         else:
@@ -120,36 +121,16 @@ class ModePickers(QObject):
 
     def _fill_approvals(self) -> None:
         menu = self.approval_button.menu()
-        for policy, label, explanation in (
-            ("always", self.tr("Asks before every call"), self.tr("Reading, too, waits for your yes.")),
-            (
-                "on_write",
-                self.tr("Asks before writing"),
-                self.tr("Reading is free. Changes, the network and what cannot be confined ask."),
-            ),
-            (
-                "on_request",
-                self.tr("Asks to leave the sandbox"),
-                self.tr("Edits in this folder and confined commands are free. The agent asks when it wants more."),
-            ),
-            ("never", self.tr("Never asks"), self.tr("What the sandbox does not allow is refused.")),
-        ):
-            self._add_explained(self._approval_group, menu, label, explanation, policy)
+        for policy in POLICIES:
+            self._add_explained(self._approval_group, menu, approval_words(policy), policy)
 
     def _fill_sandboxes(self) -> None:
         menu = self.sandbox_button.menu()
-        for mode, label, explanation in (
-            (
-                "restricted",
-                self.tr("Sandbox: this folder"),
-                self.tr("Commands may write this folder and a temporary one of their own. No network."),
-            ),
-            ("strict", self.tr("Sandbox: read-only"), self.tr("Commands may write nothing. No network.")),
-            ("none", self.tr("No sandbox"), self.tr("Commands can do whatever your account can.")),
-        ):
-            self._add_explained(self._sandbox_group, menu, label, explanation, mode)
+        for mode in MODES:
+            self._add_explained(self._sandbox_group, menu, sandbox_words(mode), mode)
 
-    def _add_explained(self, group: QActionGroup, menu: QMenu, label: str, explanation: str, data: str) -> None:
+    def _add_explained(self, group: QActionGroup, menu: QMenu, words: tuple[str, str], data: str) -> None:
+        label, explanation = words
         action = self._add(group, menu, f"{label}\t{explanation}", data)
         action.setIconText(label)  # what the button says
         action.setToolTip(explanation)

@@ -11,6 +11,11 @@ def visible(text: str) -> str:
     return "\n".join(visible_line(without_ending(line)).text for line in split_lines(text))
 
 
+def one_line(text: str) -> str:
+    """Return `text` on one line, with nothing in it that cannot be seen."""
+    return " ⏎ ".join(visible(text).split("\n"))
+
+
 def hidden_text_risks(command: str) -> list[str]:
     """Say what a field cannot show of a command: invisible characters, and those that reorder what is around them."""
     hidden = [visible_line(without_ending(line)).text for line in split_lines(command) if hidden_characters(line)]

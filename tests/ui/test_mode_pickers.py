@@ -128,6 +128,11 @@ def test_another_sandbox_is_asked_for(pickers: ModePickers) -> None:
     assert pickers.sandbox_button.text() == "Sandbox: this folder ▾", "until the session says so"
 
 
+def test_every_policy_and_every_sandbox_can_be_chosen(pickers: ModePickers) -> None:
+    assert [action.data() for action in choices(pickers.approval_button)] == list(get_args(ApprovalPolicy))
+    assert [action.data() for action in choices(pickers.sandbox_button)] == list(get_args(SandboxMode))
+
+
 def test_every_choice_says_what_it_comes_to(pickers: ModePickers) -> None:
     for button in (pickers.approval_button, pickers.sandbox_button):
         assert all(action.text().count("\t") == 1 and action.toolTip() for action in choices(button))
@@ -145,7 +150,7 @@ def test_a_sandbox_that_is_not_there_is_never_shown_as_if_it_were(pickers: ModeP
     if not is_told_first:
         tell()
     button = pickers.sandbox_button
-    assert button.text() == "Sandbox not available: every command asks ▾"
+    assert button.text() == "Sandbox not available ▾"
     assert "Install &lt;bubblewrap&gt;." in button.toolTip()
     assert button.accessibleDescription() == "Install <bubblewrap>."
     assert button.property("variant") == "warning"

@@ -30,7 +30,7 @@ def scope_offers(call: CallFacts, question: Ask | None = None) -> tuple[ScopeOff
     outside = " outside the sandbox" if question is not None and question.is_escalation else ""
     labels = {
         "session": f"Allow {what}{outside} in this session",
-        "project": f"Allow {what}{outside} in this project",
+        "project": f"Allow {what}{outside} in this folder",
         "always": f"Always allow {what}{outside}",
     }
     scopes = _WIDER if question is not None else _WIDER[:1]

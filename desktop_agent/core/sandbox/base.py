@@ -41,6 +41,11 @@ class Confinement:
         workspace = (self.workspace,) if self.is_workspace_writable else ()
         return tuple(dict.fromkeys(path.resolve() for path in (*workspace, *self.writable)))
 
+    @property
+    def shown(self) -> tuple[Path, ...]:
+        """What it may read even where that lies in a hidden place: the workspace and `readable`, resolved. Blocks."""
+        return (self.workspace.resolve(), *(path.resolve() for path in self.readable))
+
 
 class Sandbox(Protocol):
     """One way to confine commands, found to work on this machine."""

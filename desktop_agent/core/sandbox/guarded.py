@@ -126,6 +126,11 @@ class Protection:
     missing_files: tuple[Path, ...]
     """Must not be there afterwards: a commit cannot run where an empty file stands for them."""
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """What must not be written, whether it is there or not; files that are missing are not among it."""
+        return (*self.existing, *self.missing_folders)
+
 
 def protection_in(confinement: Confinement, guards: Guards) -> Protection:
     """Look at the writable folders of `confinement`. Blocks.

@@ -90,7 +90,7 @@ class Landlock:
         """Return what is allowed, by path; everything else is not."""
         write = self._all_files & ~_MAKE_DEVICES & ~_IOCTL_DEVICE
         roots = confinement.roots
-        shown = [confinement.workspace.resolve(), *(path.resolve() for path in confinement.readable)]
+        shown = confinement.shown
         temp = confinement.temp.resolve()
         opened = {*shown, *roots}
         hidden = [path for path in (*self.guards.hidden, *_HIDDEN_FOR_ALL) if path not in opened]
@@ -100,8 +100,7 @@ class Landlock:
         for folder in shown:
             for path in _around(folder, [path for path in hidden if folder in path.parents]):
                 rules[path] = _READ
-        protection = protection_in(confinement, self.guards)
-        protected = (*protection.existing, *protection.missing_folders)
+        protected = protection_in(confinement, self.guards).paths
         for root in roots:
             for path in _around(root, [*protected, *hidden, root / ".git"]):
                 rules[path] = write

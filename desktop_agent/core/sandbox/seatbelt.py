@@ -73,9 +73,8 @@ class Seatbelt:
 def profile_for(confinement: Confinement, guards: Guards) -> str:
     """Return the profile. Blocks."""
     temp = confinement.temp.resolve()
-    protection = protection_in(confinement, guards)
-    protected = (*protection.existing, *protection.missing_folders)
-    shown = [confinement.workspace.resolve(), *(path.resolve() for path in confinement.readable)]
+    protected = protection_in(confinement, guards).paths
+    shown = confinement.shown
     rules = [
         _ALWAYS,
         _rule("deny", "file-read* file-write*", [path for path in guards.hidden if path not in shown]),

@@ -21,6 +21,9 @@ from desktop_agent.core.tools.spec import ToolContext
 MOST_COLLECTED = 200_000
 """Files looked at in one listing. A larger folder is listed in part."""
 
+MOST_RETURNED_BYTES = 80_000
+"""Bytes of paths that one answer shows the model."""
+
 _SKIPPED_BYTES = tuple(f"{name}/".encode() for name in SKIPPED - {".git"})
 _MOST_BYTES = 64 * 1024 * 1024
 
@@ -67,6 +70,16 @@ def missing(folder: Path, paths: list[str]) -> bool:
     """Whether any of `paths`, some of them folders ending in `/`, is not there. Blocks."""
     base = f"{folder}/"
     return not all(os.path.lexists(base + path) for path in paths)
+
+
+def within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
+    """Return the first of `paths`: at most `limit`, and as many as fit into `max_bytes` of an answer in JSON."""
+    size = 0
+    for index, path in enumerate(paths[:limit]):
+        size += len(path.encode("utf-8", "replace")) + 4  # quotes, comma and space
+        if size > max_bytes:
+            return paths[:index]
+    return paths[:limit]
 
 
 async def list_by(

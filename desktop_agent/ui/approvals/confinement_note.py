@@ -3,6 +3,7 @@
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.ui.approvals.signs import signed_line
+from desktop_agent.ui.mode_words import escalation_words
 from desktop_agent.ui.theme import Radius, Space, Theme
 
 
@@ -23,8 +24,7 @@ class ConfinementNote(QFrame):
         self.setAccessibleName(self.tr("How it would run"))
         self._theme = theme
         self._is_escalation = is_escalation
-        outside = self.tr("Runs outside the sandbox: it may do whatever your account may")
-        self._text = outside if is_escalation else confinement
+        self._text = escalation_words() if is_escalation else confinement
         self.setAccessibleDescription(self._text)
         sign = "escaping" if is_escalation else "unconfined" if is_unconfined else "confined"
         role = "error" if is_escalation else "warning" if is_unconfined else "secondary"

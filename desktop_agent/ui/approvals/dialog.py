@@ -22,9 +22,10 @@ from desktop_agent.ui.approvals.question_head import QuestionHead
 from desktop_agent.ui.approvals.request_words import quoted
 from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
-from desktop_agent.ui.approvals.rule_preview import one_line
 from desktop_agent.ui.approvals.shortcut_button import ShortcutButton
+from desktop_agent.ui.arming import ARMING_DELAY_MS
 from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.model_words import one_line
 from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from desktop_agent.ui.approvals.rule_maths import RuleContext
     from desktop_agent.ui.review.source import DiffSource, Spawn
 
-ARMING_DELAY_MS = 300
-"""How long the dialog must have been visible before it can be allowed: a key meant for something else must not."""
 _WIDTH = 800
 _MAX_HEIGHT = 700
 _MAX_ALLOW_WIDTH = 400

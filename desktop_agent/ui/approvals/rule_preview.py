@@ -6,10 +6,9 @@ from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
-from desktop_agent.core.changes.text import split_lines, without_ending
+from desktop_agent.ui.model_words import one_line
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
-from desktop_agent.ui.visible_text import visible_line
 
 SLICE_MS = 6
 """Judging goes on for this long and then lets the window live: parsing 200 long commands takes several frames."""
@@ -121,12 +120,6 @@ class _Half(QFrame):
             item = QListWidgetItem(one_line(subject[:_MAX_CHARS]))
             item.setToolTip(plain_tooltip(subject[:_MAX_CHARS]))
             self._list.addItem(item)
-
-
-def one_line(text: str) -> str:
-    """Return `text` on one line, with nothing in it that cannot be seen."""
-    lines = (visible_line(without_ending(line)).text for line in split_lines(text))
-    return " ⏎ ".join(lines)
 
 
 def _nothing(_subject: str) -> bool:

@@ -200,7 +200,7 @@ def asked(entry: "ToolEntry") -> str:
 _SCOPES = {
     "once": "allowed once",
     "session": "allowed in this session",
-    "project": "allowed in this project",
+    "project": "allowed in this folder",
     "always": "always allowed",
 }
 

@@ -44,7 +44,9 @@ class JobsPanel(QWidget):
         self._count.setObjectName("jobsCount")
         self._count.setProperty("role", "secondary")
         self._empty = QLabel(
-            self.tr("Nothing runs in the background. The agent starts what has to go on, such as a server, there.")
+            self.tr(
+                "No background commands. What has to go on, such as a server, is shown here once the agent starts it."
+            )
         )
         self._empty.setObjectName("jobsEmpty")
         self._empty.setProperty("role", "secondary")
@@ -130,11 +132,11 @@ class JobsPanel(QWidget):
     # -- how it is built --
 
     def _lay_out(self) -> None:
-        heading = QLabel(self.tr("Jobs"))
+        heading = QLabel(self.tr("Background commands"))
         heading.setProperty("role", "heading")
         close = QPushButton("✕")
         close.setObjectName("jobsCloseButton")
-        close.setAccessibleName(self.tr("Hide the jobs"))
+        close.setAccessibleName(self.tr("Hide background commands"))
         close.setToolTip(self.tr("Hide. What runs goes on."))
         close.setProperty("variant", "flat")
         close.setProperty("compact", True)

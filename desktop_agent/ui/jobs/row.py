@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVB
 
 from desktop_agent.ui.elided_label import ElidedLabel
 from desktop_agent.ui.jobs import words
+from desktop_agent.ui.model_words import one_line, visible
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.tooltips import plain_tooltip
 
@@ -66,17 +67,19 @@ class JobRow(QWidget):
     def show_job(self, job: "Job", now: datetime) -> None:
         """Show how the job is now."""
         self._job = job
-        command = " ⏎ ".join(job.command.split("\n"))
+        command = one_line(job.command)
         self._mark.show_job(job)
         self._command.setText(command)
-        self._command.setToolTip(plain_tooltip(job.command))
-        self._last.setText(job.last_line.strip() or self.tr("No output"))
-        self._last.setToolTip(plain_tooltip(job.last_line))
+        self._command.setToolTip(plain_tooltip(visible(job.command)))
+        self._last.setText(one_line(job.last_line.strip()) or self.tr("No output"))
+        self._last.setToolTip(plain_tooltip(visible(job.last_line)))
         if job.state != "running":
             self._stop.setText(self.tr("Stop"))  # its width stays, so it must be that of the other rows
         self._stop.setVisible(job.state == "running")
         self._stop.setAccessibleName(self.tr("Stop {0}").format(command))
-        self._stop.setToolTip(plain_tooltip(self.tr("Ends this and everything it started:\n{0}").format(job.command)))
+        self._stop.setToolTip(
+            plain_tooltip(self.tr("Ends this and everything it started:\n{0}").format(visible(job.command)))
+        )
         self._output.setAccessibleName(self.tr("Show the output of {0}").format(command))
         self.show_age(now)
         self.setAccessibleName(", ".join((command, words.state(job), self._figures.text())))

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.ui.choice_card import ChoiceCard
 from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.mode_words import MODES, POLICIES, approval_words, sandbox_words
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
 from desktop_agent.ui.theme import Space, Theme
 
@@ -25,28 +26,8 @@ class ApprovalsPage(Page):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(self.tr("Approvals"))
-        self._cards = {
-            "always": ChoiceCard(theme, self.tr("Ask before every call"), self.tr("Reading, too, waits for your yes.")),
-            "on_write": ChoiceCard(
-                theme,
-                self.tr("Ask before writing"),
-                self.tr("Reading is free. Changes, the network and what cannot be confined ask."),
-            ),
-            "on_request": ChoiceCard(
-                theme,
-                self.tr("Ask to leave the sandbox"),
-                self.tr("Edits in the folder and confined commands are free. The agent asks when it wants more."),
-            ),
-            "never": ChoiceCard(theme, self.tr("Never ask"), self.tr("What the sandbox does not allow is refused.")),
-        }
-        self._sandbox = picker(
-            self.tr("Sandbox"),
-            [
-                (self.tr("This folder may be written"), "restricted"),
-                (self.tr("Nothing may be written"), "strict"),
-                (self.tr("No sandbox"), "none"),
-            ],
-        )
+        self._cards = {policy: ChoiceCard(theme, *approval_words(policy)) for policy in POLICIES}
+        self._sandbox = picker(self.tr("Sandbox"), [(sandbox_words(mode)[0], mode) for mode in MODES])
         self._sandbox.setObjectName("sandboxSettingPicker")
         self._sandbox.setMinimumContentsLength(24)
         self._consequence = note("")
@@ -79,13 +60,8 @@ class ApprovalsPage(Page):
         self._show_consequence()
 
     def _show_consequence(self) -> None:
-        match self._sandbox.currentData():
-            case "none":
-                say(self._consequence, self.tr("Commands can do whatever your account can."), "warning")
-            case "strict":
-                say(self._consequence, self.tr("Commands can read, but write nothing. No network."))
-            case _:
-                say(self._consequence, self.tr("Commands can write this folder and a temporary one. No network."))
+        mode = self._sandbox.currentData()
+        say(self._consequence, sandbox_words(mode)[1], "warning" if mode == "none" else "secondary")
 
     def _on_chosen(self) -> None:
         policy = next((policy for policy, card in self._cards.items() if card.isChecked()), None)

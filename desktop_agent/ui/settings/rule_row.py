@@ -7,6 +7,7 @@ from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.ui.elided_label import ElidedLabel
+from desktop_agent.ui.model_words import one_line, visible
 from desktop_agent.ui.moments import long_moment, short_moment
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
@@ -30,15 +31,15 @@ class RuleRow(QFrame):
         super().__init__(parent)
         self.setObjectName("ruleRow")
         self._rule = rule
-        what, details = self._what(), self._details(now, locale)
+        what, shown, details = self._what(), one_line(rule.pattern), self._details(now, locale)
         self.searched_text = f"{what} {rule.pattern} {details}".casefold()
         """What a filter looks in."""
-        self.setAccessibleName(f"{what} {rule.pattern}, {details}")
+        self.setAccessibleName(f"{what} {shown}, {details}")
         kind = QLabel(what)
         pattern = ElidedLabel(Qt.TextElideMode.ElideMiddle)
-        pattern.setText(" ⏎ ".join(rule.pattern.split("\n")))
+        pattern.setText(shown)
         pattern.setFont(theme.code_font())
-        pattern.setToolTip(plain_tooltip(rule.pattern))
+        pattern.setToolTip(plain_tooltip(visible(rule.pattern)))
         pattern.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         reach = QLabel(details)
         reach.setTextFormat(Qt.TextFormat.PlainText)
@@ -48,7 +49,7 @@ class RuleRow(QFrame):
         reach.setToolTip(plain_tooltip(self.tr("Made {0}\n{1}").format(made, rule.workspace).strip()))
         self.button = QPushButton(self.tr("Revoke"))
         self.button.setObjectName("revokeRuleButton")
-        self.button.setAccessibleName(self.tr("Revoke the rule for {0}").format(rule.pattern))
+        self.button.setAccessibleName(self.tr("Revoke the rule for {0}").format(shown))
         self.button.setToolTip(self.tr("From the next call on, this asks again"))
         self.button.setProperty("variant", "destructive")
         self.button.setProperty("compact", True)

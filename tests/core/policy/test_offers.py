@@ -59,14 +59,14 @@ def test_every_way_to_say_yes_says_what_it_means(call: CallFacts, what: str) -> 
     assert labels == [
         "Allow once",
         f"Allow {what} in this session",
-        f"Allow {what} in this project",
+        f"Allow {what} in this folder",
         f"Always allow {what}",
     ]
 
 
 def test_all_edits_are_offered_for_a_session_or_a_project() -> None:
     labels = [offer.label for offer in scope_offers(EDIT, _asked(EDIT))]
-    assert labels == ["Allow once", "Allow edits in this session", "Allow edits in this project"]
+    assert labels == ["Allow once", "Allow edits in this session", "Allow edits in this folder"]
 
 
 def test_the_persons_own_word_is_given_once() -> None:

@@ -25,8 +25,9 @@ from desktop_agent.core.errors import StorageError
 from desktop_agent.core.model import Allowed, ApprovalRequest, Denied, ScopeOffer
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.confinement_note import ConfinementNote
-from desktop_agent.ui.approvals.dialog import ARMING_DELAY_MS, ApprovalDialog
+from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.approvals.risk_note import RiskNote
+from desktop_agent.ui.arming import ARMING_DELAY_MS
 from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.stage import Session, Source, Tasks

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QListWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.approvals.rule_preview import SLICE_MS, RulePreview, one_line
+from desktop_agent.ui.approvals.rule_preview import SLICE_MS, RulePreview
 from desktop_agent.ui.theme import Theme
 
 
@@ -58,11 +58,3 @@ def test_other_rules_make_the_earlier_judgement_void(qtbot: QtBot, preview: Rule
     preview.judge(["a", "b", "c"], lambda subject: subject == "a")
     qtbot.waitUntil(lambda: preview.is_finished)
     assert preview.verdicts == {"a": True, "b": False, "c": False}
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [("a\nb", "a ⏎ b"), ("ls \u202e# mr", "ls ⟨U+202E⟩# mr"), ("x" * 1000, "x" * 1000)],
-)
-def test_a_call_is_one_line_with_nothing_hidden_in_it(text: str, line: str) -> None:
-    assert one_line(text) == line

@@ -172,7 +172,7 @@ class TestFitting:
     def test_a_control_that_says_more_gets_more_room(self, desk: Desk) -> None:
         button = QPushButton("Sandbox")
         desk.composer.add_control(button)
-        button.setText("Sandbox not available: every command asks")
+        button.setText("Sandbox not available")
         desk.qtbot.waitUntil(lambda: button.width() == button.sizeHint().width())
 
     @pytest.mark.parametrize("width", [340, 430, 640, 1200])

@@ -66,7 +66,7 @@ def test_it_is_hidden_until_it_is_wanted_and_says_so_when_it_is_empty(panel: Job
     empty = panel.findChild(QLabel, "jobsEmpty")
     assert empty
     assert empty.isVisible()
-    assert empty.text().startswith("Nothing runs in the background.")
+    assert empty.text().startswith("No background commands.")
 
 
 def test_a_job_shows_its_command_age_memory_and_last_line(panel: JobsPanel) -> None:
@@ -148,6 +148,13 @@ def test_what_a_command_says_is_shown_sign_for_sign(panel: JobsPanel) -> None:
     (row,) = panel.rows
     assert texts(row)[:2] == ["echo <b>x</b> ⏎ ls", "<b>x</b>"]
     assert all(label.textFormat() == Qt.TextFormat.PlainText for label in row.findChildren(QLabel))
+
+
+def test_what_cannot_be_seen_in_a_command_or_its_output_is_named(panel: JobsPanel) -> None:
+    panel.show_jobs([replace(job("a", "ls \u202e# mr"), last_line="\u200bready")])
+    (row,) = panel.rows
+    assert texts(row)[:2] == ["ls ⟨U+202E⟩# mr", "⟨U+200B⟩ready"]
+    assert row.accessibleName().startswith("ls ⟨U+202E⟩# mr, ")
 
 
 def test_many_jobs_scroll_instead_of_pushing_the_conversation_away(panel: JobsPanel) -> None:

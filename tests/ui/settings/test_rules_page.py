@@ -1,5 +1,6 @@
 """The page of rules lists what holds, and every rule can be found and taken back."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -69,6 +70,13 @@ def test_a_rule_says_what_it_covers_how_far_it_reaches_and_when_it_ends(page: Ru
     assert edits.startswith("Allow edits of src/**, in this folder · made 13 Oct · ends ")
     assert fetch.startswith("Forbid calls of web_fetch, everywhere · outside the sandbox · made ")
     assert fetch.endswith(" · never ends")
+
+
+def test_what_cannot_be_seen_in_a_rule_is_named(page: RulesPage) -> None:
+    page.show_rules([replace(PUSH, pattern="ls \u202e# mr")])
+    (row,) = page.rows
+    assert row.accessibleName().startswith("Allow ls ⟨U+202E⟩# mr, ")
+    assert "ls ⟨U+202E⟩# mr" in [label.text() for label in row.findChildren(QLabel)]
 
 
 def test_revoking_asks_for_this_rule_once(page: RulesPage) -> None:

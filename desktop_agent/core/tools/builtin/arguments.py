@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from desktop_agent.core.tools.globs import Glob
 
@@ -29,3 +29,18 @@ def _valid_glob(pattern: str) -> str:
 
 GlobText = Annotated[str, AfterValidator(_valid_glob)]
 """A glob that `Glob` takes."""
+
+
+def one_of(name: str, values: tuple[str, ...], *, listed: str = "{}") -> BeforeValidator:
+    """Return what takes one of `values` in upper or lower case, and names them all when it is something else.
+
+    `listed` is how their list is written.
+    """
+
+    def known(value: object) -> object:
+        word = value.lower() if isinstance(value, str) else value
+        if word not in values:
+            raise ValueError(f"{name} must be one of {listed.format(', '.join(values))}")
+        return word
+
+    return BeforeValidator(known)

@@ -1,25 +1,18 @@
 """`create_file`: write a whole file, and never by accident over one that exists."""
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.model import JsonObject
-from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding
+from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding, one_of
 from desktop_agent.core.tools.builtin.target import edit_target
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
 
-_POLICIES = ("error", "overwrite", "skip")
-
-
-def _known_policy(value: object) -> object:
-    policy = value.lower() if isinstance(value, str) else value
-    if policy not in _POLICIES:
-        raise ValueError(f"if_exists must be one of {', '.join(_POLICIES)}")
-    return policy
+_IfExists = Literal["error", "overwrite", "skip"]
 
 
 class CreateFileArguments(ToolArguments):
@@ -27,7 +20,7 @@ class CreateFileArguments(ToolArguments):
 
     path: PathText = Field(description="The file, relative to the workspace.")
     content: str = Field(default="", description="The whole content of the file.")
-    if_exists: Annotated[Literal["error", "overwrite", "skip"], BeforeValidator(_known_policy)] = Field(
+    if_exists: Annotated[_IfExists, one_of("if_exists", get_args(_IfExists))] = Field(
         default="error", description="What to do when the file exists."
     )
     create_parents: bool = Field(default=True, description="Create missing directories.")

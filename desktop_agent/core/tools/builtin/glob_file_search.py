@@ -12,10 +12,15 @@ from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
 from desktop_agent.core.tools.builtin.target import folder_to_list
 from desktop_agent.core.tools.cards import file_cards
 from desktop_agent.core.tools.globs import Glob
-from desktop_agent.core.tools.listing import MOST_COLLECTED, Listing, list_by, newest
+from desktop_agent.core.tools.listing import (
+    MOST_COLLECTED,
+    MOST_RETURNED_BYTES,
+    Listing,
+    list_by,
+    newest,
+    within_limits,
+)
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
-
-MOST_RETURNED_BYTES = 80_000
 
 
 def _relative(pattern: str) -> str:
@@ -63,7 +68,7 @@ class GlobFileSearch(ReadTool[GlobFileSearchArguments]):
 
 def _answer(arguments: GlobFileSearchArguments, place: ResolvedPath, listing: Listing, max_bytes: int) -> ToolResult:
     found = listing.paths
-    shown = _within_limits(found, arguments.limit, max_bytes)
+    shown = within_limits(found, arguments.limit, max_bytes)
     answer = list(shown)
     if len(shown) < len(found):
         answer.append(f"[{len(shown)} of {len(found)} files. Narrow glob_pattern or target_directory, or raise limit.]")
@@ -80,12 +85,3 @@ def _answer(arguments: GlobFileSearchArguments, place: ResolvedPath, listing: Li
             "matches": file_cards(shown, place.relative),
         },
     )
-
-
-def _within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
-    size = 0
-    for index, path in enumerate(paths[:limit]):
-        size += len(path.encode("utf-8", "replace")) + 4
-        if size > max_bytes:
-            return paths[:index]
-    return paths[:limit]

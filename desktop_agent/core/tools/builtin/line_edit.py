@@ -1,37 +1,29 @@
 """`line_edit`: insert, replace or delete whole lines, found by number or by a piece of their text."""
 
-import json
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.files import FileTransition
 from desktop_agent.core.model import JsonObject
-from desktop_agent.core.tools.builtin.arguments import PathText
-from desktop_agent.core.tools.builtin.target import edit_target, large_file_warning, not_found, text_of
+from desktop_agent.core.tools.builtin.arguments import PathText, one_of
+from desktop_agent.core.tools.builtin.line_plan import chosen, existing_text, splice_plan
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.splice import Splice, splice, split_block
+from desktop_agent.core.tools.splice import Splice, split_block
 from desktop_agent.core.tools.suggest import similar_lines
-from desktop_agent.core.tools.textfile import NotTextError, as_seen, as_shown
+from desktop_agent.core.tools.textfile import as_seen, as_shown
 
-_MODES = ("insert_before", "insert_after", "replace", "delete")
 _LONGEST_LINE_SHOWN = 200
 
-
-def _known_mode(value: object) -> object:
-    mode = value.lower() if isinstance(value, str) else value
-    if mode not in _MODES:
-        raise ValueError(f"mode must be one of [{', '.join(_MODES)}]")
-    return mode
+_Mode = Literal["insert_before", "insert_after", "replace", "delete"]
 
 
 class LineEditArguments(ToolArguments):
     """Which lines of which file become what."""
 
     path: PathText = Field(description="The file, relative to the workspace.")
-    mode: Annotated[Literal["insert_before", "insert_after", "replace", "delete"], BeforeValidator(_known_mode)] = (
-        Field(description="What to do at the line.")
+    mode: Annotated[_Mode, one_of("mode", get_args(_Mode), listed="[{}]")] = Field(
+        description="What to do at the line."
     )
     line: int | None = Field(default=None, ge=1, description="The line's number, from 1. Give this or anchor.")
     anchor: str | None = Field(
@@ -78,10 +70,7 @@ class LineEdit(EditTool[LineEditArguments]):
 
     def plan(self, arguments: LineEditArguments, context: ToolContext) -> EditPlan:
         """Plan the edit. Raises `ToolError` when the line is not there."""
-        target = edit_target(arguments.path, context)
-        if target.before is None:
-            raise not_found(arguments.path, target.absolute, context.boundary)
-        file = text_of(target, target.before)
+        target, file = existing_text(arguments.path, context)
         lines = file.lines
         index, note = _found(arguments, target.path, lines)
         added = split_block(arguments.text) if arguments.text else ()
@@ -97,25 +86,14 @@ class LineEdit(EditTool[LineEditArguments]):
                 f"{target.path} has {len(lines)} lines, so there are no {arguments.line_count} lines from line "
                 f"{index + 1} on. Nothing was changed."
             )
-        try:
-            content = file.encoded(splice(lines, [Splice(start=start, end=end, added=added)]))
-        except NotTextError as error:
-            raise ToolError(f"{target.path}: {error}. Nothing was changed.") from error
-        changed = end - start or len(added)
-        answer: JsonObject = {
-            "ok": True,
-            "action": arguments.mode,
-            "path": target.path,
-            "line": start + 1,
-            "lines_changed": changed,
-        }
-        answer |= note | large_file_warning(len(lines))
-        if arguments.dry_run:
-            answer["dry_run"] = True
-        return EditPlan(
-            writes=(FileTransition(target.path, target.before, target.before.with_content(content)),),
-            content=json.dumps(answer, ensure_ascii=False),
-            metadata={"path": target.path, "action": arguments.mode, "lines_changed": changed},
+        return splice_plan(
+            target,
+            file,
+            Splice(start=start, end=end, added=added),
+            action=arguments.mode,
+            lines_changed=end - start or len(added),
+            note=note,
+            is_dry_run=arguments.dry_run,
         )
 
 
@@ -135,12 +113,9 @@ def _found(arguments: LineEditArguments, path: str, lines: tuple[str, ...]) -> t
         similar = "".join(f"\n{n}: {shown[n - 1][:_LONGEST_LINE_SHOWN]}" for n in similar_lines(anchor, text))
         advice = f"The lines most like it are:{similar}" if similar else "Read the file again, or search with grep."
         raise ToolError(f"anchor {anchor!r} is on no line of {path}. Nothing was changed. {advice}")
-    if arguments.occurrence > len(found):
-        raise ToolError(
-            f"anchor {anchor!r} is on {len(found)} lines of {path}, so there is no occurrence {arguments.occurrence}. "
-            "Nothing was changed."
-        )
-    index = found[arguments.occurrence - 1]
-    if len(found) == 1:
-        return index, {}
-    return index, {"note": f"anchor is on {len(found)} lines; this was occurrence {arguments.occurrence}"}
+    return chosen(
+        found,
+        arguments.occurrence,
+        found=f"anchor is on {len(found)} lines",
+        found_in=f"anchor {anchor!r} is on {len(found)} lines of {path}",
+    )

@@ -16,6 +16,7 @@ from desktop_agent.core.tools.cards import file_cards
 from desktop_agent.core.tools.globs import Glob
 from desktop_agent.core.tools.listing import (
     MOST_COLLECTED,
+    MOST_RETURNED_BYTES,
     Listing,
     Select,
     by_name,
@@ -25,10 +26,9 @@ from desktop_agent.core.tools.listing import (
     list_paths,
     missing,
     newest,
+    within_limits,
 )
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
-
-MOST_RETURNED_BYTES = 80_000
 
 _MEASURES = {"name": by_name, "mtime": newest, "size": largest}
 
@@ -74,7 +74,7 @@ class ListFiles(ReadTool[ListFilesArguments]):
         if arguments.sort != "name" or arguments.glob is not None:
             measure = _MEASURES[arguments.sort]
             listing = await list_by(measure, folder, arguments.path, context, select=select, depth=depth)
-            shown = _within_limits(listing.paths, *limits)
+            shown = within_limits(listing.paths, *limits)
             return await asyncio.to_thread(_answer, place, listing, shown)
         found = await list_known(folder, arguments.path, context, depth=depth)
         listing, shown = await asyncio.to_thread(_cut, found, select, limits)
@@ -87,7 +87,7 @@ class ListFiles(ReadTool[ListFilesArguments]):
 def _cut(found: Listing, select: Select, limits: tuple[int, int]) -> tuple[Listing, list[str]]:
     """Return what is wanted of `found`, and the part of it that is shown."""
     listing = Listing(select(found.paths), found.is_partial)
-    return listing, _within_limits(listing.paths, *limits)
+    return listing, within_limits(listing.paths, *limits)
 
 
 def _answer(place: ResolvedPath, listing: Listing, shown: list[str]) -> ToolResult:
@@ -135,14 +135,3 @@ def _directories(paths: Iterable[str], depth: int | None) -> set[str]:
 
 def _depth(arguments: ListFilesArguments) -> int | None:
     return arguments.depth if arguments.recursive else 1
-
-
-def _within_limits(entries: list[str], limit: int, max_bytes: int) -> list[str]:
-    shown: list[str] = []
-    size = 0
-    for entry in entries[:limit]:
-        size += len(entry.encode("utf-8", "replace")) + 4
-        if size > max_bytes:
-            break
-        shown.append(entry)
-    return shown

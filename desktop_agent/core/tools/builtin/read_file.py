@@ -9,10 +9,8 @@ import asyncio
 import codecs
 import hashlib
 import os
-import stat
 import threading
 from io import BufferedReader
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -22,7 +20,7 @@ from desktop_agent.core.files import new_hasher
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding
-from desktop_agent.core.tools.builtin.target import LARGEST_EDITED_BYTES, failed, not_found, path_read
+from desktop_agent.core.tools.builtin.target import LARGEST_EDITED_BYTES, failed, path_read, require_regular
 from desktop_agent.core.tools.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.textfile import BINARY_PROBE_BYTES, byte_order_mark, looks_binary
@@ -90,7 +88,7 @@ class ReadFile(ReadTool[ReadFileArguments]):
 def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Event) -> ToolResult:
     place = context.boundary.follow(context.boundary.for_reading(arguments.path))
     try:
-        _require_regular(place.absolute, arguments.path, context)
+        require_regular(place.absolute, arguments.path, context)
         with place.absolute.open("rb") as file:
             context.boundary.require_opened(file.fileno(), arguments.path)
             before = os.fstat(file.fileno())
@@ -107,18 +105,6 @@ def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Ev
     if digest is not None and (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
         context.reads.note(place.relative, digest)
     return ToolResult(content=content, metadata={"path": place.relative, "bytes": before.st_size} | metadata)
-
-
-def _require_regular(path: Path, text: str, context: ToolContext) -> None:
-    """Refuse what is not a file before it is opened: opening a named pipe would wait for ever."""
-    try:
-        mode = path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise not_found(text, path, context.boundary) from error
-    if stat.S_ISDIR(mode):
-        raise ToolError(f"{text} is a directory. Use list_files to see what is in it.")
-    if not stat.S_ISREG(mode):
-        raise ToolError(f"{text} is a device, pipe or socket, which cannot be read as a file.")
 
 
 def _answer(

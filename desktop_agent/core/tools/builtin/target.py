@@ -99,6 +99,21 @@ def path_read(text: str, context: ToolContext) -> str:
     return context.boundary.follow(context.boundary.for_reading(text)).relative
 
 
+def require_regular(path: Path, text: str, context: ToolContext) -> None:
+    """Refuse what is not a file, or a link to one, before it is opened: opening a named pipe would wait for ever.
+
+    Raises `ToolError` for what is there and is no file or not there at all, `OSError` for what cannot be looked at.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise not_found(text, path, context.boundary) from error
+    if stat.S_ISDIR(mode):
+        raise ToolError(f"{text} is a directory. Use list_files to see what is in it.")
+    if not stat.S_ISREG(mode):
+        raise ToolError(f"{text} is a device, pipe or socket, which cannot be read as a file.")
+
+
 def not_found(text: str, path: Path, boundary: Boundary) -> ToolError:
     """Return the error for a file that is not there, with what is there instead."""
     similar = paths_named(path.name, boundary.root) or closest_paths(path, boundary.root)

@@ -1,19 +1,17 @@
 """`template_block`: put a block of lines before or after an anchor, or in place of a block that begins at it."""
 
-import json
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.files import FileTransition
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.tools.builtin.arguments import PathText
-from desktop_agent.core.tools.builtin.target import edit_target, large_file_warning, not_found, text_of
+from desktop_agent.core.tools.builtin.line_plan import chosen, existing_text, splice_plan
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.splice import Splice, splice, split_block
+from desktop_agent.core.tools.splice import Splice, split_block
 from desktop_agent.core.tools.suggest import same_words, similar_lines
-from desktop_agent.core.tools.textfile import NotTextError, TextFile, as_seen
+from desktop_agent.core.tools.textfile import TextFile, as_seen
 
 _LONGEST_LINE_SHOWN = 200
 
@@ -60,10 +58,7 @@ class TemplateBlock(EditTool[TemplateBlockArguments]):
 
     def plan(self, arguments: TemplateBlockArguments, context: ToolContext) -> EditPlan:
         """Plan the edit. Raises `ToolError` when the anchor or the expected block is not there."""
-        target = edit_target(arguments.path, context)
-        if target.before is None:
-            raise not_found(arguments.path, target.absolute, context.boundary)
-        file = text_of(target, target.before)
+        target, file = existing_text(arguments.path, context)
         lines = file.lines
         first, last, note = _found(arguments, target.path, file)
         added = split_block(arguments.template)
@@ -74,24 +69,14 @@ class TemplateBlock(EditTool[TemplateBlockArguments]):
                 start, end = last + 1, last + 1
             case "replace_block":
                 start, end = first, _block_end(arguments, target.path, lines, first, last)
-        try:
-            content = file.encoded(splice(lines, [Splice(start=start, end=end, added=added)]))
-        except NotTextError as error:
-            raise ToolError(f"{target.path}: {error}. Nothing was changed.") from error
-        answer: JsonObject = {
-            "ok": True,
-            "action": arguments.mode,
-            "path": target.path,
-            "line": start + 1,
-            "lines_changed": len(added),
-        }
-        answer |= note | large_file_warning(len(lines))
-        if arguments.dry_run:
-            answer["dry_run"] = True
-        return EditPlan(
-            writes=(FileTransition(target.path, target.before, target.before.with_content(content)),),
-            content=json.dumps(answer, ensure_ascii=False),
-            metadata={"path": target.path, "action": arguments.mode, "lines_changed": len(added)},
+        return splice_plan(
+            target,
+            file,
+            Splice(start=start, end=end, added=added),
+            action=arguments.mode,
+            lines_changed=len(added),
+            note=note,
+            is_dry_run=arguments.dry_run,
         )
 
 
@@ -101,17 +86,10 @@ def _found(arguments: TemplateBlockArguments, path: str, file: TextFile) -> tupl
     places = file.places(anchor)
     if not places:
         raise ToolError(f"anchor does not occur in {path}. Nothing was changed. {_closest(anchor, file)}")
-    if arguments.occurrence > len(places):
-        raise ToolError(
-            f"anchor occurs {len(places)} times in {path}, so there is no occurrence {arguments.occurrence}. Nothing "
-            "was changed."
-        )
-    start = places[arguments.occurrence - 1]
+    times = f"anchor occurs {len(places)} times"
+    start, note = chosen(places, arguments.occurrence, found=times, found_in=f"{times} in {path}")
     first = file.line_at(start) - 1
-    last = first + anchor.removesuffix("\n").count("\n")
-    if len(places) == 1:
-        return first, last, {}
-    return first, last, {"note": f"anchor occurs {len(places)} times; this was occurrence {arguments.occurrence}"}
+    return first, first + anchor.removesuffix("\n").count("\n"), note
 
 
 def _block_end(arguments: TemplateBlockArguments, path: str, lines: tuple[str, ...], first: int, last: int) -> int:

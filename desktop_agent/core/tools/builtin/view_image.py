@@ -5,7 +5,7 @@ a picture that the provider refuses would stand in the conversation and make eve
 """
 
 import asyncio
-import stat
+import os
 from pathlib import Path
 
 from pydantic import Field
@@ -14,7 +14,7 @@ from desktop_agent.core.errors import ToolError
 from desktop_agent.core.images import PictureError, PictureInfo, inspect_picture
 from desktop_agent.core.model import ToolResult
 from desktop_agent.core.tools.builtin.arguments import PathText
-from desktop_agent.core.tools.builtin.target import failed, not_found, path_read
+from desktop_agent.core.tools.builtin.target import failed, path_read, require_regular
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 LARGEST_BYTES = 5 * 1024 * 1024 * 3 // 4
@@ -82,22 +82,16 @@ def _inspected(content: bytes, path: str) -> PictureInfo:
 def _read(file: Path, path: str, context: ToolContext) -> bytes:
     """Return the whole file. One that grows meanwhile is not read further than the limit."""
     try:
-        status = file.stat()
-        # Decided before it is opened: opening a named pipe would wait for ever.
-        if stat.S_ISDIR(status.st_mode):
-            raise ToolError(f"{path} is a directory. Use list_files to see what is in it.")
-        if not stat.S_ISREG(status.st_mode):
-            raise ToolError(f"{path} is a device, pipe or socket, not a picture.")
+        require_regular(file, path, context)
         with file.open("rb") as opened:
             context.boundary.require_opened(opened.fileno(), path)
+            size_bytes = os.fstat(opened.fileno()).st_size
             content = opened.read(LARGEST_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise not_found(path, file, context.boundary) from error
     except OSError as error:
         raise failed("read", path, error) from error
     if not content:
         raise ToolError(f"{path} is empty.")
     if len(content) > LARGEST_BYTES:
-        size = f"{path} has {max(status.st_size, len(content)):,} bytes; {LARGEST_BYTES:,} is the most for a picture."
+        size = f"{path} has {max(size_bytes, len(content)):,} bytes; {LARGEST_BYTES:,} is the most for a picture."
         raise ToolError(f"{size} {_SHRINK.format(path=path)}")
     return content

@@ -9,19 +9,18 @@ from PySide6.QtGui import QFont, QHideEvent, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Denied, ScopeOffer
+from desktop_agent.ui.arming import ARMING_DELAY_MS
 from desktop_agent.ui.chat import words
-from desktop_agent.ui.chat.entries.command_edit import CommandEdit
+from desktop_agent.ui.chat.entries.card_command import CardCommand
 from desktop_agent.ui.chat.entries.paragraph import Paragraph, read_code_spans
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_slice
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.mode_words import escalation_words
 from desktop_agent.ui.model_words import hidden_text_risks, visible
 from desktop_agent.ui.short_path import short_path
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.tooltips import plain_tooltip
-
-GUARD_MS = 300
-"""How long after it appears an answer is ignored: it may have been meant for what was there before."""
 
 COMMAND, DENIAL = "command", "denial"
 """The fields whose text is kept when the card goes out of sight."""
@@ -53,7 +52,7 @@ class ApprovalCard(QWidget):
         self._height = 0
         self._width = 0
         self._is_answered = False
-        self._guard = QTimer(self, interval=GUARD_MS, singleShot=True)
+        self._guard = QTimer(self, interval=ARMING_DELAY_MS, singleShot=True)
         bold = QFont(styles.body)
         bold.setWeight(QFont.Weight.DemiBold)
         # In older journals the title of a command is the command.
@@ -99,10 +98,10 @@ class ApprovalCard(QWidget):
         confinement = self._confinement.accessibleName() if self._confinement is not None else ""
         self.setAccessibleName(" ".join(part for part in (title, request.command, request.reason, confinement) if part))
 
-    def _make_command(self, styles: TextStyles) -> CommandEdit | None:
+    def _make_command(self, styles: TextStyles) -> CardCommand | None:
         if self.request.command is None:
             return None
-        command = CommandEdit(self._drafts.get(COMMAND, self.request.command), styles, self)
+        command = CardCommand(self._drafts.get(COMMAND, self.request.command), styles, self)
         command.set_editable(is_editable=COMMAND in self._drafts)
         command.mark(self._causes())
         command.textChanged.connect(self._on_command_changed)
@@ -116,10 +115,10 @@ class ApprovalCard(QWidget):
         return [utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans]
 
     def _make_confinement(self, styles: TextStyles) -> Paragraph | None:
-        """How it would run; what is not confined is said in the colour of what cannot be undone."""
+        """How it would run; only what asks to get out of the sandbox is said in the colour of what cannot be undone."""
         text, role = self.request.confinement, "muted"
         if self.request.is_escalation:
-            text, role = self.tr("Runs outside the sandbox: it may do whatever your account may"), "removed_text"
+            text, role = escalation_words(), "removed_text"
         return Paragraph(text, styles, self, role=role, font=styles.body) if text else None
 
     def _offer_button(self, label: str) -> QPushButton:

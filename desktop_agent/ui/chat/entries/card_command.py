@@ -16,7 +16,7 @@ _SIDES = 22
 """Width of border, padding and margins together."""
 
 
-class CommandEdit(QPlainTextEdit):
+class CardCommand(QPlainTextEdit):
     """A field as high as its command, read-only at first."""
 
     def __init__(self, command: str, styles: TextStyles, parent: QWidget) -> None:
