@@ -18,6 +18,9 @@ from desktop_agent.core.sandbox.find import every_sandbox
 
 NAMES = ("bubblewrap", "landlock")
 
+PYTHON = os.path.realpath(sys.executable)
+"""The interpreter itself: the environment that tests run in may lie in `/tmp`, which a sandbox replaces."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -86,7 +89,7 @@ class Shell:
     place: Place
 
     async def run(self, script: str, confinement: Confinement, **environ: str) -> ProcessOutcome:
-        variables = {**os.environ, "PYTHON": sys.executable, **environ}
+        variables = {**os.environ, "PYTHON": PYTHON, **environ}
         command = Command(argv=("/bin/bash", "-c", script), cwd=confinement.workspace, environ=variables)
         return await self.runner.run(self.sandbox.wrap(command, confinement), timeout_s=30)
 

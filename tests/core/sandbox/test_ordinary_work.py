@@ -10,7 +10,7 @@ import pytest
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.base import Confinement, confinement_for
-from tests.core.sandbox.conftest import Place, Shell
+from tests.core.sandbox.conftest import PYTHON, Place, Shell
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
 
@@ -90,7 +90,7 @@ async def test_the_exit_code_comes_through(shell: Shell) -> None:
 
 async def test_arguments_folder_environment_and_input_are_the_same(shell: Shell, place: Place) -> None:
     argv = (
-        sys.executable,
+        PYTHON,
         "-c",
         "import os, sys; print(sys.argv[1:], os.getcwd(), os.environ['ODD'], os.environ.get('LD_X'), sys.stdin.read())",
         "--",
