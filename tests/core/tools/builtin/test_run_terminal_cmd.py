@@ -285,10 +285,11 @@ async def test_people_see_colours_and_the_model_reads_plain_text(work: "Workspac
 
 async def test_a_command_can_have_a_terminal(work: "Workspace") -> None:
     """T-94."""
-    script = "test -t 0 && test -t 1 && test -t 2 && stty size && echo mine > /dev/tty && ps -o tpgid= -p $$ && echo $$"
-    size, mine, group, own = (await output(work, script, tty=True)).split("\n")[:4]
+    group = f"{sys.executable} -c 'import os; print(os.tcgetpgrp(0))'"
+    script = f"test -t 0 && test -t 1 && test -t 2 && stty size && echo mine > /dev/tty && {group} && echo $$"
+    size, mine, foreground, own = (await output(work, script, tty=True)).split("\n")[:4]
     assert (size, mine) == ("40 120", "mine")
-    assert group.strip() == own
+    assert foreground == own
     assert await output(work, "test -t 1 || echo none") == "none\n"
 
 
