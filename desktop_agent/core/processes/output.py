@@ -77,6 +77,9 @@ class Spool:
             self.error = str(error)
 
 
+_AGAIN_S = 0.002
+
+
 class LiveText:
     """Calls back with what was printed, at most 30 times a second, and never with more than a person can read.
 
@@ -120,10 +123,16 @@ class LiveText:
             self._timer = self._loop.call_later(LIVE_INTERVAL_S, self._show)
 
     def _show(self, *, final: bool = False) -> None:
-        with self._lock:
+        if not self._lock.acquire(blocking=final):
+            # The reader has it and may be waiting for a processor: the loop does not wait with it.
+            self._timer = self._loop.call_later(_AGAIN_S, self._show)
+            return
+        try:
             waiting, self._waiting = self._waiting, bytearray()
             skipped, self._skipped_bytes = self._skipped_bytes, 0
             self._is_due = False
+        finally:
+            self._lock.release()
         self._timer = None
         text = ""
         if skipped:

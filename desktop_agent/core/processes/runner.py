@@ -28,7 +28,7 @@ from desktop_agent.core.processes.reader import OutputReader, ThreadSink, open_p
 from desktop_agent.core.processes.terminal import Terminal, typed_lines
 from desktop_agent.core.processes.tree import MARK_VARIABLE, ProcessTree
 
-NICENESS = 5
+NICENESS = 10
 """How far commands stand behind the window for a processor: a build uses all of them, and the person still types."""
 
 GRACE_S = 0.5
