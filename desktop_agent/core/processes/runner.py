@@ -24,12 +24,10 @@ from desktop_agent.core.clock import Clock
 from desktop_agent.core.processes.child import ChildPipes, ChildProcess, end_all, unhurried
 from desktop_agent.core.processes.guard import Guard
 from desktop_agent.core.processes.output import OutputCapture, Sink
+from desktop_agent.core.processes.priority import give_way
 from desktop_agent.core.processes.reader import OutputReader, ThreadSink, open_pipe
 from desktop_agent.core.processes.terminal import Terminal, typed_lines
 from desktop_agent.core.processes.tree import MARK_VARIABLE, ProcessTree
-
-NICENESS = 10
-"""How far commands stand behind the window for a processor: a build uses all of them, and the person still types."""
 
 GRACE_S = 0.5
 """From TERM to KILL. A command that ends when asked needs less; one that does not must not make a stop take long."""
@@ -216,16 +214,9 @@ async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_
         except BaseException:
             reader.close()
             raise
-    _give_way(transport)
+    give_way(transport)
     reader.start()
     return pipes, transport
-
-
-def _give_way(transport: asyncio.SubprocessTransport) -> None:
-    """Let the command, and all that it starts from now on, wait for the window where both want the processor."""
-    if sys.platform != "win32":
-        with suppress(OSError):  # it has ended already
-            os.setpriority(os.PRIO_PGRP, transport.get_pid(), NICENESS)
 
 
 async def _spawn_piped(command: Command, mark: str, pipes: ChildPipes) -> _Spawned:

@@ -15,7 +15,8 @@ import pytest
 
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.processes.output import KEPT_BYTES, LIVE_LIMIT_BYTES, SPOOL_LIMIT_BYTES, OutputCapture
-from desktop_agent.core.processes.runner import NICENESS, Command, ProcessRunner
+from desktop_agent.core.processes.priority import NICENESS
+from desktop_agent.core.processes.runner import Command, ProcessRunner
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
@@ -88,6 +89,13 @@ async def test_a_command_gives_way_to_the_window(runner: ProcessRunner, tmp_path
     behind = os.getpriority(os.PRIO_PROCESS, 0) + NICENESS
     outcome = await runner.run(shell(f"until [ $(nice) = {behind} ]; do :; done; echo behind", tmp_path), timeout_s=30)
     assert outcome.head == "behind\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="no sharing among sessions")
+async def test_the_session_of_a_command_gives_way_too(runner: ProcessRunner, tmp_path: Path) -> None:
+    waiting = f"until grep -q 'nice {NICENESS}$' /proc/self/autogroup; do :; done; echo behind"
+    commands = [runner.run(shell(waiting, tmp_path), timeout_s=30) for _ in range(2)]
+    assert {outcome.head for outcome in await asyncio.gather(*commands)} == {"behind\n"}
 
 
 async def test_a_command_reads_the_given_text_and_nothing_otherwise(runner: ProcessRunner, tmp_path: Path) -> None:
@@ -259,7 +267,7 @@ async def test_a_killed_application_leaves_no_process_behind(tmp_path: Path, rep
     program = textwrap.dedent("""
         import asyncio, os, pathlib, sys
         from desktop_agent.core.clock import SystemClock
-        from desktop_agent.core.processes.runner import NICENESS, Command, ProcessRunner
+        from desktop_agent.core.processes.runner import Command, ProcessRunner
         script = "setsid sleep 100 & echo $! > report; echo $$ > report; sleep 100"
         command = Command(argv=("/bin/bash", "-c", script), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
         asyncio.run(ProcessRunner(SystemClock()).run(command))

@@ -1,0 +1,38 @@
+"""Commands stand behind the window for the processor: a build uses all of it, and the person still types."""
+
+import asyncio
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+NICENESS = 10
+"""How far commands stand back, from 0 (not at all) to 19."""
+
+RETRY_S = 0.15
+"""Linux takes one change of a session's share per 0.1 s, of all its users together."""
+
+
+def give_way(transport: asyncio.SubprocessTransport) -> None:
+    """Let a command that leads its own session, and all that it starts from now on, stand back."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):  # it has ended already
+        os.setpriority(os.PRIO_PGRP, transport.get_pid(), NICENESS)
+    if sys.platform == "linux":
+        _share_less(transport)
+
+
+def _share_less(transport: asyncio.SubprocessTransport) -> None:
+    """Lower the share of the whole session: Linux may share time among sessions first ("autogroup", sched(7)).
+
+    The priority of a process then counts within its session only.
+    """
+    if transport.get_returncode() is not None:
+        return
+    try:
+        Path(f"/proc/{transport.get_pid()}/autogroup").write_text(str(NICENESS))
+    except BlockingIOError:
+        asyncio.get_running_loop().call_later(RETRY_S, _share_less, transport)
+    except OSError:  # a kernel without such groups, or it has ended already
+        return
