@@ -15,6 +15,7 @@ from desktop_agent.core.transcript import (
     Entry,
     NoticeEntry,
     PromptEntry,
+    RewindEntry,
     TextEntry,
     ToolEntry,
     TurnEndEntry,
@@ -88,6 +89,8 @@ def _describe(entry: Entry) -> str:
             return f"! {notice.title} {notice.hint}".rstrip()
         case UndoEntry(purpose=purpose, outcomes=outcomes):
             return "\n".join([f"{purpose}:", *(f"  {describe_outcome(outcome)}" for outcome in outcomes)])
+        case RewindEntry(turn=turn, scope=scope):
+            return f"— back to before turn {turn}: {scope} —"
         case TurnEndEntry(turn=turn, reason=reason):
             return f"— turn {turn} ended: {reason} —"
 

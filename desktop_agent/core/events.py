@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, Self
 
-from desktop_agent.core.ids import CallId, ChangeId, PromptId, SessionId
+from desktop_agent.core.ids import CallId, ChangeId, HunkKey, PromptId, SessionId
 from desktop_agent.core.model import (
     ApprovalPolicy,
     ApprovalRequest,
@@ -20,7 +20,11 @@ from desktop_agent.core.model import (
     FileOutcome,
     Job,
     JsonObject,
+    LineComment,
     ModelRef,
+    RefChange,
+    ReviewState,
+    RewindScope,
     Rule,
     SandboxMode,
     StopReason,
@@ -265,22 +269,35 @@ class ChangesPrepared(DurableEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesRecorded(DurableEvent):
-    """A call changed these files; what could not be captured is named."""
+    """A call changed these files; what could not be captured is named.
+
+    Without a call they are the person's own changes, noticed before something of the agent's came on top of them.
+    """
 
     turn: int
     call_id: CallId
     changes: tuple[FileChange, ...]
     uncaptured: tuple[Uncaptured, ...] = ()
+    refs: tuple[RefChange, ...] = ()
+    """Branches, tags and stash entries of the git repository that the call moved or dropped."""
+    is_recoverable: bool = False
+    """Whether the command was one that destroys, and a safety copy was made before it ran."""
     type: Literal["changes_recorded"] = "changes_recorded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesUndone(DurableEvent):
-    """Changes were taken back; files that somebody changed since were left alone and are listed."""
+    """Changes were taken back; files that somebody changed since in the same place were left alone and are listed."""
 
     selection: ChangeSelection
     change_ids: tuple[ChangeId, ...]
     outcomes: tuple[FileOutcome, ...]
+    changes: tuple[FileChange, ...] = ()
+    """What was written, as entries of the ledger like any other: by `undo`, each with what it reverts."""
+    reason: str = ""
+    """A word of the person's to the model."""
+    refs: tuple[RefChange, ...] = ()
+    """Branches, tags and stash entries that were put back."""
     type: Literal["changes_undone"] = "changes_undone"
 
 
@@ -291,7 +308,47 @@ class ChangesRedone(DurableEvent):
     selection: ChangeSelection
     change_ids: tuple[ChangeId, ...]
     outcomes: tuple[FileOutcome, ...]
+    changes: tuple[FileChange, ...] = ()
+    reason: str = ""
     type: Literal["changes_redone"] = "changes_redone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewMarked(DurableEvent):
+    """The person decided about hunks of a file, or took a decision back."""
+
+    path: str
+    hunks: tuple[HunkKey, ...]
+    state: ReviewState
+    type: Literal["review_marked"] = "review_marked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentAdded(DurableEvent):
+    """The person wrote, or rewrote, a remark on lines of a diff."""
+
+    comment: LineComment
+    type: Literal["comment_added"] = "comment_added"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentsRemoved(DurableEvent):
+    """Remarks were taken back, or sent to the agent."""
+
+    comment_ids: tuple[str, ...]
+    type: Literal["comments_removed"] = "comments_removed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewound(DurableEvent):
+    """The person went back to before `turn`: with the conversation, the files, or both.
+
+    A rewound conversation is still in the journal; the model does not see it any more.
+    """
+
+    turn: int
+    scope: RewindScope
+    type: Literal["rewound"] = "rewound"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,6 +447,10 @@ KnownEvent = (
     | ChangesRecorded
     | ChangesUndone
     | ChangesRedone
+    | ReviewMarked
+    | CommentAdded
+    | CommentsRemoved
+    | Rewound
 )
 JournalEvent = KnownEvent | UnknownEvent
 Event = JournalEvent | LiveEvent

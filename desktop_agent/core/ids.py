@@ -21,6 +21,12 @@ PromptId = str
 ChangeId = str
 """`3.2`: the second change of turn 3. Short, because people type it."""
 
+HunkKey = str
+"""Names a hunk by what it takes away and what it adds, so that it is known again where its lines have moved.
+
+See `changes.hunk_keys`. `file`, `mode` and `endings` name what a file has besides its lines.
+"""
+
 RuleId = str
 """Names one rule of the person's for as long as it is kept anywhere."""
 

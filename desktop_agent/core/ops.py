@@ -6,8 +6,18 @@ An op is a request, not a promise: what came of it is told by the events that fo
 from dataclasses import dataclass
 from typing import Literal
 
-from desktop_agent.core.ids import CallId, PromptId
-from desktop_agent.core.model import ApprovalPolicy, ChangeSelection, Decision, ModelRef, SandboxMode
+from desktop_agent.core.ids import CallId, Digest, HunkKey, PromptId
+from desktop_agent.core.model import (
+    ApprovalPolicy,
+    ChangeSelection,
+    Decision,
+    LineComment,
+    ModelRef,
+    Reverted,
+    ReviewState,
+    RewindScope,
+    SandboxMode,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +54,13 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoChanges:
-    """Put the selected changes' files back to what they were before. Refused while a turn is running."""
+    """Take the selected changes back, in whatever order they were made. Refused while a turn is running."""
 
     selection: ChangeSelection
+    reason: str = ""
+    """A word to the model, which is told of the undo with the next prompt."""
+    is_recovery: bool = False
+    """Whether branches, tags and stash entries that the selected calls moved or dropped are put back, too."""
     type: Literal["undo_changes"] = "undo_changes"
 
 
@@ -55,7 +69,68 @@ class RedoChanges:
     """Apply the selected undone changes again. Refused while a turn is running."""
 
     selection: ChangeSelection
+    reason: str = ""
     type: Literal["redo_changes"] = "redo_changes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteFile:
+    """Write a file as the person wants it: an edit in the diff, or how a clash is to be settled.
+
+    Nothing is written unless the file on disk still has the digest `expected` (`None`: there is no file).
+    """
+
+    path: str
+    expected: Digest | None
+    content: bytes | None
+    """The whole new content; `None` removes the file."""
+    reverts: tuple[Reverted, ...] = ()
+    """What counts as undone or redone by it."""
+    purpose: Literal["edit", "undo", "redo"] = "edit"
+    type: Literal["write_file"] = "write_file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkReviewed:
+    """Keep hunks of a file, or make them undecided again."""
+
+    path: str
+    hunks: tuple[HunkKey, ...]
+    state: ReviewState
+    type: Literal["mark_reviewed"] = "mark_reviewed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddComment:
+    """Write a remark on lines of a diff; one with the same id is replaced."""
+
+    comment: LineComment
+    type: Literal["add_comment"] = "add_comment"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveComment:
+    """Take a remark back."""
+
+    comment_id: str
+    type: Literal["remove_comment"] = "remove_comment"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendComments:
+    """Send all remarks to the agent as one prompt, with `text` in front."""
+
+    text: str = ""
+    type: Literal["send_comments"] = "send_comments"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewindTo:
+    """Go back to before `turn`: with the conversation, the files, or both. Refused while a turn is running."""
+
+    turn: int
+    scope: RewindScope
+    type: Literal["rewind_to"] = "rewind_to"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +181,12 @@ Op = (
     | Interrupt
     | UndoChanges
     | RedoChanges
+    | WriteFile
+    | MarkReviewed
+    | AddComment
+    | RemoveComment
+    | SendComments
+    | RewindTo
     | SetMode
     | RenameSession
     | StopJob

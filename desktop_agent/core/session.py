@@ -18,6 +18,7 @@ from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.clock import Clock
+from desktop_agent.core.context.comments import prompt_of_comments
 from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
 from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
@@ -160,6 +161,16 @@ class Session:
                 await self._revert("undo", selection)
             case ops.RedoChanges(selection=selection):
                 await self._revert("redo", selection)
+            case ops.MarkReviewed(path=path, hunks=hunks, state=state):
+                await self._record(ev.ReviewMarked(path=path, hunks=hunks, state=state))
+            case ops.AddComment(comment=comment):
+                await self._record(ev.CommentAdded(comment=comment))
+            case ops.RemoveComment(comment_id=comment_id):
+                await self._record(ev.CommentsRemoved(comment_ids=(comment_id,)))
+            case ops.SendComments(text=text):
+                await self._send_comments(text)
+            case ops.RewindTo() | ops.WriteFile():
+                pass
             case ops.SetMode():
                 await self._set_mode(op)
             case ops.StopJob(job_id=job_id):
@@ -306,6 +317,13 @@ class Session:
         ids = tuple(change_id for outcome in outcomes if outcome.is_done for change_id in outcome.change_ids)
         kind = ev.ChangesUndone if is_undo else ev.ChangesRedone
         await self._record(kind(selection=selection, change_ids=ids, outcomes=outcomes))
+
+    async def _send_comments(self, text: str) -> None:
+        """Send the person's remarks on the diff as one prompt."""
+        comments = tuple(self.transcript.comments.values())
+        if comments:
+            await self._submit_prompt(prompt_of_comments(text, comments))
+            await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
 
     # -- the rest --
 

@@ -11,6 +11,7 @@ from desktop_agent.core.model import (
     FileChange,
     FileImage,
     FileOutcome,
+    LineComment,
     ModelRef,
     OpaqueBlock,
     RedactedThinkingBlock,
@@ -118,6 +119,12 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
         change_ids=("1.1",),
         outcomes=(FileOutcome(path="src/a.py", state="restored", change_ids=("1.1",)),),
     ),
+    ev.ReviewMarked(path="src/a.py", hunks=("0123456789abcdef",), state="kept"),
+    ev.CommentAdded(
+        comment=LineComment(id="c1", path="src/a.py", side="new", start=0, end=1, quote="x\n", text="Why?")
+    ),
+    ev.CommentsRemoved(comment_ids=("c1",)),
+    ev.Rewound(turn=1, scope="files"),
     ev.ModeSet(model=MODEL, approval="always"),
     ev.SessionRenamed(title="Fix the page count"),
 )

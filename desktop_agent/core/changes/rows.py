@@ -9,18 +9,15 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from desktop_agent.core.changes.diff import is_only_endings
-from desktop_agent.core.changes.hunks import Hunk, group
+from desktop_agent.core.changes.hunk_keys import MIN_FOLDED_LINES, converted_edits, review_hunks
+from desktop_agent.core.changes.hunks import Hunk
 from desktop_agent.core.changes.pairing import Pairs
+from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import Edit, FileDiff
 
 RowMode = Literal["side_by_side", "unified"]
 RowKind = Literal["hunk", "gap", "context", "changed", "removed", "added"]
 LineSide = Literal["old", "new"]
-
-CONTEXT_LINES = 3
-MIN_FOLDED_LINES = 4
-"""Fewer unchanged lines than this are shown: a row that says they are hidden takes nearly as much room."""
 
 
 class Row(NamedTuple):
@@ -72,6 +69,7 @@ class Rows:
         """The `hunk` and `gap` rows, which show no line."""
         self._converted: list[Edit] = []
         self._hunks: dict[int, Hunk] = {}
+        self._keys: dict[int, HunkKey] = {}
         self._gaps: dict[int, Gap] = {}
         self._pairs: dict[Edit, Pairs] = {}
         self._segments = list(self._built())
@@ -98,6 +96,10 @@ class Rows:
     def hunk(self, index: int) -> Hunk | None:
         """Return the hunk that the row at `index` is the head of."""
         return self._hunks.get(index)
+
+    def key(self, index: int) -> HunkKey | None:
+        """Return the name of the hunk that the row at `index` is the head of."""
+        return self._keys.get(index)
 
     def gap(self, index: int) -> Gap | None:
         """Return the gap that the row at `index` stands for."""
@@ -132,17 +134,16 @@ class Rows:
 
     def _built(self) -> Iterator[_Segment]:
         diff = self.diff
-        edits: list[Edit] = []
-        for edit in diff.edits:
-            (self._converted if is_only_endings(diff, edit) else edits).append(edit)
+        self._converted = converted_edits(diff)
         row = old_at = new_at = 0
-        for hunk in group(edits, old_count=len(diff.old_lines), context=CONTEXT_LINES, keep=MIN_FOLDED_LINES - 1):
+        for key, hunk in review_hunks(diff):
             if hunk.old_start - old_at < MIN_FOLDED_LINES:
                 hunk = _from_line(hunk, old_at, new_at)  # noqa: PLW2901 - the hunk takes the few lines before it
             for segment in self._parallel(row, old_at, new_at, hunk.old_start - old_at):
                 row += segment.size
                 yield segment
             self._hunks[row] = hunk
+            self._keys[row] = key
             self.changes.append(row)
             self.bars.append(row)
             for segment in self._hunk_segments(hunk):

@@ -42,22 +42,27 @@ class History:
         default_factory=list[TextBlock | tuple[AssistantBlock, ...]]
     )
     """Prompts and notes as text blocks, model messages as tuples of blocks."""
+    _starts: dict[int, int] = field(default_factory=dict[int, int])
+    """Where each turn's prompt stands among them."""
     _results: dict[CallId, ToolResult] = field(default_factory=dict[CallId, ToolResult])
 
     def apply(self, event: ev.Event) -> None:
         """Fold one event in; events that the model need not know of are ignored."""
         match event:
-            case ev.PromptSubmitted(text=text):
+            case ev.PromptSubmitted(turn=turn, text=text):
+                self._starts[turn] = len(self._items)
                 self._items.append(TextBlock(text=text))
             case ev.MessageDone(content=content, stop_reason=stop_reason) if stop_reason != "refusal":
                 # A refused answer is left out: providers keep refusing while it stands in the conversation.
                 self._items.append(content)
             case ev.ToolCallFinished(call_id=call_id, result=result):
                 self._results.setdefault(call_id, result)
-            case ev.ChangesUndone(outcomes=outcomes):
-                self._note("undid", outcomes)
-            case ev.ChangesRedone(outcomes=outcomes):
-                self._note("redid", outcomes)
+            case ev.ChangesUndone(outcomes=outcomes, reason=reason):
+                self._note("undid", outcomes, reason)
+            case ev.ChangesRedone(outcomes=outcomes, reason=reason):
+                self._note("redid", outcomes, reason)
+            case ev.Rewound(turn=turn, scope=scope) if scope != "files":
+                del self._items[self._starts.get(turn, len(self._items)) :]
             case ev.TurnEnded(reason="interrupted"):
                 self._items.append(TextBlock(text=STOPPED))
             case _:
@@ -93,12 +98,17 @@ class History:
         images = () if result.is_error else result.images
         return ToolResultBlock(call_id=call_id, content=result.content, is_error=result.is_error, images=images)
 
-    def _note(self, verb: str, outcomes: Sequence[FileOutcome]) -> None:
+    def _note(self, verb: str, outcomes: Sequence[FileOutcome], reason: str) -> None:
         """Tell the model that the person took changes back, so that it does not build on what is gone."""
-        paths = sorted({outcome.path for outcome in outcomes if outcome.state == "restored"})
-        if paths:
-            text = f"[The person {verb} your changes to: {', '.join(paths)}. Read a file again before editing it.]"
-            self._items.append(TextBlock(text=text))
+        touched = [outcome for outcome in outcomes if outcome.state in ("restored", "merged")]
+        if not touched:
+            return
+        whole = {outcome.path for outcome in touched if not outcome.hunks}
+        parts = {outcome.path for outcome in touched} - whole
+        what = [*sorted(whole), *(f"{path} (a part of them)" for path in sorted(parts))]
+        why = f" Their reason: {reason}" if reason else ""
+        text = f"[The person {verb} your changes to: {', '.join(what)}.{why} Read a file again before editing it.]"
+        self._items.append(TextBlock(text=text))
 
 
 def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:

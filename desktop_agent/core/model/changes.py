@@ -3,20 +3,20 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from desktop_agent.core.ids import CallId, ChangeId, Digest
+from desktop_agent.core.ids import CallId, ChangeId, Digest, HunkKey
 
-ChangeKind = Literal["created", "modified", "deleted", "mode_changed"]
-Author = Literal["agent", "shell", "mcp", "person"]
-"""Who wrote a change: an edit tool, a command, an MCP server, or the person."""
+ChangeKind = Literal["created", "modified", "deleted", "renamed", "mode_changed"]
+Author = Literal["agent", "shell", "mcp", "person", "undo"]
+"""Who wrote a change: an edit tool, a command, an MCP server, the person, or the person's undo or redo."""
 
-FileKind = Literal["file", "symlink"]
+FileKind = Literal["file", "symlink", "folder"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileImage:
     """The exact state of a file: content by digest, length in bytes, and permission bits.
 
-    For a symlink the content is its target path.
+    For a symlink the content is its target path; a folder has none.
     """
 
     digest: Digest
@@ -26,10 +26,20 @@ class FileImage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reverted:
+    """What an undo or redo took of an earlier change: these hunks of it, or all of it when there are none."""
+
+    change_id: ChangeId
+    hunks: tuple[HunkKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
     """One file, before and after one call. `None` means that the file did not exist.
 
-    `path` is relative to the workspace, with `/`. Line counts are 0 for binary files.
+    `path` is relative to the workspace, with `/`. Line counts are 0 for binary files. A renamed file is two changes:
+    one takes it away from its old path (`deleted`, with `moved_to`), one puts it at its new path (`renamed`, with
+    `moved_from`; its `before` is the file that it replaced there, or `None`).
     """
 
     id: ChangeId
@@ -43,6 +53,14 @@ class FileChange:
     is_binary: bool = False
     new_folders: tuple[str, ...] = ()
     """Folders that had to be made for a created file, outermost first."""
+    moved_from: str = ""
+    """The path this file had before the call, when it was renamed."""
+    moved_to: str = ""
+    """The path this file has since the call, when it was renamed."""
+    reverts: tuple[Reverted, ...] = ()
+    """For an undo or redo: what it took back of earlier changes, or applied again."""
+    is_shared: bool = False
+    """Whether another session's command ran at the same time, so that the change may be its work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,41 +72,103 @@ class Uncaptured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RefChange:
+    """A branch, tag or stash entry of the git repository, before and after one call: object ids, `None` for absent.
+
+    A stash entry is named `stash:` and its object id, and its message is in `message`.
+    """
+
+    name: str
+    before: str | None
+    after: str | None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeSelection:
-    """Which changes an undo or redo means. An empty selection means the whole session; criteria narrow it down."""
+    """Which changes an undo or redo means. An empty selection means the whole session; criteria narrow it down.
+
+    Changes of the person, and the undos and redos themselves, are meant only when `change_ids` names them.
+    """
 
     turn: int | None = None
+    since_turn: int | None = None
+    """This turn and all that follow."""
     call_id: CallId | None = None
     path: str | None = None
     change_ids: tuple[ChangeId, ...] = ()
+    hunks: tuple[HunkKey, ...] = ()
+    """Only these hunks of what the selected changes of `path` come to together. Needs `path`."""
 
     def includes(self, change: FileChange, *, turn: int, call_id: CallId) -> bool:
         """Whether the selection covers `change`, made by `call_id` in `turn`."""
+        if change.author in ("person", "undo") and change.id not in self.change_ids:
+            return False
         return (
             (self.turn is None or self.turn == turn)
+            and (self.since_turn is None or turn >= self.since_turn)
             and (self.call_id is None or self.call_id == call_id)
             and (self.path is None or self.path == change.path)
             and (not self.change_ids or change.id in self.change_ids)
         )
 
 
-OutcomeState = Literal["restored", "unchanged", "conflict", "failed"]
+OutcomeState = Literal["restored", "merged", "unchanged", "conflict", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """The three versions that an undo or redo could not bring together. `None`: absent.
+
+    `base` is what the agent left, `wanted` what the undo or redo asks for, `yours` what is on disk.
+    """
+
+    base: FileImage | None
+    wanted: FileImage | None
+    yours: FileImage | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOutcome:
     """What an undo or redo did to one file.
 
-    `restored`: written back. `unchanged`: it already was in the wanted state. `conflict`: somebody changed it since, so
-    it was left alone. `failed`: it could not be written. The last two say why in `reason`.
+    `restored`: written back. `merged`: written, with somebody's later edits elsewhere in the file kept. `unchanged`:
+    it already was in the wanted state. `conflict`: somebody changed the same place since, so it was left alone; with a
+    `clash`, a person can decide. `failed`: it could not be written. The last two say why in `reason`.
     """
 
     path: str
     state: OutcomeState
     change_ids: tuple[ChangeId, ...]
     reason: str = ""
+    hunks: tuple[HunkKey, ...] = ()
+    """The hunks it was about; empty for all of the file."""
+    clash: Clash | None = None
 
     @property
     def is_done(self) -> bool:
         """Whether the file is in the state that was asked for."""
-        return self.state in ("restored", "unchanged")
+        return self.state in ("restored", "merged", "unchanged")
+
+
+ReviewState = Literal["pending", "kept"]
+"""What the person decided about a hunk; that it is undone follows from the changes themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineComment:
+    """A remark of the person's on lines of a diff, kept until it is sent to the agent or taken back.
+
+    Lines are 0-based and half open, on the side they were made on; `quote` is their text then.
+    """
+
+    id: str
+    path: str
+    side: Literal["old", "new"]
+    start: int
+    end: int
+    quote: str
+    text: str
+
+
+RewindScope = Literal["conversation", "files", "both"]

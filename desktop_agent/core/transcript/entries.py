@@ -5,12 +5,14 @@ from datetime import datetime
 from typing import Literal
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.ids import CallId, PromptId
+from desktop_agent.core.ids import CallId, HunkKey, PromptId
 from desktop_agent.core.model import (
     ApprovalRequest,
     Decision,
     FileChange,
     FileOutcome,
+    RefChange,
+    RewindScope,
     ToolCall,
     ToolResult,
     ToolState,
@@ -66,6 +68,10 @@ class ToolEntry:
     decision: Decision | None = None
     changes: tuple[FileChange, ...] = ()
     uncaptured: tuple[Uncaptured, ...] = ()
+    refs: tuple[RefChange, ...] = ()
+    """Branches, tags and stash entries that it moved or dropped."""
+    is_recoverable: bool = False
+    """Whether it destroyed something of which a safety copy was made."""
     kind: Literal["tool"] = "tool"
 
     @property
@@ -89,7 +95,18 @@ class UndoEntry:
     purpose: Literal["undo", "redo"]
     outcomes: tuple[FileOutcome, ...]
     at: datetime
+    reason: str = ""
     kind: Literal["undo"] = "undo"
+
+
+@dataclass(slots=True, kw_only=True)
+class RewindEntry:
+    """The person went back to before `turn`. What stands between is out of the model's sight."""
+
+    turn: int
+    scope: RewindScope
+    at: datetime
+    kind: Literal["rewind"] = "rewind"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,7 +120,7 @@ class TurnEndEntry:
     kind: Literal["turn_end"] = "turn_end"
 
 
-Entry = PromptEntry | TextEntry | ToolEntry | NoticeEntry | UndoEntry | TurnEndEntry
+Entry = PromptEntry | TextEntry | ToolEntry | NoticeEntry | UndoEntry | RewindEntry | TurnEndEntry
 
 
 @dataclass(slots=True)
@@ -115,6 +132,9 @@ class ChangeRecord:
     call_id: CallId
     at: datetime
     is_undone: bool = False
+    """Whether nothing of it is in force any more."""
+    undone_hunks: frozenset[HunkKey] = frozenset()
+    """What is undone of it while the rest stands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Literal, assert_never, cast, get_args
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.ids import CallId, ChangeId, SessionId
+from desktop_agent.core.ids import CallId, ChangeId, HunkKey, SessionId
 from desktop_agent.core.model import (
     ApprovalPolicy,
     ApprovalRequest,
     AssistantBlock,
     Job,
     JsonObject,
+    LineComment,
     ModelRef,
     Rule,
     SandboxMode,
@@ -29,6 +30,7 @@ from desktop_agent.core.transcript.entries import (
     NoticeEntry,
     PromptEntry,
     QueuedPrompt,
+    RewindEntry,
     TextEntry,
     ToolEntry,
     TurnEndEntry,
@@ -94,7 +96,13 @@ class Transcript:
     """How full the context was after the last request."""
     entries: list[Entry] = field(default_factory=list[Entry])
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
-    """In the order they were made."""
+    """In the order they were made, with the person's and with undos and redos."""
+    kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
+    """By path, the hunks that the person decided to keep."""
+    comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
+    """The person's remarks that are not sent yet, by id, oldest first."""
+    rewound: set[int] = field(default_factory=set[int])
+    """The turns that the model does not see any more."""
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
     """Prompts that wait for the running turn, oldest first."""
     _tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
@@ -168,6 +176,10 @@ class Transcript:
                 return self._changes_recorded(event)
             case ev.ChangesUndone() | ev.ChangesRedone():
                 return self._changes_reverted(event)
+            case ev.ReviewMarked() | ev.CommentAdded() | ev.CommentsRemoved():
+                return self._reviewed(event)
+            case ev.Rewound():
+                return self._rewound(event)
             case ev.PromptSubmitted() | ev.Queued() | ev.Unqueued():
                 return self._prompt(event)
             case ev.TurnStarted() | ev.TurnEnded():
@@ -298,15 +310,47 @@ class Transcript:
             return [CHANGES]
         entry.changes += event.changes
         entry.uncaptured += event.uncaptured
+        entry.refs += event.refs
+        entry.is_recoverable = entry.is_recoverable or event.is_recoverable
         return [Patch("update", self._tools[event.call_id]), CHANGES]
 
     def _changes_reverted(self, event: ev.ChangesUndone | ev.ChangesRedone) -> list[Patch]:
         is_undo = isinstance(event, ev.ChangesUndone)
+        for change in event.changes:
+            self.changes[change.id] = ChangeRecord(change, self.turn, "", event.at)
         for change_id in event.change_ids:
             if record := self.changes.get(change_id):
                 record.is_undone = is_undo
-        entry = UndoEntry(purpose="undo" if is_undo else "redo", outcomes=event.outcomes, at=event.at)
+                record.undone_hunks = frozenset()
+        partly = (reverted for change in event.changes for reverted in change.reverts if reverted.hunks)
+        for reverted in partly:
+            if record := self.changes.get(reverted.change_id):
+                hunks = frozenset(reverted.hunks)
+                record.undone_hunks = record.undone_hunks | hunks if is_undo else record.undone_hunks - hunks
+                record.is_undone = False
+        entry = UndoEntry(
+            purpose="undo" if is_undo else "redo", outcomes=event.outcomes, at=event.at, reason=event.reason
+        )
         return [self._append(entry), CHANGES]
+
+    def _reviewed(self, event: ev.ReviewMarked | ev.CommentAdded | ev.CommentsRemoved) -> list[Patch]:
+        match event:
+            case ev.ReviewMarked():
+                kept = self.kept.setdefault(event.path, set())
+                kept.update(event.hunks) if event.state == "kept" else kept.difference_update(event.hunks)
+            case ev.CommentAdded():
+                self.comments[event.comment.id] = event.comment
+            case ev.CommentsRemoved():
+                for comment_id in event.comment_ids:
+                    self.comments.pop(comment_id, None)
+            case _:
+                assert_never(event)
+        return [CHANGES]
+
+    def _rewound(self, event: ev.Rewound) -> list[Patch]:
+        if event.scope != "files":
+            self.rewound.update(range(event.turn, self.turn + 1))
+        return [self._append(RewindEntry(turn=event.turn, scope=event.scope, at=event.at)), STATUS]
 
     def _prompt(self, event: ev.PromptSubmitted | ev.Queued | ev.Unqueued) -> list[Patch]:
         self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]

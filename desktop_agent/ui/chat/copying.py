@@ -26,5 +26,7 @@ def copied_row(row: "Row") -> str:
             return "\n".join(part for part in (notice.title, notice.hint) if part)
         case "undo":
             return words.undo(entry)
+        case "rewind":
+            return words.rewind(entry)
         case "turn_end":
             return words.turn_end(entry)

@@ -40,5 +40,5 @@ def make_widget(
             return ToolWidget(row, styles, parent, now, loader)
         case "notice":
             return NoticeWidget(row, styles, parent)
-        case "undo" | "turn_end":
+        case "undo" | "rewind" | "turn_end":
             return LineWidget(row, styles, parent)

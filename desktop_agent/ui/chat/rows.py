@@ -118,7 +118,7 @@ class Rows:
                 height = _estimate_card(row, entry)
             case "notice":
                 height = _NOTICE
-            case "undo" | "turn_end":
+            case "undo" | "rewind" | "turn_end":
                 height = _LINE
         return height + Space.ENTRY
 

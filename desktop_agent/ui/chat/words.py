@@ -9,7 +9,7 @@ from desktop_agent.core.model import Aborted, Allowed, Denied
 if TYPE_CHECKING:
     from desktop_agent.core.events import TurnEndReason
     from desktop_agent.core.model import JsonObject, TodoItem
-    from desktop_agent.core.transcript import ToolEntry, TurnEndEntry, UndoEntry
+    from desktop_agent.core.transcript import RewindEntry, ToolEntry, TurnEndEntry, UndoEntry
 
 MINUS = "−"
 """The sign in front of removed lines: as wide as the plus, unlike a hyphen."""
@@ -313,3 +313,15 @@ def undo(entry: "UndoEntry") -> str:
     if failed:
         parts.append(say("{count} could not be written").format(count=failed))
     return " · ".join(parts)
+
+
+def rewind(entry: "RewindEntry") -> str:
+    """Return what going back did, as a sentence."""
+    match entry.scope:
+        case "conversation":
+            pattern = say("Went back to before turn {turn}: the agent no longer sees what came after. Files stayed.")
+        case "files":
+            pattern = say("Files went back to before turn {turn}. The conversation stayed.")
+        case "both":
+            pattern = say("Went back to before turn {turn}, conversation and files.")
+    return pattern.format(turn=entry.turn)

@@ -73,7 +73,7 @@ def summary(diff: FileDiff) -> tuple[str, str]:
             return heading, _tr("deleted, was {0}").format(old)
         case "mode_changed":
             return heading, new
-        case "modified":
+        case "modified" | "renamed":
             return heading, f"{old} → {new}"
 
 

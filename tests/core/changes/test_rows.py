@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.rows import CONTEXT_LINES, MIN_FOLDED_LINES, RowMode, Rows
+from desktop_agent.core.changes.hunk_keys import CONTEXT_LINES, MIN_FOLDED_LINES
+from desktop_agent.core.changes.rows import RowMode, Rows
 from desktop_agent.core.model import FileDiff
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.transcript import TurnEndEntry, UndoEntry
+from desktop_agent.core.transcript import RewindEntry, TurnEndEntry, UndoEntry
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.markdown.inline import RichText
@@ -30,6 +30,8 @@ class LineWidget(EntryWidget):
         entry = self.row.entry
         if isinstance(entry, UndoEntry):
             self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", words.undo(entry)
+        elif isinstance(entry, RewindEntry):
+            self._sign, self._text = "⟲", words.rewind(entry)
         else:
             assert isinstance(entry, TurnEndEntry)
             self._sign, self._text = "", words.turn_end(entry)

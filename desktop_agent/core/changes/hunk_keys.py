@@ -1,0 +1,75 @@
+"""The hunks that people decide about, each with a name that is made of what it says.
+
+The same grouping is drawn, counted, kept and undone. A key survives a restart and lines that moved; when the hunk's own
+lines change, it is another hunk, and undecided again.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from desktop_agent.core.changes.diff import is_only_endings
+from desktop_agent.core.changes.hunks import Hunk, group
+from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.model import Edit, FileDiff
+
+CONTEXT_LINES = 3
+MIN_FOLDED_LINES = 4
+"""Fewer unchanged lines than this are shown: a row that says they are hidden takes nearly as much room."""
+
+WHOLE_FILE: HunkKey = "file"
+"""Names all of a file that has no lines to show: binary, symlink, folder, too large, empty."""
+MODE: HunkKey = "mode"
+ENDINGS: HunkKey = "endings"
+"""Names all lines of a file whose ending changed and nothing else."""
+
+
+class ReviewHunk(NamedTuple):
+    """A hunk with its name."""
+
+    key: HunkKey
+    hunk: Hunk
+
+
+def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
+    """Return the hunks with lines, in order. Two that say the same are told apart by their number."""
+    edits = [edit for edit in diff.edits if not is_only_endings(diff, edit)]
+    hunks = group(edits, old_count=len(diff.old_lines), context=CONTEXT_LINES, keep=MIN_FOLDED_LINES - 1)
+    seen: Counter[str] = Counter()
+    named: list[ReviewHunk] = []
+    for hunk in hunks:
+        text = _text_key(diff, hunk)
+        seen[text] += 1
+        named.append(ReviewHunk(text if seen[text] == 1 else f"{text}-{seen[text]}", hunk))
+    return named
+
+
+def converted_edits(diff: FileDiff) -> list[Edit]:
+    """Return the edits that change nothing but line endings: together they are the hunk `ENDINGS`."""
+    return [edit for edit in diff.edits if is_only_endings(diff, edit)]
+
+
+def all_keys(diff: FileDiff) -> tuple[HunkKey, ...]:
+    """Return the names of everything there is to decide about in this diff."""
+    keys = [named.key for named in review_hunks(diff)]
+    if converted_edits(diff):
+        keys.append(ENDINGS)
+    if diff.old_mode is not None and diff.new_mode is not None and diff.old_mode != diff.new_mode:
+        keys.append(MODE)
+    return tuple(keys) or (WHOLE_FILE,)
+
+
+def _text_key(diff: FileDiff, hunk: Hunk) -> str:
+    hasher = hashlib.blake2b(digest_size=8)
+    for edit in hunk.edits:
+        for sign, lines in ((b"-", _lines(diff.old_lines, edit, "old")), (b"+", _lines(diff.new_lines, edit, "new"))):
+            for line in lines:
+                hasher.update(sign)
+                hasher.update(line.encode("utf-8", "surrogateescape"))
+        hasher.update(b"@")
+    return hasher.hexdigest()
+
+
+def _lines(lines: Sequence[str], edit: Edit, side: str) -> Sequence[str]:
+    return lines[edit.old_start : edit.old_end] if side == "old" else lines[edit.new_start : edit.new_end]
