@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model.changes import Author, ChangeKind
 
 
@@ -39,6 +40,12 @@ class FileDiff:
     old_encoding: str = "utf-8"
     """How the lines become bytes again: `utf-8` (other bytes are surrogate escapes), `utf-16-le` or `utf-16-be`."""
     new_encoding: str = "utf-8"
+    moved_from: str = ""
+    """The path the file had before, when it was renamed."""
+    undone: frozenset[HunkKey] = frozenset()
+    """Hunks that are shown and not in force any more: the file is there as it was before them."""
+    authors: tuple[tuple[HunkKey, tuple[Author, ...]], ...] = ()
+    """Who wrote each hunk, when more than one did: several changes, or the person's own lines, are in one diff."""
 
     @property
     def added(self) -> int:
