@@ -14,7 +14,6 @@ from desktop_agent.core.changes.text import as_utf8
 from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import Author, Edit, FileChange, FileDiff, FileImage
 
-
 Contents = Callable[[FileImage | None], bytes | None]
 """Reads what an image holds; `None` for an absent file."""
 

@@ -1,4 +1,4 @@
-"""The diff that the review shows of one path: what the selected changes come to, what of it stands, and who wrote it."""
+"""The diff that the review shows of one path: what changes come to, what of it stands, and who wrote it."""
 
 from collections.abc import Sequence
 from dataclasses import replace

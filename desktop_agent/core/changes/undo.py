@@ -7,7 +7,7 @@ clashes, the three versions for a person to decide, and no write.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from desktop_agent.core.changes.attribution import Link, attribute
+from desktop_agent.core.changes.attribution import attribute, links_of
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_edit import missing_keys, without_hunks
 from desktop_agent.core.changes.hunk_keys import MODE, WHOLE_FILE, all_keys
@@ -18,7 +18,7 @@ from desktop_agent.core.changes.threeway import ClashError, merge_states
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.ids import ChangeId, HunkKey
-from desktop_agent.core.model import Author, Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
+from desktop_agent.core.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,22 +152,12 @@ class Drafter:
         """Raise `ClashError` when a selected hunk holds lines that are not of the selected changes."""
         meant = set(plan.change_ids)
         diff = self._net_diff(plan)
-        if diff is None or all(change.id in meant for change in plan.chain):
+        if diff is None or len(plan.deltas) == 1:
             return
-        authors = attribute(self._links(plan, meant), diff)
+        theirs = (change if change.id in meant else replace(change, author="person") for change in plan.chain)
+        authors = attribute(links_of(tuple(theirs), self._ledger.content), diff)
         if any("person" in authors.get(key, ()) for key in plan.hunks):
             raise ClashError("Lines that somebody else wrote stand among them.")
-
-    def _links(self, plan: FilePlan, meant: set[ChangeId]) -> list[Link]:
-        """The versions of the file, with whatever is not of the selected changes counting as somebody else's."""
-        links: list[Link] = []
-        for change in plan.chain:
-            before, after = (self._ledger.content(image) or b"" for image in (change.before, change.after))
-            if links and links[-1].after != before:
-                links.append(Link("person", links[-1].after, before))
-            author: Author = change.author if change.id in meant else "person"
-            links.append(Link(author, before, after))
-        return links
 
     def _reverts(
         self, direction: Direction, plan: FilePlan, yours: FileState | None, result: FileState | None
