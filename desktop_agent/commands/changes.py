@@ -210,38 +210,26 @@ async def _revert(
     bench: Workbench, session_id: SessionId, op: ops.UndoChanges | ops.RedoChanges
 ) -> tuple[FileOutcome, ...]:
     """Open the session, undo or redo, and close it again."""
-    done: asyncio.Future[tuple[FileOutcome, ...]] = asyncio.get_running_loop().create_future()
-
-    is_begun = False
+    answers: list[ev.ChangesUndone | ev.ChangesRedone | ev.Notice] = []
 
     def on_event(event: ev.Event) -> None:
-        nonlocal is_begun
-        if done.done():
-            return
         match event:
-            case ev.ChangesPrepared():
-                is_begun = True
-            # Before that it is an earlier one, cut off, that recovery concludes.
-            case ev.ChangesUndone(outcomes=outcomes) | ev.ChangesRedone(outcomes=outcomes) if is_begun:
-                done.set_result(outcomes)
-            case ev.Notice(code="nothing_selected"):
-                done.set_result(())
-            case ev.Notice(code="storage", title=title, hint=hint, detail=detail):
-                done.set_exception(StorageError(title, hint=hint, detail=detail))
+            case ev.ChangesUndone() | ev.ChangesRedone() | ev.Notice(code="nothing_selected" | "storage"):
+                answers.append(event)
             case _:
                 pass
 
     session = (await bench.open_session(session_id, sink=on_event)).session
-    serving = asyncio.create_task(session.run(), name="session")
-    try:
-        session.submit(op)
-        await asyncio.wait([done, serving], return_when=asyncio.FIRST_COMPLETED)
-        if not done.done():
-            await serving  # a session that ends by itself is a defect, and raises it here
-        return await done
-    finally:
-        session.submit(ops.Shutdown())
-        await serving
+    session.submit(op)
+    session.submit(ops.Shutdown())
+    await session.run()
+    match answers[-1]:  # earlier ones are of an undo that was cut off, and now concluded
+        case ev.Notice(code="storage", title=title, hint=hint, detail=detail):
+            raise StorageError(title, hint=hint, detail=detail)
+        case ev.Notice():
+            return ()
+        case answer:
+            return answer.outcomes
 
 
 def _report(

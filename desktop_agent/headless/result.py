@@ -153,11 +153,12 @@ def turn_summary(turn: int, records: list[ChangeRecord], tools: list[ToolEntry])
 def describe_outcome(outcome: FileOutcome) -> str:
     """One file of an undo or redo in words; of a clash also what the three versions are."""
     text = f"{_OUTCOME_WORDS[outcome.state]} {outcome.path}"
+    details = [outcome.reason]
     if outcome.clash is not None:
         images = {"the agent's": outcome.clash.base, "yours": outcome.clash.yours, "wanted": outcome.clash.wanted}
-        versions = ", ".join(f"{name} {_size(image)}" for name, image in images.items())
-        return f"{text} ({' '.join(filter(None, (outcome.reason, versions)))})"
-    return f"{text} ({outcome.reason})" if outcome.reason else text
+        details.append(f"Versions: {', '.join(f'{name} {_size(image)}' for name, image in images.items())}.")
+    said = " ".join(filter(None, details))
+    return f"{text} ({said})" if said else text
 
 
 _OUTCOME_WORDS: dict[OutcomeState, str] = {

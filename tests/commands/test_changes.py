@@ -4,12 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.model import ChangeSelection, Clash, FileImage, FileOutcome
+from desktop_agent.headless.result import describe_outcome
 from desktop_agent.workbench import Workbench
 from tests.commands.conftest import Command, RecordedSession
 
@@ -220,3 +222,15 @@ def test_only_an_undo_can_recover(changes: Command, session: RecordedSession) ->
     assert changes("undo", session.id, "--recover", "--reason", "not what I meant").code == 0
     assert not (session.folder / "a.txt").exists()
     assert Workbench.from_environment().catalog.find(session.id) == session.id
+
+
+def test_an_outcome_says_in_words_what_became_of_the_file() -> None:
+    outcome = FileOutcome(path="a.txt", state="merged", change_ids=("1.1",))
+    assert describe_outcome(outcome) == "merged with your edits: a.txt"
+    yours = FileImage(digest="0" * 64, size=7, mode=0o644)
+    clash = replace(
+        outcome, state="conflict", reason="You changed it.", clash=Clash(base=yours, wanted=None, yours=yours)
+    )
+    assert describe_outcome(clash) == (
+        "left alone: a.txt (You changed it. Versions: the agent's 7 bytes, yours 7 bytes, wanted absent.)"
+    )
