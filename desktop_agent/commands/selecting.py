@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.hunk_edit import undone_keys
 from desktop_agent.core.changes.hunk_keys import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.errors import UsageError
@@ -79,16 +80,16 @@ def with_hunks(
         raise UsageError(
             f"There is no change of {wanted.path} there.", hint="`changes list ID` lists the changes with their files."
         )
-    hunks = hunks_of(rows[0], contents)
+    hunks = hunks_of(transcript, rows[0], contents)
     keys = tuple(dict.fromkeys(_key_of(name, hunks, wanted.path) for name in names))
     return replace(wanted, hunks=keys)
 
 
-def hunks_of(row: NetChange, contents: Contents) -> list[NumberedHunk]:
+def hunks_of(transcript: Transcript, row: NetChange, contents: Contents) -> list[NumberedHunk]:
     """Return the hunks of a file, numbered: those with lines in their order, then its line endings, then its mode."""
     change = row.change
     diff = diff_change(change, contents(change.before), contents(change.after))
-    undone = _undone(row, diff)
+    undone = _undone(transcript, row, diff, contents)
     lines = {named.key: named.hunk for named in review_hunks(diff)}
     converted = converted_edits(diff)
     hunks: list[NumberedHunk] = []
@@ -105,11 +106,13 @@ def hunks_of(row: NetChange, contents: Contents) -> list[NumberedHunk]:
     return hunks
 
 
-def _undone(row: NetChange, diff: FileDiff) -> frozenset[HunkKey]:
-    """Which hunks are not in force any more."""
+def _undone(transcript: Transcript, row: NetChange, diff: FileDiff, contents: Contents) -> frozenset[HunkKey]:
+    """Which hunks are not in force any more: by the content that was recorded last, whoever wrote it."""
     if row.state == "undone":
         return frozenset(all_keys(diff))
-    return diff.undone.union(*(record.undone_hunks for record in row.records))
+    last = [record.change for record in transcript.changes.values() if record.change.path == row.path][-1]
+    content = contents(last.after)
+    return frozenset() if row.state == "standing" or content is None else undone_keys(diff, content)
 
 
 def _key_of(name: str, hunks: Sequence[NumberedHunk], path: str) -> HunkKey:
