@@ -104,6 +104,24 @@ def test_a_hunk_of_a_renamed_file_is_undone_where_the_file_is(changes: Command, 
     assert not (session.folder / "a.txt").exists()
 
 
+def test_all_hunks_of_a_renamed_file_leave_it_renamed(changes: Command, session: RecordedSession) -> None:
+    (session.folder / "a.txt").write_bytes(TEXT)
+    session.write("a.txt", edited(FIRST))
+    session.rename("a.txt", "b.txt", turn=2)
+    session.write("b.txt", edited(FIRST, SECOND), turn=2)
+    assert changes("undo", session.id, "--file", "b.txt", "--hunk", "1", "--hunk", "2").code == 0
+    assert session.read("b.txt") == TEXT
+    assert changes("redo", session.id, "--file", "b.txt", "--hunk", "1").code == 0
+    assert session.read("b.txt") == edited(FIRST)
+
+
+def test_a_file_that_was_only_renamed_goes_back_as_its_one_hunk(changes: Command, session: RecordedSession) -> None:
+    (session.folder / "a.txt").write_bytes(TEXT)
+    session.rename("a.txt", "b.txt")
+    assert changes("undo", session.id, "--file", "b.txt", "--hunk", "file").code == 0
+    assert [path.name for path in session.folder.iterdir()] == ["a.txt"]
+
+
 def test_the_mode_and_the_whole_of_a_binary_file_have_keys(changes: Command, session: RecordedSession) -> None:
     session.write("data.bin", b"\0\1")
     assert [hunk["key"] for hunk in hunks(changes, session, "data.bin")] == ["file"]
