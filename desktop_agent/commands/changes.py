@@ -8,7 +8,6 @@ from pathlib import Path
 
 from desktop_agent.commands.console import Console, table
 from desktop_agent.commands.selecting import (
-    Contents,
     NumberedHunk,
     agents_rows,
     hunks_of,
@@ -18,6 +17,7 @@ from desktop_agent.commands.selecting import (
 )
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.changes.attribution import Contents
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_state
 from desktop_agent.core.changes.patch import PatchFile, make_patch

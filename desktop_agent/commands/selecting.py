@@ -1,20 +1,17 @@
 """What the options of `desktop-agent changes` select: changes of a session, the files they make up, hunks of one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.changes.hunk_edit import undone_keys
+from desktop_agent.core.changes.attribution import Contents
 from desktop_agent.core.changes.hunk_keys import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
 from desktop_agent.core.changes.net import NetChange, net_changes
+from desktop_agent.core.changes.reviewed import reviewed_diff
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.ids import HunkKey
-from desktop_agent.core.model import ChangeSelection, FileDiff, FileImage
+from desktop_agent.core.model import ChangeSelection
 from desktop_agent.core.transcript import ChangeRecord, Transcript
-
-Contents = Callable[[FileImage | None], bytes | None]
-"""Returns what an image holds; None for an absent file or a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +84,8 @@ def with_hunks(
 
 def hunks_of(transcript: Transcript, row: NetChange, contents: Contents) -> list[NumberedHunk]:
     """Return the hunks of a file, numbered: those with lines in their order, then its line endings, then its mode."""
-    change = row.change
-    diff = diff_change(change, contents(change.before), contents(change.after))
-    undone = _undone(transcript, row, diff, contents)
+    there = [record.change for record in transcript.changes.values() if record.change.path == row.path]
+    diff = reviewed_diff([record.change for record in row.records], there, contents)
     lines = {named.key: named.hunk for named in review_hunks(diff)}
     converted = converted_edits(diff)
     hunks: list[NumberedHunk] = []
@@ -102,17 +98,8 @@ def hunks_of(transcript: Transcript, row: NetChange, contents: Contents) -> list
             place = (first.old_start, count, first.new_start, count)
         else:
             place = (0, 0, 0, 0)
-        hunks.append(NumberedHunk(number, key, *place, "undone" if key in undone else "standing"))
+        hunks.append(NumberedHunk(number, key, *place, "undone" if key in diff.undone else "standing"))
     return hunks
-
-
-def _undone(transcript: Transcript, row: NetChange, diff: FileDiff, contents: Contents) -> frozenset[HunkKey]:
-    """Which hunks are not in force any more: by the content that was recorded last, whoever wrote it."""
-    if row.state == "undone":
-        return frozenset(all_keys(diff))
-    last = [record.change for record in transcript.changes.values() if record.change.path == row.path][-1]
-    content = contents(last.after)
-    return frozenset() if row.state == "standing" or content is None else undone_keys(diff, content)
 
 
 def _key_of(name: str, hunks: Sequence[NumberedHunk], path: str) -> HunkKey:
