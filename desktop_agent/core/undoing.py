@@ -6,11 +6,13 @@ turn is running.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.changes.hunk_keys import WHOLE_FILE
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
+from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Draft, DraftedWrite, Drafter
 from desktop_agent.core.errors import AgentError
@@ -142,6 +144,9 @@ def draft_revert(
 
     Nothing is written but contents that a clash shows.
     """
+    row = _row(transcript, selection) if selection.hunks else None
+    if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
+        selection = ChangeSelection(change_ids=row.change_ids)  # a file that was renamed, and nothing else
     records = [record for record in transcript.changes.values() if _is_meant(record, direction, selection)]
     if not records:
         return None
@@ -150,7 +155,8 @@ def draft_revert(
     selected = [record.change for record in records if record.change not in shared]
     recorded = [record.change for record in transcript.changes.values()]
     undone = {r.change.id: frozenset({WHOLE_FILE}) if r.is_undone else r.undone_hunks for r in records}
-    draft = Drafter(ledger, undone).draft(direction, plan_revert(direction, selected, recorded, hunks=selection.hunks))
+    plans = plan_revert(direction, selected, recorded, hunks=selection.hunks, net=row.change if row else None)
+    draft = Drafter(ledger, undone).draft(direction, plans)
     left = (FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=SHARED) for c in shared)
     return Draft(draft.writes, (*draft.settled, *left))
 
@@ -180,6 +186,13 @@ def recovered(direction: Direction, changes: tuple[FileChange, ...]) -> ev.Chang
     )
     ids = tuple(change_id for outcome in outcomes for change_id in outcome.change_ids)
     return reverted(direction, ChangeSelection(change_ids=ids), changes, outcomes)
+
+
+def _row(transcript: Transcript, selection: ChangeSelection) -> NetChange | None:
+    """The file that the hunks of `selection` are of, with its changes at all paths that it had."""
+    everywhere = replace(selection, path=None)
+    records = [r for r in transcript.changes.values() if everywhere.includes(r.change, turn=r.turn, call_id=r.call_id)]
+    return next((row for row in net_changes(records) if row.path == selection.path), None)
 
 
 def _is_meant(record: ChangeRecord, direction: Direction, selection: ChangeSelection) -> bool:

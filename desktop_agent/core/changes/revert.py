@@ -6,7 +6,7 @@ stands between them there are several, and each is merged into what the file is 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from desktop_agent.core.ids import ChangeId, HunkKey
@@ -35,7 +35,9 @@ class FilePlan:
     chain: tuple[FileChange, ...]
     """Everybody's changes of the path from the first to the last selected one."""
     hunks: tuple[HunkKey, ...] = ()
-    """Only these hunks of what `changes` come to; empty for all."""
+    """Only these hunks of `net`; empty for all."""
+    net: FileChange | None = None
+    """With `hunks`: what the file they are of has come to, also where it had another path at first."""
     inverse: Delta | None = None
     """When it is the opposite of the last undo or redo of the path: back to the very bytes from before that."""
     moves_to: str = ""
@@ -55,18 +57,21 @@ def plan_revert(
     recorded: Sequence[FileChange],
     *,
     hunks: tuple[HunkKey, ...] = (),
+    net: FileChange | None = None,
 ) -> tuple[FilePlan, ...]:
     """Return what `selected`, a part of all `recorded` changes, means for each path. Both are in the order made.
 
-    With `hunks`, only these of what the selected changes of the one path come to together.
+    With `hunks`, only these of `net`, which is what the selected changes of the one file come to together.
     """
     by_path: dict[str, list[FileChange]] = {}
-    for change in with_partners(selected, recorded):
+    # Hunks are of a file where it is now: that it was renamed stands.
+    for change in selected if hunks else with_partners(selected, recorded):
         by_path.setdefault(change.path, []).append(change)
-    return tuple(
+    plans = (
         _plan(direction, path, changes, [change for change in recorded if change.path == path], hunks)
         for path, changes in by_path.items()
     )
+    return tuple(replace(plan, net=net) if hunks else plan for plan in plans)
 
 
 def with_partners(selected: Sequence[FileChange], recorded: Sequence[FileChange]) -> list[FileChange]:

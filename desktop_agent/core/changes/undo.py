@@ -125,7 +125,8 @@ class Drafter:
         """The steps of the plan; a plan that names all hunks of a file is one for the whole file."""
         if plan.hunks:
             diff = self._net_diff(plan)
-            if diff is not None and not set(all_keys(diff)) <= set(plan.hunks):
+            is_moved = plan.net is not None and plan.net.moved_from != ""
+            if diff is not None and (is_moved or not set(all_keys(diff)) <= set(plan.hunks)):
                 return plan, [self._partial_goal(direction, plan, diff)]
         return replace(plan, hunks=()), [self._goal(delta) for delta in plan.deltas]
 
@@ -133,7 +134,7 @@ class Drafter:
         return _Goal(self._ledger.state(delta.base), self._ledger.state(delta.wanted))
 
     def _partial_goal(self, direction: Direction, plan: FilePlan, diff: FileDiff) -> _Goal:
-        after, before = self._ledger.state(plan.changes[-1].after), plan.changes[0].before
+        after, before = self._ledger.state(plan.changes[-1].after), (plan.net or plan.changes[0]).before
         assert after is not None
         mode = before.mode if before is not None and MODE in plan.hunks else after.mode
         without = replace(after, content=without_hunks(diff, plan.hunks), mode=mode)
@@ -145,7 +146,7 @@ class Drafter:
         """The diff that the person selected hunks of; None when there are no lines to tell apart."""
         if plan.changes[-1].after is None:
             return None
-        change = net_change(plan.changes)
+        change = plan.net or net_change(plan.changes)
         return diff_change(change, self._ledger.content(change.before), self._ledger.content(change.after))
 
     def _refuse_foreign_lines(self, plan: FilePlan) -> None:
