@@ -23,7 +23,7 @@ def data(isolated_home: Path) -> Path:
     journal.parent.mkdir(parents=True)
     journal.write_text(json.dumps({"digest": blobs.put(TEXT)}) + "\n")
     lost = blobs.put(b"nobody's")
-    os.utime(data / "blobs" / lost[:2] / lost, (0, 0))
+    os.utime(data / "blobs" / lost, (0, 0))
     return data
 
 

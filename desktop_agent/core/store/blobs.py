@@ -1,12 +1,14 @@
 """Content-addressed payloads, shared by all sessions: put bytes in, get a digest; the same bytes are stored once.
 
-A blob is durable when `put` returns, and never changes afterwards. It is kept as `NN/DIGEST.gz`, or as `NN/DIGEST` when
-gzip would not make it smaller; the digest is that of the content in either case. Names come from digests only, so
-nothing that a journal says can lead outside the folder.
+A blob is durable when `put` returns, and never changes afterwards. It is kept as `DIGEST.gz`, or as `DIGEST` when gzip
+would not make it smaller; the digest is that of the content in either case. All lie in one folder, because each folder
+with a new name in it is one more wait for the disk. Earlier versions kept all blobs as they are in `NN/DIGEST`, `NN`
+being the first two digits; these are read for ever. Names come from digests only, so nothing that a journal says can
+lead outside the folder.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,12 +43,6 @@ class BlobFile:
     def is_packed(self) -> bool:
         """Whether it is kept compressed."""
         return self.path.name.endswith(PACKED_SUFFIX)
-
-    @classmethod
-    def of(cls, path: Path) -> "BlobFile | None":
-        """The blob in `path`, or None when that is not the name of one."""
-        digest = path.name.removesuffix(PACKED_SUFFIX)
-        return cls(path, digest) if is_digest(digest) and path.parent.name == digest[:_PREFIX_LENGTH] else None
 
     def length(self) -> int:
         """The length of the content, as the file says. Raises `OSError` and `DamagedError`."""
@@ -158,38 +154,44 @@ class Blobs:
         """Whether the content is there."""
         return is_digest(digest) and any(file.path.is_file() for file in self._files(digest))
 
-    def _found(self, digest: Digest) -> BlobFile:
-        packed_file, plain_file = self._files(digest)
-        return packed_file if packed_file.path.is_file() else plain_file
+    def file_at(self, path: Path) -> BlobFile | None:
+        """The blob that `path` is, by its name; None when it is something else."""
+        digest = path.name.removesuffix(PACKED_SUFFIX)
+        is_blob = is_digest(digest) and any(file.path == path for file in self._files(digest))
+        return BlobFile(path, digest) if is_blob else None
 
-    def _files(self, digest: Digest) -> tuple[BlobFile, BlobFile]:
-        """Where it may be kept: packed and plain."""
+    def _found(self, digest: Digest) -> BlobFile:
+        files = self._files(digest)
+        return next((file for file in files if file.path.is_file()), files[0])
+
+    def _files(self, digest: Digest) -> tuple[BlobFile, BlobFile, BlobFile]:
+        """Where it may be kept: packed, plain, and as earlier versions did."""
         if not is_digest(digest):
             raise StorageError("A stored reference is not a digest.", detail=repr(digest)[:100])
-        plain = self.folder / digest[:_PREFIX_LENGTH] / digest
-        return BlobFile(plain.with_name(digest + PACKED_SUFFIX), digest), BlobFile(plain, digest)
+        names = (digest + PACKED_SUFFIX, digest, f"{digest[:_PREFIX_LENGTH]}/{digest}")
+        packed_file, plain_file, early_file = (BlobFile(self.folder / name, digest) for name in names)
+        return packed_file, plain_file, early_file
 
     def _put_all(self, wanted: dict[Digest, bytes]) -> None:
-        places = {digest: self._files(digest) for digest in wanted}
-        folders = {plain.path.parent for _, plain in places.values()}
-        self._make_folders(folders)
+        self._make_folder()
         with ExitStack() as drafts:
             waiting: list[tuple[Draft, Path]] = []
             for digest, content in wanted.items():
-                files = places[digest]
+                files = self._files(digest)
                 if any(_is_kept(file, len(content)) for file in files):
                     continue
                 smaller = packed(content)
-                draft = drafts.enter_context(Draft(files[0].path.parent))
+                draft = drafts.enter_context(Draft(self.folder))
                 draft.write(content if smaller is None else smaller)
                 draft.sync()
-                waiting.append((draft, files[smaller is None].path))
+                waiting.append((draft, files[1 if smaller is None else 0].path))
             for draft, path in waiting:
                 draft.place(path)
-        self._sync(folders)
+        # Also when all was there before: another process may have put it a moment ago, and wait for the disk yet.
+        sync_folders((self.folder,))
 
     def _adopt(self, path: Path) -> tuple[Digest, int]:
-        self._make_folders(())
+        self._make_folder()
         hasher = new_hasher()
         size = 0
         with path.open("r+b") as file, Draft(self.folder) as draft:  # only what may be written can be synced everywhere
@@ -199,9 +201,7 @@ class Blobs:
                 size += len(block)
                 draft.write(packer.pack(block))
             draft.write(packer.finish())
-            digest = hasher.hexdigest()
-            packed_file, plain_file = self._files(digest)
-            self._make_folders((plain_file.path.parent,))
+            packed_file, plain_file, _ = self._files(hasher.hexdigest())
             is_smaller = is_packable(size) and draft.size < size
             if is_smaller:
                 draft.sync()
@@ -210,24 +210,15 @@ class Blobs:
                 os.fsync(file.fileno())
         if not is_smaller:
             path.replace(plain_file.path)  # an open file cannot be moved everywhere
-        self._sync((plain_file.path.parent,))
+        sync_folders((self.folder,))
         with suppress(OSError):  # the content is safe; what is left of the file takes nothing but room
             path.unlink(missing_ok=True)
-        return digest, size
+        return plain_file.digest, size
 
-    def _make_folders(self, folders: Iterable[Path]) -> None:
+    def _make_folder(self) -> None:
         if not self.folder.is_dir():
             self.folder.mkdir(parents=True, exist_ok=True)
             sync_folders((self.folder.parent,))
-        for folder in folders:
-            folder.mkdir(exist_ok=True)
-
-    def _sync(self, folders: Iterable[Path]) -> None:
-        """Make the names in `folders` durable, and those of the folders themselves.
-
-        Also of what was there before: another process may have put it a moment ago, and still wait for the disk.
-        """
-        sync_folders((*folders, self.folder))
 
 
 def _is_kept(file: BlobFile, size: int) -> bool:

@@ -20,7 +20,7 @@ from pathlib import Path
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import is_left_over
 from desktop_agent.core.ids import Digest
-from desktop_agent.core.store.blobs import BlobFile, Blobs
+from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.gzipped import BLOCK_BYTES, DamagedError
 
 GRACE = timedelta(hours=24)
@@ -106,7 +106,7 @@ def digests_in(blocks: Iterable[bytes], known: Collection[Digest]) -> set[Digest
 
 def report_storage(blobs: Blobs, sessions: Path) -> StorageReport:
     """Count what is kept. Raises `StorageError` when something cannot be read."""
-    files = _files_in(blobs.folder)
+    files = _files_in(blobs)
     kept = [file for file in files if file.digest]
     temporary = [file for file in files if not file.digest]
     sizes: Counter[Digest] = Counter()
@@ -118,7 +118,7 @@ def report_storage(blobs: Blobs, sessions: Path) -> StorageReport:
     return StorageReport(
         blobs=len(sizes),
         blob_bytes=sizes.total(),
-        content_bytes=sum(_content_length(file) for file in kept),
+        content_bytes=sum(_content_length(blobs, file) for file in kept),
         unreferenced=len(lost),
         unreferenced_bytes=sum(sizes[digest] for digest in lost),
         left_overs=len(temporary),
@@ -140,7 +140,7 @@ def collect(blobs: Blobs, sessions: Path, *, now: datetime, is_dry_run: bool = F
 
     Raises `StorageError`, before anything is removed when a session or the folder cannot be read.
     """
-    files = _files_in(blobs.folder)
+    files = _files_in(blobs)
     holdings = _holdings(sessions, {file.digest for file in files if file.digest})
     needed = set[Digest]().union(*(holding.digests for holding in holdings))
     oldest = (now - GRACE).timestamp()
@@ -184,14 +184,14 @@ def _without_suffix(path: Path) -> Path:
     return path.with_suffix("") if path.suffix == _ASIDE_SUFFIX else path
 
 
-def _files_in(folder: Path) -> list[_Found]:
+def _files_in(blobs: Blobs) -> list[_Found]:
     """Everything in the blob folder that is a blob or a temporary file. What is neither is not ours."""
     found: list[_Found] = []
     try:
-        if not folder.exists():
+        if not blobs.folder.exists():
             return found
-        for path in _walk(folder, depth=1):
-            blob = BlobFile.of(_without_suffix(path))
+        for path in _walk(blobs.folder, depth=1):
+            blob = blobs.file_at(_without_suffix(path))
             if blob is None and not is_left_over(_without_suffix(path)):
                 continue
             try:
@@ -256,9 +256,9 @@ def _session_files(entry: Path, above: frozenset[Path] = frozenset()) -> Iterato
         yield entry
 
 
-def _content_length(file: _Found) -> int:
+def _content_length(blobs: Blobs, file: _Found) -> int:
     """The length of the content; of what cannot tell it, that of the file."""
-    blob = BlobFile.of(file.path)  # none, if it was moved aside
+    blob = blobs.file_at(file.path)  # none, if it was moved aside
     try:
         return file.size if blob is None else blob.length()
     except (OSError, DamagedError):

@@ -94,6 +94,17 @@ def test_images_and_long_texts_of_a_real_journal_are_named(store: Store) -> None
     assert len(store.files()) == 3
 
 
+def test_blobs_of_earlier_versions_are_collected_and_kept_alike(store: Store) -> None:
+    for content in (TEXT, NOISE):
+        path = store.blobs.folder / digest_of(content)[:2] / digest_of(content)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+        store.make_old(path.name)
+    store.write_line(SESSION, {"digest": digest_of(TEXT)})
+    assert store.collect() == Collected(removed=1, removed_bytes=len(NOISE), kept_young=0)
+    assert store.blobs.get(digest_of(TEXT)) == TEXT
+
+
 def test_a_blob_put_a_moment_ago_stays_until_it_is_a_day_old(store: Store) -> None:
     store.keep(NOISE, is_old=False)
     assert store.collect() == Collected(removed=0, removed_bytes=0, kept_young=1)
@@ -270,7 +281,7 @@ def test_the_report_tells_own_shared_and_unneeded_contents_apart(store: Store) -
 
 def test_a_damaged_blob_is_counted_as_it_is(store: Store) -> None:
     digest = store.keep(TEXT, session=SESSION)
-    (store.blobs.folder / digest[:2] / f"{digest}.gz").write_bytes(b"xyz")
+    (store.blobs.folder / f"{digest}.gz").write_bytes(b"xyz")
     report = report_storage(store.blobs, store.sessions)
     assert (report.blob_bytes, report.content_bytes) == (3, 3)
 
