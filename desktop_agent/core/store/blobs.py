@@ -178,7 +178,7 @@ class Blobs:
             waiting: list[tuple[Draft, Path]] = []
             for digest, content in wanted.items():
                 files = self._files(digest)
-                if any(_is_kept(file, len(content)) for file in files):
+                if any(_is_kept(file, len(content)) for file in files if file.path.is_file()):
                     continue
                 smaller = packed(content)
                 draft = drafts.enter_context(Draft(self.folder))

@@ -205,11 +205,12 @@ def _files_in(blobs: Blobs) -> list[_Found]:
 
 
 def _walk(folder: Path, depth: int) -> Iterator[Path]:
-    for entry in os.scandir(folder):
-        if entry.is_file(follow_symlinks=False):
-            yield Path(entry.path)
-        elif depth and entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path), depth - 1)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_file(follow_symlinks=False):
+                yield Path(entry.path)
+            elif depth and entry.is_dir(follow_symlinks=False):
+                yield from _walk(Path(entry.path), depth - 1)
 
 
 def _holdings(sessions: Path, known: Collection[Digest]) -> list[_Holding]:
