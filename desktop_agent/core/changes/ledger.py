@@ -50,9 +50,7 @@ class Ledger:
         Nothing in the workspace is touched. Raises `StorageError`: then nothing may be written.
         """
         before, after = transition.before, transition.after
-        for state in (before, after):
-            if state is not None:
-                self._blobs.put(state.content)
+        self._blobs.put_many([state.content for state in (before, after) if state is not None])
         old = before.content if before else None
         new = after.content if after else None
         added, removed = count_lines(old, new)
