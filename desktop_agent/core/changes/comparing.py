@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from desktop_agent.core.changes.comparison_process import Comparison, ComparisonProcess, Failure, ProcessDiedError
 from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.landmarks import with_landmarks
 from desktop_agent.core.changes.outline import Outline, assemble
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.model import FileChange, FileDiff
@@ -42,17 +43,17 @@ class Comparer:
         return self._process.pid if self._process else None
 
     async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
-        """Return what `diff_change` returns; for contents that it would take too long over, one edit and a note.
+        """Return what `diff_change` returns, with landmarks. What takes too long is one edit, and a note says so.
 
         Cancelled, it returns at once. Raises `AgentError` when the comparison fails.
         """
         if not is_big(before, after):
-            return await asyncio.to_thread(diff_change, change, before, after)
+            return await asyncio.to_thread(_compare, change, before, after)
         try:
             async with self._turn:
                 outline = await self._outline(Comparison(change, before, after))
         except OSError:  # no process can be started: rather a window that waits than no diff
-            return await asyncio.to_thread(diff_change, change, before, after)
+            return await asyncio.to_thread(_compare, change, before, after)
         return await asyncio.to_thread(assemble, outline, before or b"", after or b"", _breathe)
 
     async def aclose(self) -> None:
@@ -125,6 +126,10 @@ def is_big(before: bytes | None, after: bytes | None) -> bool:
     """Whether comparing these would be noticed in a window."""
     old, new = before or b"", after or b""
     return len(old) + len(new) > BIG_BYTES or old.count(b"\n") + new.count(b"\n") > BIG_LINES
+
+
+def _compare(change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
+    return with_landmarks(diff_change(change, before, after))
 
 
 def _failed(detail: str) -> AgentError:

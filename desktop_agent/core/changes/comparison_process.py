@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import IO, NamedTuple
 
-from desktop_agent.core.changes.diff import find_middle
+from desktop_agent.core.changes.diff import diff_change, find_middle
 from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
 from desktop_agent.core.changes.outline import Outline, outline_of
 from desktop_agent.core.model import FileChange
@@ -118,9 +118,9 @@ def _answer(comparison: Comparison) -> Outline | Failure:
 def _outline(comparison: Comparison) -> Outline:
     change, before, after, is_coarse = comparison
     if not is_coarse:
-        return outline_of(change, before, after)
-    outline = outline_of(change, before, after, match=find_middle)
-    return outline._replace(diff=replace(outline.diff, notes=(TOO_DIFFERENT_NOTE, *outline.diff.notes)))
+        return outline_of(diff_change(change, before, after), after or b"")
+    diff = diff_change(change, before, after, match=find_middle)
+    return outline_of(replace(diff, notes=(TOO_DIFFERENT_NOTE, *diff.notes)), after or b"")
 
 
 def _write(file: IO[bytes], *parts: bytes | None) -> None:

@@ -7,7 +7,6 @@ callers with a window let `comparing.Comparer` do it.
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from desktop_agent.core.changes.notes import describe, too_large_note
@@ -23,34 +22,34 @@ Match = Callable[[bytes, bytes], list[Edit]]
 """Says where the lines of two UTF-8 texts differ, in order."""
 
 
-def diff_change(change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
+def diff_change(
+    change: FileChange, before: bytes | None, after: bytes | None, *, match: Match | None = None
+) -> FileDiff:
     """Return the difference that `change` made, from the contents of its two images (`None`: the file is absent).
 
-    Binary files and files too large to compare have no lines and no edits; a note says which it is.
+    Binary files and files too large to compare have no lines and no edits; a note says which it is. `match` says where
+    lines differ, in place of `find_edits`.
     """
-    diff, old, new = compare(change, before, after, match=find_edits)
-    if old is None or new is None:
-        return diff
-    old_lines = old.lines
-    return replace(diff, old_lines=old_lines, new_lines=_sharing(old_lines, new, diff.edits))
-
-
-def compare(
-    change: FileChange, before: bytes | None, after: bytes | None, *, match: Match
-) -> tuple[FileDiff, Text | None, Text | None]:
-    """Return the difference without its lines, and the texts that they are in: none when it has no lines."""
     size = len(before or b"") + len(after or b"")
     is_too_large = size > MAX_COMPARED_BYTES
     old = Version.of(change.before, before, is_text_wanted=not is_too_large)
     new = Version.of(change.after, after, is_text_wanted=not is_too_large)
     notes = describe(old, new)
-    is_text = old.text is not None and new.text is not None
-    diff = FileDiff(
+    edits: list[Edit] = []
+    old_lines: tuple[str, ...] = ()
+    new_lines: tuple[str, ...] = ()
+    if old.text and new.text:
+        edits = (match or find_edits)(as_utf8(old.content) or b"", as_utf8(new.content) or b"")
+        old_lines = old.text.lines
+        new_lines = _sharing(old_lines, new.text, edits)
+    return FileDiff(
         path=change.path,
         kind=change.kind,
         author=change.author,
-        edits=tuple(match(as_utf8(old.content) or b"", as_utf8(new.content) or b"")) if is_text else (),
-        is_binary=not is_too_large and not is_text,
+        old_lines=old_lines,
+        new_lines=new_lines,
+        edits=tuple(edits),
+        is_binary=not is_too_large and (old.text is None or new.text is None),
         old_size=len(old.content),
         new_size=len(new.content),
         notes=(too_large_note(size), *notes) if is_too_large else notes,
@@ -59,7 +58,6 @@ def compare(
         old_encoding=old.encoding,
         new_encoding=new.encoding,
     )
-    return (diff, old.text, new.text) if is_text else (diff, None, None)
 
 
 def count_lines(before: bytes | None, after: bytes | None) -> tuple[int, int]:

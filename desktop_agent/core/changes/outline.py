@@ -8,14 +8,15 @@ runs it never keeps the window's waiting.
 import codecs
 import io
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple
 
-from desktop_agent.core.changes.diff import Match, compare, find_edits
-from desktop_agent.core.changes.text import Text, decoded, encode_lines, errors_of, split_lines
-from desktop_agent.core.model import Edit, FileChange, FileDiff
+from desktop_agent.core.changes.landmarks import landmarks_of
+from desktop_agent.core.changes.text import decoded, encode_lines, errors_of, split_lines
+from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.model import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk
 
 PIECE_BYTES = 64 * 1024
 """What is decoded and split at once: half a millisecond even where every line is a single character."""
@@ -26,39 +27,58 @@ Breathe = Callable[[], None]
 
 
 class Outline(NamedTuple):
-    """A diff without lines and edits; its edits, four numbers each; where the new lines of each are in the file.
-
-    `places` has a start and an end for each edit, in bytes of the new content. A binary file has no lines.
-    """
+    """A diff without lines, edits and landmarks, and what they are made from again: numbers, packed."""
 
     diff: FileDiff
     has_lines: bool
     edits: bytes
+    """Four numbers each."""
     places: bytes
+    """Where the new lines of each edit start and end in the new content."""
+    converted: bytes
+    """The numbers of the edits that change line endings only."""
+    hunks: bytes
+    """Its first edit and the one after its last, counted without the converted ones; its four line numbers."""
+    keys: tuple[HunkKey, ...]
+    moved: bytes
+    longest_line: int
 
 
-def outline_of(change: FileChange, before: bytes | None, after: bytes | None, *, match: Match = find_edits) -> Outline:
-    """Return what `assemble` makes the difference from that `diff_change` returns, or one with the edits of `match`."""
-    diff, _, text = compare(change, before, after, match=match)
-    edits = array("Q")
-    places = array("Q")
-    if text and diff.edits:
-        starts = list(accumulate(_line_sizes(text, after or b""), initial=0))
-        for edit in diff.edits:
-            edits.extend((edit.old_start, edit.old_end, edit.new_start, edit.new_end))
-            places.extend((starts[edit.new_start], starts[edit.new_end]))
-    return Outline(replace(diff, edits=()), text is not None, edits.tobytes(), places.tobytes())
+def outline_of(diff: FileDiff, after: bytes) -> Outline:
+    """Return what `assemble` makes this diff from again, with landmarks. `after` is the new content."""
+    landmarks = landmarks_of(diff)
+    converted = set(landmarks.converted)
+    starts = list(accumulate(_line_sizes(diff, after), initial=0))
+    hunks: array[int] = array("Q")
+    at = 0
+    for _, hunk in landmarks.hunks:
+        hunks.extend((at, at + len(hunk.edits), *hunk[1:]))
+        at += len(hunk.edits)
+    return Outline(
+        diff=replace(diff, old_lines=(), new_lines=(), edits=(), landmarks=None),
+        has_lines=bool(diff.old_lines or diff.new_lines),
+        edits=_packed((edit.old_start, edit.old_end, edit.new_start, edit.new_end) for edit in diff.edits),
+        places=_packed((starts[edit.new_start], starts[edit.new_end]) for edit in diff.edits),
+        converted=_packed((number,) for number, edit in enumerate(diff.edits) if edit in converted),
+        hunks=hunks.tobytes(),
+        keys=tuple(named.key for named in landmarks.hunks),
+        moved=_packed(landmarks.moved),
+        longest_line=landmarks.longest_line,
+    )
 
 
 def assemble(outline: Outline, before: bytes, after: bytes, breathe: Breathe) -> FileDiff:
-    """Return the diff with its lines. Unchanged lines of both sides are the same strings."""
+    """Return the diff with its lines and landmarks. Unchanged lines of both sides are the same strings."""
     bare = outline.diff
-    if not outline.has_lines:
-        return bare
-    edits = _unpacked(outline.edits, breathe)
-    old = [line for piece in split_in_pieces(before, bare.old_encoding, breathe) for line in piece]
-    new = _new_lines(old, edits, outline, after, breathe)
-    return replace(bare, old_lines=tuple(old), new_lines=tuple(new), edits=tuple(edits))
+    edits = _edits(outline.edits, breathe)
+    old: list[str] = []
+    new: list[str] = []
+    if outline.has_lines:
+        for lines in split_in_pieces(before, bare.old_encoding, breathe):
+            old += lines
+        new = _new_lines(old, edits, outline, after, breathe)
+    landmarks = _landmarks(outline, edits, breathe)
+    return replace(bare, old_lines=tuple(old), new_lines=tuple(new), edits=tuple(edits), landmarks=landmarks)
 
 
 def split_in_pieces(content: bytes, encoding: str, breathe: Breathe) -> Iterator[list[str]]:
@@ -81,13 +101,17 @@ def split_in_pieces(content: bytes, encoding: str, breathe: Breathe) -> Iterator
         yield [rest]
 
 
-def _line_sizes(text: Text, content: bytes) -> Iterator[int]:
-    if text.encoding == "utf-8":
-        return map(len, io.BytesIO(content))
-    return (len(encode_lines((line,), text.encoding)) for line in text.lines)
+def _line_sizes(diff: FileDiff, after: bytes) -> Iterator[int]:
+    if diff.new_encoding == "utf-8":
+        return map(len, io.BytesIO(after))
+    return (len(encode_lines((line,), diff.new_encoding)) for line in diff.new_lines)
 
 
-def _unpacked(packed: bytes, breathe: Breathe) -> list[Edit]:
+def _packed(groups: Iterable[tuple[int, ...]]) -> bytes:
+    return array("Q", chain.from_iterable(groups)).tobytes()
+
+
+def _edits(packed: bytes, breathe: Breathe) -> list[Edit]:
     numbers = array("Q", packed)
     edits: list[Edit] = []
     for at in range(0, len(numbers), 4):
@@ -96,6 +120,26 @@ def _unpacked(packed: bytes, breathe: Breathe) -> list[Edit]:
         if len(edits) % _PIECE_EDITS == 0:
             breathe()
     return edits
+
+
+def _landmarks(outline: Outline, edits: Sequence[Edit], breathe: Breathe) -> Landmarks:
+    converted = array("Q", outline.converted)
+    skipped = set(converted)
+    real = [edit for number, edit in enumerate(edits) if number not in skipped] if skipped else edits
+    numbers = array("Q", outline.hunks)
+    hunks: list[ReviewHunk] = []
+    for at, key in enumerate(outline.keys):
+        first, end, old_start, old_end, new_start, new_end = numbers[6 * at : 6 * at + 6]
+        hunks.append(ReviewHunk(key, Hunk(tuple(real[first:end]), old_start, old_end, new_start, new_end)))
+        if at % _PIECE_EDITS == 0:
+            breathe()
+    moved = array("Q", outline.moved)
+    return Landmarks(
+        hunks=tuple(hunks),
+        converted=tuple(edits[number] for number in converted),
+        moved=tuple(MovedBlock(*moved[at : at + 3]) for at in range(0, len(moved), 3)),
+        longest_line=outline.longest_line,
+    )
 
 
 def _new_lines(
@@ -111,7 +155,8 @@ def _new_lines(
         if len(changed) <= PIECE_BYTES:
             shared += split_lines(decoded(changed, encoding))
         else:
-            shared += (line for piece in split_in_pieces(changed, encoding, breathe) for line in piece)
+            for lines in split_in_pieces(changed, encoding, breathe):
+                shared += lines
         old_at = edit.old_end
         if number % _PIECE_EDITS == 0:
             breathe()
