@@ -6,8 +6,8 @@ callers with a window let `comparing.Comparer` do it.
 """
 
 import io
+import operator
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
 
 from desktop_agent.core.changes.notes import describe, too_large_note
 from desktop_agent.core.changes.text import Text, as_utf8, endings_of, without_ending
@@ -148,11 +148,15 @@ def _with_endings(edits: list[Edit], old: Sequence[bytes], new: Sequence[bytes])
 
 
 def _differing(old: Sequence[bytes], new: Sequence[bytes], start: int, end: int, shift: int) -> Iterator[Edit]:
-    for differs, run in groupby(range(start, end), lambda line: old[line] != new[line + shift]):
-        if differs:
-            lines = list(run)
-            first, last = lines[0], lines[-1] + 1
-            yield Edit(old_start=first, old_end=last, new_start=first + shift, new_end=last + shift)
+    """Yield the runs of lines from `start` to `end` that are not the same bytes as those `shift` further down."""
+    differs = bytes(map(operator.ne, old[start:end], new[start + shift : end + shift]))
+    first = differs.find(1)
+    while first >= 0:
+        same = differs.find(0, first)
+        last = len(differs) if same < 0 else same
+        at = start + first
+        yield Edit(old_start=at, old_end=start + last, new_start=at + shift, new_end=start + last + shift)
+        first = differs.find(1, last)
 
 
 def _sharing(old: tuple[str, ...], new: Text, edits: Sequence[Edit]) -> tuple[str, ...]:
