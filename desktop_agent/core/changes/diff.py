@@ -16,6 +16,8 @@ from desktop_agent.core.model import Edit, FileChange, FileDiff
 
 MAX_COMPARED_BYTES = 50 * 1024 * 1024
 """Both versions together. Beyond this, a comparison line by line would cost seconds and hundreds of megabytes."""
+MAX_COMPARED_LINES = 3_000_000
+"""Both versions together. A line takes 60 bytes of memory, however short it is."""
 
 
 Match = Callable[[bytes, bytes], list[Edit]]
@@ -30,8 +32,7 @@ def diff_change(
     Binary files and files too large to compare have no lines and no edits; a note says which it is. `match` says where
     lines differ, in place of `find_edits`.
     """
-    size = len(before or b"") + len(after or b"")
-    is_too_large = size > MAX_COMPARED_BYTES
+    is_too_large = _is_too_large(before or b"", after or b"")
     old = Version.of(change.before, before, is_text_wanted=not is_too_large)
     new = Version.of(change.after, after, is_text_wanted=not is_too_large)
     notes = describe(old, new)
@@ -52,7 +53,7 @@ def diff_change(
         is_binary=not is_too_large and (old.text is None or new.text is None),
         old_size=len(old.content),
         new_size=len(new.content),
-        notes=(too_large_note(size), *notes) if is_too_large else notes,
+        notes=(too_large_note(old.content, new.content), *notes) if is_too_large else notes,
         old_mode=old.mode,
         new_mode=new.mode,
         old_encoding=old.encoding,
@@ -65,7 +66,7 @@ def count_lines(before: bytes | None, after: bytes | None) -> tuple[int, int]:
 
     Zero for binary files and for files too large to compare.
     """
-    if len(before or b"") + len(after or b"") > MAX_COMPARED_BYTES:
+    if _is_too_large(before or b"", after or b""):
         return 0, 0
     old, new = as_utf8(before or b""), as_utf8(after or b"")
     if old is None or new is None:
@@ -173,6 +174,12 @@ def _sharing(old: tuple[str, ...], new: Text, edits: Sequence[Edit]) -> tuple[st
         old_at = edit.old_end
     shared += old[old_at:]
     return tuple(shared)
+
+
+def _is_too_large(before: bytes, after: bytes) -> bool:
+    if len(before) + len(after) > MAX_COMPARED_BYTES:
+        return True
+    return before.count(b"\n") + after.count(b"\n") > MAX_COMPARED_LINES
 
 
 def _count(content: bytes) -> int:

@@ -16,9 +16,10 @@ def describe(old: Version, new: Version) -> tuple[str, ...]:
     return tuple(_describe(old, new))
 
 
-def too_large_note(size_bytes: int) -> str:
+def too_large_note(before: bytes, after: bytes) -> str:
     """Return the note for a change that is not compared line by line."""
-    return f"too large to compare line by line ({size_bytes / 1_000_000:.0f} MB)"
+    size, lines = len(before) + len(after), before.count(b"\n") + after.count(b"\n")
+    return f"too large to compare line by line ({size / 1_000_000:.0f} MB, {lines:,} lines)"
 
 
 def _describe(old: Version, new: Version) -> Iterator[str]:

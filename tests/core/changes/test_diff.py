@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.diff import MAX_COMPARED_BYTES, count_lines, find_middle, is_only_endings
+from desktop_agent.core.changes.diff import (
+    MAX_COMPARED_BYTES,
+    MAX_COMPARED_LINES,
+    count_lines,
+    find_middle,
+    is_only_endings,
+)
 from desktop_agent.core.changes.text import encode_lines
 from desktop_agent.core.model import Edit, FileDiff
 
@@ -195,7 +201,7 @@ def test_what_only_looks_like_utf_16_is_binary(make_diff: "MakeDiff", broken: by
 def test_a_file_too_large_to_compare_says_so_and_is_not_called_binary(make_diff: "MakeDiff") -> None:
     huge = b"0123456789\n" * (MAX_COMPARED_BYTES // 11 + 1)
     diff = make_diff(b"", huge)
-    assert diff.notes == ("too large to compare line by line (52 MB)",)
+    assert diff.notes == ("too large to compare line by line (52 MB, 4,766,255 lines)",)
     assert (diff.is_binary, diff.edits, diff.new_lines, diff.new_size) == (False, (), (), len(huge))
     assert count_lines(b"", huge) == (0, 0)
 
@@ -245,3 +251,11 @@ def test_every_other_line_of_a_big_file_is_an_edit_of_its_own(make_diff: "MakeDi
 def test_one_line_in_a_million_tiny_ones_is_found(make_diff: "MakeDiff") -> None:
     diff = make_diff(b"a\n" * 1_000_000, b"a\n" * 400_000 + b"b\n" + b"a\n" * 600_000)
     assert (diff.added, diff.removed) == (1, 0)
+
+
+def test_a_file_of_very_many_lines_is_not_compared_however_short_they_are(make_diff: "MakeDiff") -> None:
+    before, after = b"\n" * MAX_COMPARED_LINES, b"\n"
+    diff = make_diff(before, after)
+    assert diff.notes == ("too large to compare line by line (3 MB, 3,000,001 lines)",)
+    assert (diff.edits, diff.old_lines, diff.is_binary) == ((), (), False)
+    assert count_lines(before, after) == (0, 0)
