@@ -20,7 +20,7 @@ BIG_BYTES = 1_000_000
 BIG_LINES = 20_000
 """Both contents together: smaller ones are matched in about 5 ms."""
 TIME_LIMIT_S = 5.0
-"""For one comparison, as in VS Code. What takes longer becomes one edit: hundreds of thousands of lines, all mixed up."""
+"""For one comparison, as in VS Code. What takes longer becomes one edit: 300,000 lines and more, all mixed up."""
 _GRACE_S = 0.5
 """How long a comparison that nobody waits for any more may go on when there is another to do."""
 _BREATH_S = 0.0001
