@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.ids import Digest
-from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff
+from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ChangeRecord
 
@@ -26,9 +26,13 @@ class BlobDiffs:
         """Return what the call would change, file by file."""
         return [await self.change_diff(change) for change in request.changes]
 
+    async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
+        """Return the bytes of these versions of a file."""
+        return await asyncio.to_thread(self._contents, images)
+
     async def change_diff(self, change: FileChange) -> FileDiff:
         """Return what one change did to its file; see `ui.chat.cards.source.CardSource`."""
-        before, after = await asyncio.to_thread(self._contents, change)
+        before, after = await self.contents((change.before, change.after))
         return await self._comparer.diff(change, before, after)
 
     async def blob(self, digest: Digest) -> bytes:
@@ -39,7 +43,5 @@ class BlobDiffs:
         """End the process that compares."""
         await self._comparer.aclose()
 
-    def _contents(self, change: FileChange) -> tuple[bytes | None, bytes | None]:
-        before = self._blobs.get(change.before.digest) if change.before else None
-        after = self._blobs.get(change.after.digest) if change.after else None
-        return before, after
+    def _contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
+        return tuple(self._blobs.get(image.digest) if image else None for image in images)

@@ -38,7 +38,7 @@ class Outline(NamedTuple):
     converted: bytes
     """The numbers of the edits that change line endings only."""
     hunks: bytes
-    """Its first edit and the one after its last, counted without the converted ones; its four line numbers."""
+    """How many edits it has, the number of its first and of the one after its last, and its four line numbers."""
     keys: tuple[HunkKey, ...]
     moved: bytes
     longest_line: int
@@ -49,18 +49,13 @@ def outline_of(diff: FileDiff, after: bytes) -> Outline:
     landmarks = landmarks_of(diff)
     converted = set(landmarks.converted)
     starts = list(accumulate(_line_sizes(diff, after), initial=0))
-    hunks: array[int] = array("Q")
-    at = 0
-    for _, hunk in landmarks.hunks:
-        hunks.extend((at, at + len(hunk.edits), *hunk[1:]))
-        at += len(hunk.edits)
     return Outline(
         diff=replace(diff, old_lines=(), new_lines=(), edits=(), landmarks=None),
         has_lines=bool(diff.old_lines or diff.new_lines),
         edits=_packed((edit.old_start, edit.old_end, edit.new_start, edit.new_end) for edit in diff.edits),
         places=_packed((starts[edit.new_start], starts[edit.new_end]) for edit in diff.edits),
         converted=_packed((number,) for number, edit in enumerate(diff.edits) if edit in converted),
-        hunks=hunks.tobytes(),
+        hunks=_packed(_numbered(diff.edits, landmarks.hunks)),
         keys=tuple(named.key for named in landmarks.hunks),
         moved=_packed(landmarks.moved),
         longest_line=landmarks.longest_line,
@@ -107,6 +102,12 @@ def _line_sizes(diff: FileDiff, after: bytes) -> Iterator[int]:
     return (len(encode_lines((line,), diff.new_encoding)) for line in diff.new_lines)
 
 
+def _numbered(edits: Sequence[Edit], hunks: Iterable[ReviewHunk]) -> Iterator[tuple[int, ...]]:
+    number = {edit: at for at, edit in enumerate(edits)}
+    for _, hunk in hunks:
+        yield len(hunk.edits), number[hunk.edits[0]], number[hunk.edits[-1]] + 1, *hunk[1:]
+
+
 def _packed(groups: Iterable[tuple[int, ...]]) -> bytes:
     return array("Q", chain.from_iterable(groups)).tobytes()
 
@@ -124,13 +125,15 @@ def _edits(packed: bytes, breathe: Breathe) -> list[Edit]:
 
 def _landmarks(outline: Outline, edits: Sequence[Edit], breathe: Breathe) -> Landmarks:
     converted = array("Q", outline.converted)
-    skipped = set(converted)
-    real = [edit for number, edit in enumerate(edits) if number not in skipped] if skipped else edits
+    is_converted = set(converted)
     numbers = array("Q", outline.hunks)
     hunks: list[ReviewHunk] = []
     for at, key in enumerate(outline.keys):
-        first, end, old_start, old_end, new_start, new_end = numbers[6 * at : 6 * at + 6]
-        hunks.append(ReviewHunk(key, Hunk(tuple(real[first:end]), old_start, old_end, new_start, new_end)))
+        count, first, end, old_start, old_end, new_start, new_end = numbers[7 * at : 7 * at + 7]
+        its_edits = tuple(edits[first:end])
+        if len(its_edits) != count:  # edits of line endings stand between those of the hunk
+            its_edits = tuple(edits[number] for number in range(first, end) if number not in is_converted)
+        hunks.append(ReviewHunk(key, Hunk(its_edits, old_start, old_end, new_start, new_end)))
         if at % _PIECE_EDITS == 0:
             breathe()
     moved = array("Q", outline.moved)

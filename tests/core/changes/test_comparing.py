@@ -19,7 +19,7 @@ from desktop_agent.core.changes.landmarks import landmarks_of
 from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
 from desktop_agent.core.changes.outline import PIECE_BYTES, assemble, outline_of, split_in_pieces
 from desktop_agent.core.changes.text import split_lines
-from desktop_agent.core.model import FileChange, FileImage
+from desktop_agent.core.model import FileChange, FileImage, FileKind
 from tests.core.changes.test_diff import content
 
 if TYPE_CHECKING:
@@ -112,11 +112,15 @@ async def test_every_kind_of_big_file_comes_back_whole(before: bytes | None, aft
         assert await comparer.diff(*asked) == diff_change(*asked)
 
 
-@given(before=st.none() | content, after=st.none() | content)
+@given(
+    before=st.none() | content,
+    after=st.none() | content,
+    kinds=st.sampled_from([("file", "file"), ("file", "symlink")]),
+)
 def test_a_diff_comes_out_of_its_outline_as_it_went_in(
-    make_diff: "MakeDiff", before: bytes | None, after: bytes | None
+    make_diff: "MakeDiff", before: bytes | None, after: bytes | None, kinds: tuple[FileKind, FileKind]
 ) -> None:
-    diff = make_diff(before, after)
+    diff = make_diff(before, after, kinds=kinds)
     again = assemble(outline_of(diff, after or b""), before or b"", after or b"", lambda: None)
     assert again == diff
     assert again.landmarks == landmarks_of(diff)
