@@ -13,17 +13,9 @@ def landmarks_of(diff: FileDiff) -> Landmarks:
         hunks=tuple(review_hunks(diff)),
         converted=tuple(converted_edits(diff)),
         moved=moved_blocks(diff),
-        longest_line=longest_line(diff),
     )
 
 
 def with_landmarks(diff: FileDiff) -> FileDiff:
     """Return the same diff, with its landmarks."""
     return replace(diff, landmarks=landmarks_of(diff))
-
-
-def longest_line(diff: FileDiff) -> int:
-    """Return how many characters the longest line of both sides has, with its ending."""
-    if diff.landmarks is not None:
-        return diff.landmarks.longest_line
-    return max(max(map(len, lines), default=0) for lines in (diff.old_lines, diff.new_lines))

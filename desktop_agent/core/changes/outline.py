@@ -41,7 +41,6 @@ class Outline(NamedTuple):
     """How many edits it has, the number of its first and of the one after its last, and its four line numbers."""
     keys: tuple[HunkKey, ...]
     moved: bytes
-    longest_line: int
 
 
 def outline_of(diff: FileDiff, after: bytes) -> Outline:
@@ -58,7 +57,6 @@ def outline_of(diff: FileDiff, after: bytes) -> Outline:
         hunks=_packed(_numbered(diff.edits, landmarks.hunks)),
         keys=tuple(named.key for named in landmarks.hunks),
         moved=_packed(landmarks.moved),
-        longest_line=landmarks.longest_line,
     )
 
 
@@ -141,7 +139,6 @@ def _landmarks(outline: Outline, edits: Sequence[Edit], breathe: Breathe) -> Lan
         hunks=tuple(hunks),
         converted=tuple(edits[number] for number in converted),
         moved=tuple(MovedBlock(*moved[at : at + 3]) for at in range(0, len(moved), 3)),
-        longest_line=outline.longest_line,
     )
 
 

@@ -50,8 +50,6 @@ class Landmarks(NamedTuple):
     converted: tuple[Edit, ...]
     """The edits that change nothing but line endings."""
     moved: tuple[MovedBlock, ...]
-    longest_line: int
-    """Of both sides, in characters, with its ending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHideEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from desktop_agent.core.changes.landmarks import longest_line
 from desktop_agent.core.changes.rows import LineSide, RowMode, Rows
 from desktop_agent.core.model import FileDiff
 from desktop_agent.ui.review.diff_geometry import ROW_HEIGHT, Geometry, Pane, panes
@@ -112,7 +111,8 @@ class DiffCanvas(QAbstractScrollArea):
         shown = diff or _NO_DIFF
         self._painter.clear()
         self._highlighter.set_text(shown.path, shown.old_lines, shown.new_lines)
-        self._estimated_width = min(longest_line(shown), MAX_DRAWN_CHARS) * self._painter.char_width
+        longest = max(max(map(len, lines), default=0) for lines in (shown.old_lines, shown.new_lines))
+        self._estimated_width = min(longest, MAX_DRAWN_CHARS) * self._painter.char_width
         self._selection = None
         self._hovered_row = None
         mode = self._fitting_mode()
