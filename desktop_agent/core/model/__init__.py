@@ -47,7 +47,7 @@ from desktop_agent.core.model.changes import (
     RewindScope,
     Uncaptured,
 )
-from desktop_agent.core.model.diffs import Edit, FileDiff
+from desktop_agent.core.model.diffs import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk
 from desktop_agent.core.model.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -90,18 +90,22 @@ __all__ = [
     "FileImage",
     "FileKind",
     "FileOutcome",
+    "Hunk",
     "Job",
     "JobState",
     "JsonObject",
+    "Landmarks",
     "LineComment",
     "Message",
     "ModelRef",
     "ModelRequest",
+    "MovedBlock",
     "OpaqueBlock",
     "OutcomeState",
     "RedactedThinkingBlock",
     "RefChange",
     "Reverted",
+    "ReviewHunk",
     "ReviewState",
     "RewindScope",
     "Rule",
