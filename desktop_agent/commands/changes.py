@@ -12,12 +12,13 @@ from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.patch import patch_text
-from desktop_agent.core.changes.revert import Direction, plan_revert
+from desktop_agent.core.changes.revert import Direction
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ChangeSelection, FileOutcome, JsonObject
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.transcript import ChangeRecord, Transcript, replay
+from desktop_agent.core.undoing import draft_revert
 from desktop_agent.headless.result import describe_outcome
 from desktop_agent.workbench import Workbench
 
@@ -85,10 +86,8 @@ def _preview(
     bench: Workbench, transcript: Transcript, direction: Direction, selection: ChangeSelection
 ) -> tuple[FileOutcome, ...]:
     """What the undo or redo would do, without opening the session for writing."""
-    records = transcript.active_changes() if direction == "undo" else transcript.undone_changes()
-    selected = [r.change for r in records if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
-    plan = plan_revert(direction, selected, [record.change for record in records])
-    return Ledger(Path(transcript.workspace), bench.blobs).preview_revert(plan)
+    draft = draft_revert(transcript, Ledger(Path(transcript.workspace), bench.blobs), direction, selection)
+    return draft.outcomes() if draft is not None else ()
 
 
 async def _revert(
