@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.ids import Digest
-from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff
+from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ChangeRecord
 
@@ -25,6 +25,10 @@ class BlobDiffs:
         """Return what the call would change, file by file."""
         return [await asyncio.to_thread(self._compare, change) for change in request.changes]
 
+    async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
+        """Return the bytes of these versions of a file."""
+        return await asyncio.to_thread(self._contents, images)
+
     async def change_diff(self, change: FileChange) -> FileDiff:
         """Return what one change did to its file; see `ui.chat.cards.source.CardSource`."""
         return await asyncio.to_thread(self._compare, change)
@@ -32,6 +36,9 @@ class BlobDiffs:
     async def blob(self, digest: Digest) -> bytes:
         """Return a payload."""
         return await asyncio.to_thread(self._blobs.get, digest)
+
+    def _contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
+        return tuple(self._blobs.get(image.digest) if image else None for image in images)
 
     def _compare(self, change: FileChange) -> FileDiff:
         before = self._blobs.get(change.before.digest) if change.before else None

@@ -16,6 +16,8 @@ class BinaryView(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
+        self.setProperty("role", "surface")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._grid = QGridLayout()
         self._grid.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
         self._grid.setHorizontalSpacing(Space.L)

@@ -41,7 +41,7 @@ class HexText(QPlainTextEdit):
         """How many bytes to a line, and whether their text fits beside them."""
         chars = (self.viewport().width() - _PADDING_PX) // max(1, self.fontMetrics().horizontalAdvance("0"))
         count = max(1, len(self._sides()))
-        for row_bytes, has_text in ((16, True), (16, False), (8, True), (8, False)):
+        for row_bytes, has_text in ((16, True), (8, True), (16, False), (8, False)):
             if _OFFSET_CHARS + count * _side_chars(row_bytes, has_text=has_text) <= chars:
                 return row_bytes, has_text
         return 8, False

@@ -1,7 +1,7 @@
 """Two versions of a picture with what is said of them, and the ways to compare them."""
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
 from desktop_agent.ui.elided_label import ElidedLabel
 from desktop_agent.ui.hairline import hairline
@@ -72,6 +72,8 @@ class ImageView(QWidget):
         """Compare them in this way."""
         self._modes[mode].setChecked(True)
         self._canvas.set_mode(mode)
+        is_apart = mode == "two_up"
+        self._after.setAlignment(Qt.AlignmentFlag.AlignLeft if is_apart else Qt.AlignmentFlag.AlignRight)
         self._slider.setVisible(mode in ("swipe", "onion"))
         names = {"swipe": self.tr("Where the swipe is"), "onion": self.tr("How much of the old version is seen")}
         self._slider.setAccessibleName(names.get(mode, ""))
@@ -143,6 +145,7 @@ class ImageView(QWidget):
 def _caption() -> ElidedLabel:
     label = ElidedLabel(Qt.TextElideMode.ElideRight)
     label.setProperty("role", "secondary")
+    label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
     return label
 
 
