@@ -13,6 +13,8 @@ class Excerpt(NamedTuple):
     start: int
     before: bytes
     after: bytes
+    difference: int | None = None
+    """Where exactly; `None` when there is nothing to compare, or no difference."""
 
 
 def first_difference(before: bytes, after: bytes) -> int | None:
@@ -32,7 +34,7 @@ def excerpt(before: bytes | None, after: bytes | None) -> Excerpt:
     """Return what to show of two versions of a file (`None`: absent): from where they first differ, else the start."""
     difference = first_difference(before, after) if before is not None and after is not None else None
     start = (difference or 0) // _ALIGNED_TO * _ALIGNED_TO
-    return Excerpt(start, *((data or b"")[start : start + SHOWN_BYTES] for data in (before, after)))
+    return Excerpt(start, *((data or b"")[start : start + SHOWN_BYTES] for data in (before, after)), difference)
 
 
 def printable(data: bytes) -> str:

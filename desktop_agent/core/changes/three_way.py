@@ -11,8 +11,10 @@ from desktop_agent.core.changes.diff import find_edits
 from desktop_agent.core.changes.merge import chunks
 from desktop_agent.core.changes.text import Text, as_utf8, read_text
 
-MAX_BYTES = 2 * 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """Of all three together. What is larger is settled as a whole: an editor for it would freeze the window."""
+MAX_LINE_CHARS = 5_000
+"""The same for a file with a longer line."""
 
 Source = Literal["base", "wanted", "yours"]
 Origin = Literal["nobody", "wanted", "yours", "both", "clash"]
@@ -87,7 +89,7 @@ class ThreeWay:
 def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
     """Return how three versions correspond, or `None` when they can only be settled as a whole.
 
-    That is when one is no text, when they are encoded differently, or when they are too large.
+    That is when one is no text, when they are encoded differently, or when they or their lines are too long.
     """
     if len(base) + len(wanted) + len(yours) > MAX_BYTES:
         return None
@@ -97,6 +99,8 @@ def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
         return None
     (old, new, disk), (a, b, c) = texts, contents
     if old is None or new is None or disk is None or a is None or b is None or c is None:
+        return None
+    if any(len(line) > MAX_LINE_CHARS for text in (old, new, disk) for line in text.lines):
         return None
     return ThreeWay(old, new, disk, tuple(_stretches(old.lines, new.lines, disk.lines, (a, b, c))))
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SIZE = QSize(1_080, 760)
 _SHARE_OF_WINDOW = 0.94
-_LIST_WIDTH = 200
+_SIDE_WIDTH = 208
 
 
 class ClashDialog(QDialog):
@@ -75,6 +75,7 @@ class ClashDialog(QDialog):
         self._pages: dict[int, QWidget] = {}
         self._title, self._summary = QLabel(), QLabel()
         self._list = QListWidget()
+        self._side = QWidget()
         self._stack = QStackedLayout()
         self._blank = QLabel()
         self._state = QLabel()
@@ -106,11 +107,10 @@ class ClashDialog(QDialog):
 
     def _fill_list(self) -> None:
         for row, outcome in enumerate(self._outcomes):
-            item = QListWidgetItem(outcome.path.rpartition("/")[2])
+            item = QListWidgetItem(outcome.path)
             item.setToolTip(plain_tooltip(outcome.path))
-            item.setData(Qt.ItemDataRole.AccessibleTextRole, outcome.path)
             self._list.insertItem(row, item)
-        self._list.setVisible(len(self._outcomes) > 1)
+        self._side.setVisible(len(self._outcomes) > 1)
         self._list.currentRowChanged.connect(self._on_row_changed)
 
     def _on_row_changed(self, row: int) -> None:
@@ -181,8 +181,7 @@ class ClashDialog(QDialog):
         row = self._row
         self._settled[row] = words
         item = self._list.item(row)
-        name = self._outcomes[row].path.rpartition("/")[2]
-        item.setText(f"✓ {name}")
+        item.setText(f"✓ {self._outcomes[row].path}")
         item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{self._outcomes[row].path}, {words}")
         if (page := self._pages.get(row)) is not None:
             page.setEnabled(False)
@@ -278,7 +277,7 @@ class ClashDialog(QDialog):
         self._state.setProperty("role", "secondary")
         self._list.setAccessibleName(self.tr("Files left alone"))
         self._list.setObjectName("undoConflictList")
-        self._list.setFixedWidth(_LIST_WIDTH)
+        self._list.setFrameShape(QFrame.Shape.NoFrame)
         self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self._blank.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._blank.setProperty("role", "secondary")
@@ -290,9 +289,21 @@ class ClashDialog(QDialog):
         head.setSpacing(Space.XS)
         head.addWidget(self._title)
         head.addWidget(self._summary)
+        edge = QFrame()
+        edge.setProperty("role", "hairline")
+        edge.setFixedWidth(1)
+        self._side.setFixedWidth(_SIDE_WIDTH)
+        side = QHBoxLayout(self._side)
+        side.setContentsMargins(Space.S, 0, 0, 0)
+        side.setSpacing(Space.S)
+        listed = QVBoxLayout()
+        listed.setContentsMargins(0, Space.S, 0, Space.S)
+        listed.addWidget(self._list)
+        side.addLayout(listed)
+        side.addWidget(edge)
         body = QHBoxLayout()
         body.setSpacing(0)
-        body.addWidget(self._list)
+        body.addWidget(self._side)
         body.addLayout(self._stack, 1)
         foot = QFrame()
         foot.setProperty("role", "surface")

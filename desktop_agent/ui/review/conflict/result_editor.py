@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from desktop_agent.core.changes.edited_text import editor_text, encode_edited
 from desktop_agent.core.changes.three_way import Choice, ThreeWay
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.visible_text import utf16_length
 
 _KEEP = QTextCursor.MoveMode.KeepAnchor
@@ -29,13 +29,15 @@ class ResultEditor(QPlainTextEdit):
         self._three: ThreeWay | None = None
         self._choices: list[Choice] = []
         self._places: list[QTextCursor] = []
+        self._edited: set[int] = set()
         self._current = 0
         self._is_choosing = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setProperty("variant", "bare")
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.document().setDocumentMargin(8)
-        self.textChanged.connect(self._on_text_changed)
+        self.document().setDocumentMargin(Space.S)
+        self.setViewportMargins(Space.M, 0, 0, 0)
+        self.document().contentsChange.connect(self._on_contents_changed)
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
 
@@ -49,24 +51,19 @@ class ResultEditor(QPlainTextEdit):
     @property
     def edited(self) -> frozenset[int]:
         """The clashes in which there is something else than what was chosen: the person wrote it."""
-        return frozenset(number for number in range(len(self._places)) if self._text_at(number) != self._chosen(number))
+        return frozenset(self._edited)
 
     @property
     def decided_count(self) -> int:
         """How many clashes were chosen or edited."""
-        edited = self.edited
-        return sum(choice != "undecided" or number in edited for number, choice in enumerate(self._choices))
-
-    @property
-    def is_untouched(self) -> bool:
-        """Whether nothing was chosen and nothing was edited."""
-        return set(self._choices) <= {"undecided"} and not self.document().isModified()
+        return sum(choice != "undecided" or number in self._edited for number, choice in enumerate(self._choices))
 
     def show_three(self, three: ThreeWay) -> None:
         """Start with the merge of these."""
         self._three = three
         self._choices = ["undecided"] * len(three.clashes)
         self._places = []
+        self._edited.clear()
         self._current = 0
         spans: list[tuple[int, int]] = []
         texts: list[str] = []
@@ -82,7 +79,6 @@ class ResultEditor(QPlainTextEdit):
         self.setPlainText("".join(texts))
         self._is_choosing = False
         self._places = [self._cursor(start, end) for start, end in spans]
-        self.document().setModified(False)
 
     def choose(self, number: int, choice: Choice) -> None:
         """Fill a clash with this. It can be taken back with the editor's own undo."""
@@ -99,6 +95,7 @@ class ResultEditor(QPlainTextEdit):
             shift = length - (end - start) if index > number else 0
             self._places[index] = self._cursor(first + shift, last + shift)
         self._places[number] = self._cursor(start, start + length)
+        self._edited.discard(number)
         self.decided.emit()
 
     def show_clash(self, number: int) -> None:
@@ -134,16 +131,23 @@ class ResultEditor(QPlainTextEdit):
         is_start = self._places[number].selectionStart() == 0
         return editor_text(self._three.chosen(clash, self._choices[number]), is_start=is_start)
 
-    def _on_text_changed(self) -> None:
-        if not self._is_choosing and self._three is not None:
-            self.decided.emit()
+    def _on_contents_changed(self, position: int, removed: int, added: int) -> None:
+        if self._is_choosing or self._three is None:
+            return
+        for number, place in enumerate(self._places):
+            if place.selectionStart() <= position + added and position <= place.selectionEnd():
+                is_chosen = self._text_at(number) == self._chosen(number)
+                if is_chosen:
+                    self._edited.discard(number)
+                else:
+                    self._edited.add(number)
+        self.decided.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint what lies under the text of the clashes, then the text."""
         painter = QPainter(self.viewport())
-        edited = self.edited
         for number, place in enumerate(self._places):
-            is_open = self._choices[number] == "undecided" and number not in edited
+            is_open = self._choices[number] == "undecided" and number not in self._edited
             area = self._area(place)
             if area.intersects(QRectF(event.rect())):
                 painter.fillRect(area, self._theme.colour("warning_bg" if is_open else "accent_weak"))

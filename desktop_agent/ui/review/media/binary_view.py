@@ -70,7 +70,7 @@ class BinaryView(QWidget):
             return self.tr("The same bytes; they begin with")
         if facts.before is None or facts.after is None:
             return self.tr("It begins with") if shown.before or shown.after else self.tr("It is empty")
-        return self.tr("First difference, from byte {0} on").format(shown.start)
+        return self.tr("First difference at byte {0}").format(shown.difference)
 
     def _on_theme_changed(self) -> None:
         for label in self._values[-1]:
