@@ -34,7 +34,8 @@ def excerpt(before: bytes | None, after: bytes | None) -> Excerpt:
     """Return what to show of two versions of a file (`None`: absent): from where they first differ, else the start."""
     difference = first_difference(before, after) if before is not None and after is not None else None
     start = (difference or 0) // _ALIGNED_TO * _ALIGNED_TO
-    return Excerpt(start, *((data or b"")[start : start + SHOWN_BYTES] for data in (before, after)), difference)
+    end = start + SHOWN_BYTES
+    return Excerpt(start, (before or b"")[start:end], (after or b"")[start:end], difference)
 
 
 def printable(data: bytes) -> str:

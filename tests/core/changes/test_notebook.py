@@ -127,7 +127,9 @@ def test_what_is_no_notebook_or_too_much_of_one_is_not_read(content: bytes) -> N
 
 
 def test_odd_cells_are_read_as_far_as_they_make_sense() -> None:
-    odd = {"cell_type": 5, "source": {"a": 1}, "outputs": [None, 3, {"output_type": [], "data": "x"}], "id": []}
+    odd: object = json.loads(
+        '{"cell_type": 5, "source": {"a": 1}, "outputs": [null, 3, {"output_type": [], "data": "x"}], "id": []}'
+    )
     deep: object = 1
     for _ in range(200):
         deep = [deep]

@@ -73,6 +73,7 @@ def test_rows_cover_every_line_and_clashes_are_those_of_the_merge(base: bytes, w
     assert len(clashes) == len(three.clashes)
     if merged.is_clean:
         assert result(three).encode() == merged.content()
-    assert result(three, *["wanted"] * len(clashes)).encode() == b"".join(
+    choices: list[Choice] = ["wanted"] * len(clashes)
+    assert result(three, *choices).encode() == b"".join(
         piece if isinstance(piece, bytes) else b"".join(piece.theirs) for piece in merged.pieces
     )

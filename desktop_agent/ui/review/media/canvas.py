@@ -233,7 +233,7 @@ class PictureCanvas(QAbstractScrollArea):
         elif self._mode == "onion":
             self._paint(painter, before, pane)
             painter.setOpacity(1.0 - self._split)
-            self._paint(painter, after, pane)
+            painter.drawImage(0, 0, self._layer(after))
         else:
             x = round(self._swipe_x())
             for picture, side in (
@@ -260,25 +260,28 @@ class PictureCanvas(QAbstractScrollArea):
 
     def _paint_difference(self, painter: QPainter, before: Picture, after: Picture) -> None:
         """Black where both are the same. Worked out for the pixels in sight only."""
-        ratio = self.devicePixelRatioF()
-        both: list[QImage] = []
-        for picture in (before, after):
-            seen = QImage(self.viewport().size() * ratio, QImage.Format.Format_RGB32)
-            seen.setDevicePixelRatio(ratio)
-            seen.fill(Qt.GlobalColor.black)
-            inner = QPainter(seen)
-            inner.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._scale < _SMOOTH_UP_TO)
-            if picture.is_shown:
-                self._paint_pixels(inner, picture, self._place(picture, self._panes()[0]))
-            inner.end()
-            both.append(seen)
-        inner = QPainter(both[0])
+        seen = self._layer(before)
+        inner = QPainter(seen)
         inner.setCompositionMode(QPainter.CompositionMode.CompositionMode_Difference)
-        inner.drawImage(0, 0, both[1])
+        inner.drawImage(0, 0, self._layer(after))
         inner.end()
         place = QRectF(QPointF(self._panes()[0].topLeft()) - self._offset(), self._extent() * self._scale)
-        painter.setClipRect(place.toAlignedRect())
-        painter.drawImage(0, 0, both[0])
+        painter.fillRect(place, Qt.GlobalColor.black)
+        painter.drawImage(0, 0, seen)
+
+    def _layer(self, picture: Picture) -> QImage:
+        """What is in sight of one picture, to be put on top of another's."""
+        ratio = self.devicePixelRatioF()
+        layer = QImage(self.viewport().size() * ratio, QImage.Format.Format_ARGB32_Premultiplied)
+        layer.setDevicePixelRatio(ratio)
+        layer.fill(Qt.GlobalColor.transparent)
+        inner = QPainter(layer)
+        inner.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._scale < _SMOOTH_UP_TO)
+        place = self._place(picture, self._panes()[0])
+        self._paint_squares(inner, place)
+        self._paint_pixels(inner, picture, place)
+        inner.end()
+        return layer
 
     def _paint_squares(self, painter: QPainter, place: QRectF) -> None:
         """What is seen through a picture that is not opaque."""
