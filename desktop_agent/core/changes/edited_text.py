@@ -19,7 +19,8 @@ _PLANE = 0xF0000
 
 def editor_text(lines: Sequence[str], *, is_start: bool = True) -> str:
     """Return `lines` (with their endings) as text for an editor. `is_start`: they are the first of the file."""
-    return "".join(_shown(line, is_first=is_start and number == 0) for number, line in enumerate(lines))
+    text = "".join(lines)
+    return _shown(text.removeprefix(BOM) if is_start else text)
 
 
 def edited_lines(original: Sequence[str], edited: str) -> tuple[str, ...]:
@@ -29,7 +30,7 @@ def edited_lines(original: Sequence[str], edited: str) -> tuple[str, ...]:
     """
     has_mark = bool(original) and original[0].startswith(BOM)
     exact = [original[0].removeprefix(BOM), *original[1:]] if original else []
-    shown = [_shown(line, is_first=False) for line in exact]
+    shown = [_shown(line) for line in exact]
     lines = [line + "\n" for line in edited.split("\n")]
     lines[-1] = lines[-1][:-1]
     if not lines[-1]:
@@ -50,12 +51,8 @@ def encode_edited(original: Sequence[str], edited: str, encoding: str) -> bytes:
     return encode_lines(edited_lines(original, edited), encoding)
 
 
-def _shown(line: str, *, is_first: bool) -> str:
-    text = without_ending(line)
-    if is_first:
-        text = text.removeprefix(BOM)
-    ending = "\n" if line.endswith("\n") else ""
-    return _UNHELD.sub(lambda match: chr(_PLANE + ord(match.group())), text) + ending
+def _shown(text: str) -> str:
+    return _UNHELD.sub(lambda match: chr(_PLANE + ord(match.group())), text.replace("\r\n", "\n"))
 
 
 def _exact(line: str, ending: str) -> str:

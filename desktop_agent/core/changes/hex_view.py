@@ -19,15 +19,13 @@ class Excerpt(NamedTuple):
 
 def first_difference(before: bytes, after: bytes) -> int | None:
     """Return the offset of the first byte that differs, or that only one has; `None` when they are the same."""
-    if before == after:
-        return None
     shorter = min(len(before), len(after))
-    old, new = memoryview(before), memoryview(after)
+    # Block by block: comparing all of two large files at once would not let another thread run.
     for start in range(0, shorter, _BLOCK_BYTES):
         end = min(start + _BLOCK_BYTES, shorter)
-        if old[start:end] != new[start:end]:
+        if before[start:end] != after[start:end]:
             return next(at for at in range(start, end) if before[at] != after[at])
-    return shorter
+    return shorter if len(before) != len(after) else None
 
 
 def excerpt(before: bytes | None, after: bytes | None) -> Excerpt:

@@ -11,7 +11,7 @@ from desktop_agent.core.changes.diff import find_edits
 from desktop_agent.core.changes.merge import chunks
 from desktop_agent.core.changes.text import Text, as_utf8, read_text
 
-MAX_BYTES = 1024 * 1024
+MAX_BYTES = 768 * 1024
 """Of all three together. What is larger is settled as a whole: an editor for it would freeze the window."""
 MAX_LINE_CHARS = 5_000
 """The same for a file with a longer line."""
@@ -52,6 +52,8 @@ class ThreeWay:
     wanted: Text
     yours: Text
     stretches: tuple[Stretch, ...]
+    longest_line: int
+    """In characters, of all three."""
 
     @property
     def clashes(self) -> tuple[Stretch, ...]:
@@ -100,9 +102,10 @@ def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
     (old, new, disk), (a, b, c) = texts, contents
     if old is None or new is None or disk is None or a is None or b is None or c is None:
         return None
-    if any(len(line) > MAX_LINE_CHARS for text in (old, new, disk) for line in text.lines):
+    longest = max(max(map(len, text.lines), default=0) for text in (old, new, disk))
+    if longest > MAX_LINE_CHARS:
         return None
-    return ThreeWay(old, new, disk, tuple(_stretches(old.lines, new.lines, disk.lines, (a, b, c))))
+    return ThreeWay(old, new, disk, tuple(_stretches(old.lines, new.lines, disk.lines, (a, b, c))), longest)
 
 
 def _stretches(base: Lines, wanted: Lines, yours: Lines, utf8: tuple[bytes, bytes, bytes]) -> Iterator[Stretch]:

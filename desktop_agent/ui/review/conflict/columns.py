@@ -78,8 +78,7 @@ class ThreeColumns(QAbstractScrollArea):
         self._edited = frozenset()
         self._words.clear()
         self._layouts.clear()
-        longest = max(len(three.lines(source)) for source in _SOURCES)
-        self._gutter_chars = len(str(longest))
+        self._gutter_chars = len(str(max(len(three.lines(source)) for source in _SOURCES)))
         self._update_scroll_bars()
         self.viewport().update()
 
@@ -110,10 +109,7 @@ class ThreeColumns(QAbstractScrollArea):
         bar.setRange(0, max(0, self._starts[-1] * ROW_HEIGHT - height))
         bar.setPageStep(height)
         bar.setSingleStep(ROW_HEIGHT)
-        longest = 0
-        if self._three:
-            lines = (self._three.lines(source) for source in _SOURCES)
-            longest = min(MAX_DRAWN_CHARS, max(max(map(len, each), default=0) for each in lines))
+        longest = self._three.longest_line if self._three else 0
         room = self._columns()[0].width() - self._text_left()
         across = self.horizontalScrollBar()
         across.setRange(0, max(0, round((longest + 2) * self._char_width) - room))

@@ -28,7 +28,9 @@ class BinaryFacts:
 
 def binary_facts(before: bytes | None, after: bytes | None) -> BinaryFacts:
     """Return what to show of a change from `before` to `after`."""
-    return BinaryFacts(version_facts(before), version_facts(after), excerpt(before, after), before == after)
+    shown = excerpt(before, after)
+    is_same = before is not None and after is not None and shown.difference is None
+    return BinaryFacts(version_facts(before), version_facts(after), shown, is_same)
 
 
 def version_facts(content: bytes | None) -> VersionFacts | None:

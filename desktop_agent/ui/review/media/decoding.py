@@ -24,6 +24,8 @@ PREVIEW_EDGE = 1_600
 
 _MAX_DECODED_MB = 512
 """64 million pixels of 16 bits a channel."""
+_MAX_CONVERTED_PIXELS = 4_000_000
+"""Converting more would not let the window's thread run for too long; only the part in sight is, when it is painted."""
 _SVG_EDGE = 1_024
 """Drawings are made at least this large, so that they can be looked at closely."""
 
@@ -106,7 +108,8 @@ def _read(content: bytes, format_name: str, size: QSize, longest: int) -> QImage
         wanted = size.scaled(QSize(longest, longest), Qt.AspectRatioMode.KeepAspectRatio)
         reader.setScaledSize(wanted.expandedTo(QSize(1, 1)))
     image = reader.read()
-    if image.isNull() or image.format() == QImage.Format.Format_RGB32:
+    is_large = image.width() * image.height() > _MAX_CONVERTED_PIXELS
+    if image.isNull() or is_large or image.format() == QImage.Format.Format_RGB32:
         return image
     # What the window's painter takes as it is: no conversion is left for its thread.
     return image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
