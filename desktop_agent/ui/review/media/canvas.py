@@ -233,7 +233,7 @@ class PictureCanvas(QAbstractScrollArea):
         elif self._mode == "onion":
             self._paint(painter, before, pane)
             painter.setOpacity(1.0 - self._split)
-            painter.drawImage(0, 0, self._layer(after))
+            painter.drawImage(0, 0, self._layer(after, Qt.GlobalColor.transparent))
         else:
             x = round(self._swipe_x())
             for picture, side in (
@@ -260,25 +260,26 @@ class PictureCanvas(QAbstractScrollArea):
 
     def _paint_difference(self, painter: QPainter, before: Picture, after: Picture) -> None:
         """Black where both are the same. Worked out for the pixels in sight only."""
-        seen = self._layer(before)
+        seen = self._layer(before, Qt.GlobalColor.black)
         inner = QPainter(seen)
         inner.setCompositionMode(QPainter.CompositionMode.CompositionMode_Difference)
-        inner.drawImage(0, 0, self._layer(after))
+        inner.drawImage(0, 0, self._layer(after, Qt.GlobalColor.black))
         inner.end()
         place = QRectF(QPointF(self._panes()[0].topLeft()) - self._offset(), self._extent() * self._scale)
-        painter.fillRect(place, Qt.GlobalColor.black)
+        painter.setClipRect(place.toAlignedRect())
         painter.drawImage(0, 0, seen)
 
-    def _layer(self, picture: Picture) -> QImage:
+    def _layer(self, picture: Picture, ground: Qt.GlobalColor) -> QImage:
         """What is in sight of one picture, to be put on top of another's."""
         ratio = self.devicePixelRatioF()
         layer = QImage(self.viewport().size() * ratio, QImage.Format.Format_ARGB32_Premultiplied)
         layer.setDevicePixelRatio(ratio)
-        layer.fill(Qt.GlobalColor.transparent)
+        layer.fill(ground)
         inner = QPainter(layer)
         inner.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self._scale < _SMOOTH_UP_TO)
         place = self._place(picture, self._panes()[0])
-        self._paint_squares(inner, place)
+        if ground == Qt.GlobalColor.transparent:
+            self._paint_squares(inner, place)
         self._paint_pixels(inner, picture, place)
         inner.end()
         return layer
