@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.changes.hunk_keys import WHOLE_FILE
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Draft, DraftedWrite, Drafter
@@ -148,7 +149,8 @@ def draft_revert(
     shared = [record.change for record in records if record.change.is_shared and is_wide]
     selected = [record.change for record in records if record.change not in shared]
     recorded = [record.change for record in transcript.changes.values()]
-    draft = Drafter(ledger).draft(direction, plan_revert(direction, selected, recorded, hunks=selection.hunks))
+    undone = {r.change.id: frozenset({WHOLE_FILE}) if r.is_undone else r.undone_hunks for r in records}
+    draft = Drafter(ledger, undone).draft(direction, plan_revert(direction, selected, recorded, hunks=selection.hunks))
     left = (FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=SHARED) for c in shared)
     return Draft(draft.writes, (*draft.settled, *left))
 

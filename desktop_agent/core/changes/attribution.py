@@ -4,7 +4,7 @@ Lines are followed through the chain of versions: each line of the last version 
 of the changes, and each line of the first version is still there or was removed by one of them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,7 +12,10 @@ from desktop_agent.core.changes.diff import find_edits
 from desktop_agent.core.changes.hunk_keys import ENDINGS, converted_edits, review_hunks
 from desktop_agent.core.changes.text import as_utf8
 from desktop_agent.core.ids import HunkKey
-from desktop_agent.core.model import Author, Edit, FileDiff
+from desktop_agent.core.model import Author, Edit, FileChange, FileDiff, FileImage
+
+Contents = Callable[[FileImage | None], bytes | None]
+"""Reads what an image holds; `None` for an absent file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,20 @@ class Link:
     author: Author
     before: bytes
     after: bytes
+
+
+def links_of(chain: Sequence[FileChange], contents: Contents) -> list[Link]:
+    """Return the versions that `chain`, the recorded changes of one path, leads through.
+
+    What nobody recorded, between one change and the next, is the person's.
+    """
+    links: list[Link] = []
+    for change in chain:
+        before, after = contents(change.before) or b"", contents(change.after) or b""
+        if links and links[-1].after != before:
+            links.append(Link("person", links[-1].after, before))
+        links.append(Link(change.author, before, after))
+    return links
 
 
 def attribute(links: Sequence[Link], diff: FileDiff) -> dict[HunkKey, tuple[Author, ...]]:

@@ -4,21 +4,21 @@ Exact bytes where a file is what the agent left; a three-way merge where somebod
 clashes, the three versions for a person to decide, and no write.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from desktop_agent.core.changes.attribution import Link, attribute
+from desktop_agent.core.changes.attribution import attribute, links_of
 from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.changes.hunk_edit import undone_keys, without_hunks
-from desktop_agent.core.changes.hunk_keys import MODE, all_keys
+from desktop_agent.core.changes.hunk_edit import missing_keys, without_hunks
+from desktop_agent.core.changes.hunk_keys import MODE, WHOLE_FILE, all_keys
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.revert import Delta, Direction, FilePlan
 from desktop_agent.core.changes.threeway import ClashError, merge_states
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import FileState, FileTransition
-from desktop_agent.core.ids import ChangeId
-from desktop_agent.core.model import Author, Clash, FileChange, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
+from desktop_agent.core.ids import ChangeId, HunkKey
+from desktop_agent.core.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,10 @@ class _Goal:
 class Drafter:
     """Drafts undos and redos of one workspace. Its methods block."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, undone: Mapping[ChangeId, frozenset[HunkKey]] | None = None) -> None:
+        """`undone` are the hunks of changes that are undone already; `WHOLE_FILE` among them means all."""
         self._ledger = ledger
+        self._undone = undone or {}
         self._leaving: frozenset[str] = frozenset()
         """Folders that go with the files in them, so that what was in their place can come back."""
 
@@ -87,14 +89,14 @@ class Drafter:
         except OSError as error:
             return _outcome(plan, "failed", f"It cannot be read: {error.strerror or error}.")
         try:
-            goals = self._goals(direction, plan)
+            plan, goals = self._goals(direction, plan)
         except StorageError:
             return _outcome(plan, "failed", "Its earlier content is missing from the data folder.")
         try:
             result = moved[plan.path] if plan.path in moved else self._result(plan, yours, goals)
         except ClashError as clash:
             return replace(_outcome(plan, "conflict", str(clash)), clash=self._clash(yours, goals))
-        reverts = self._reverts(direction, plan, result)
+        reverts = self._reverts(direction, plan, yours, result)
         ids = tuple(reverted.change_id for reverted in reverts if not reverted.hunks)
         is_exact = yours in (goals[0].base, result)
         state: OutcomeState = "unchanged" if result == yours else "restored" if is_exact else "merged"
@@ -119,12 +121,13 @@ class Drafter:
             state = merge_states(goal.base, state, goal.wanted)
         return state
 
-    def _goals(self, direction: Direction, plan: FilePlan) -> list[_Goal]:
+    def _goals(self, direction: Direction, plan: FilePlan) -> tuple[FilePlan, list[_Goal]]:
+        """The steps of the plan; a plan that names all hunks of a file is one for the whole file."""
         if plan.hunks:
             diff = self._net_diff(plan)
             if diff is not None and not set(all_keys(diff)) <= set(plan.hunks):
-                return [self._partial_goal(direction, plan, diff)]
-        return [self._goal(delta) for delta in plan.deltas]
+                return plan, [self._partial_goal(direction, plan, diff)]
+        return replace(plan, hunks=()), [self._goal(delta) for delta in plan.deltas]
 
     def _goal(self, delta: Delta) -> _Goal:
         return _Goal(self._ledger.state(delta.base), self._ledger.state(delta.wanted))
@@ -149,42 +152,33 @@ class Drafter:
         """Raise `ClashError` when a selected hunk holds lines that are not of the selected changes."""
         meant = set(plan.change_ids)
         diff = self._net_diff(plan)
-        if diff is None or all(change.id in meant for change in plan.chain):
+        if diff is None or len(plan.deltas) == 1:
             return
-        authors = attribute(self._links(plan, meant), diff)
+        theirs = (change if change.id in meant else replace(change, author="person") for change in plan.chain)
+        authors = attribute(links_of(tuple(theirs), self._ledger.content), diff)
         if any("person" in authors.get(key, ()) for key in plan.hunks):
             raise ClashError("Lines that somebody else wrote stand among them.")
 
-    def _links(self, plan: FilePlan, meant: set[ChangeId]) -> list[Link]:
-        """The versions of the file, with whatever is not of the selected changes counting as somebody else's."""
-        links: list[Link] = []
-        for change in plan.chain:
-            before, after = (self._ledger.content(image) or b"" for image in (change.before, change.after))
-            if links and links[-1].after != before:
-                links.append(Link("person", links[-1].after, before))
-            author: Author = change.author if change.id in meant else "person"
-            links.append(Link(author, before, after))
-        return links
-
-    def _reverts(self, direction: Direction, plan: FilePlan, result: FileState | None) -> tuple[Reverted, ...]:
+    def _reverts(
+        self, direction: Direction, plan: FilePlan, yours: FileState | None, result: FileState | None
+    ) -> tuple[Reverted, ...]:
         """What of each selected change is undone once the file is `result`."""
         if not plan.hunks:
             return tuple(Reverted(change_id=change_id) for change_id in plan.change_ids)
-        found = ((change.id, *self._undone(change, result)) for change in plan.changes)
         is_undo = direction == "undo"
-        return tuple(
-            Reverted(change_id=change_id, hunks=() if (undone == every if is_undo else not undone) else tuple(undone))
-            for change_id, undone, every in found
-            if undone or not is_undo
-        )
-
-    def _undone(self, change: FileChange, result: FileState | None) -> tuple[frozenset[str], frozenset[str]]:
-        diff = diff_change(change, self._ledger.content(change.before), self._ledger.content(change.after))
-        every = frozenset(all_keys(diff))
-        before = self._ledger.state(change.before)
-        if result == before:
-            return every, every
-        return (undone_keys(diff, result.content) if result is not None else frozenset()), every
+        reverts: list[Reverted] = []
+        for change in plan.changes:
+            diff = diff_change(change, self._ledger.content(change.before), self._ledger.content(change.after))
+            every = frozenset(all_keys(diff))
+            before = (
+                every if WHOLE_FILE in self._undone.get(change.id, ()) else self._undone.get(change.id, every - every)
+            )
+            touched = frozenset(plan.hunks) & every if len(plan.changes) == 1 else _touched(diff, yours, result)
+            undone = before | touched if is_undo else before - touched
+            if undone != before or touched:
+                is_whole = undone == every if is_undo else not undone
+                reverts.append(Reverted(change_id=change.id, hunks=() if is_whole else tuple(sorted(undone))))
+        return tuple(reverts)
 
     # -- renamed files --
 
@@ -216,6 +210,12 @@ class Drafter:
             return None
         self._ledger.keep(state)
         return state.image()
+
+
+def _touched(diff: FileDiff, yours: FileState | None, result: FileState | None) -> frozenset[HunkKey]:
+    """The hunks of one change that came or went from `yours` to `result`."""
+    there, here = (missing_keys(diff, state.content) if state else frozenset[HunkKey]() for state in (yours, result))
+    return there ^ here
 
 
 def _outcome(plan: FilePlan, state: OutcomeState, reason: str) -> FileOutcome:
