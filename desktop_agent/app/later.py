@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from desktop_agent.app.diffs import BlobDiffs
     from desktop_agent.core.ids import Digest
-    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff
+    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
     from desktop_agent.core.settings import ExecutionSettings
     from desktop_agent.core.transcript import ChangeRecord, Transcript
     from desktop_agent.ui.approvals.rule_maths import RuleMaths
@@ -29,6 +29,10 @@ class LaterDiffs:
     async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
         """See `DiffSource.preview`."""
         return await self._real().preview(request)
+
+    async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
+        """See `DiffSource.contents`."""
+        return await self._real().contents(images)
 
     async def change_diff(self, change: "FileChange") -> "FileDiff":
         """See `CardSource.change_diff`."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ApprovalRequest, FileDiff
+    from desktop_agent.core.model import ApprovalRequest, FileDiff, FileImage
     from desktop_agent.core.transcript import ChangeRecord
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
@@ -20,4 +20,8 @@ class DiffSource(Protocol):
 
     async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
         """Return what the call would change, file by file, if it were allowed."""
+        ...
+
+    async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
+        """Return the bytes of these versions of a file; `None` for one that is absent."""
         ...
