@@ -133,8 +133,7 @@ class SessionWiring(QObject):
         view.retry_requested.connect(self._retry)
         view.settings_requested.connect(self.settings_requested)
         view.example_chosen.connect(self._submit_prompt)
-        review.undo_requested.connect(self._undo)
-        review.redo_requested.connect(self._redo)
+        review.op_requested.connect(self.submit)
         review.call_requested.connect(view.show_call)
         self._panels.files.show_changes_requested.connect(self._show_changes_of)
         self._panels.pickers.model_chosen.connect(self._set_model)
@@ -146,6 +145,11 @@ class SessionWiring(QObject):
         self._actions.connect(self._actions.stop, self._interrupt)
         self._actions.connect(self._actions.undo_turn, self._undo_last_turn)
         self._actions.connect(self._actions.redo_turn, self._redo_last_turn)
+        self._actions.connect(self._actions.next_undecided, review.next_undecided)
+        self._actions.connect(self._actions.keep_file, review.keep_file)
+        self._actions.connect(self._actions.undo_file, review.undo_file)
+        self._actions.connect(self._actions.keep_all, review.keep_all)
+        self._actions.connect(self._actions.send_comments, review.send_comments)
 
     def _submit_prompt(self, text: str) -> None:
         if self._bridge is None:

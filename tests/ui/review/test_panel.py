@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.model import ChangeSelection, FileOutcome, Uncaptured
+from desktop_agent.core.ops import RedoChanges, UndoChanges
 from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.review.panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
@@ -94,8 +95,15 @@ def test_the_baselines_are_the_last_turn_the_session_and_every_turn(reviewed: Re
     assert [picker.itemText(index) for index in range(picker.count())] == [
         "Last turn (2)",
         "This session",
+        "",
+        "Uncommitted",
+        "Against a branch",
+        "",
         "Turn 2: Louder",
         "Turn 1: Fix the page count",
+        "",
+        "Since message 2: Louder",
+        "Since message 1: Fix the page count",
     ]
 
 
@@ -247,21 +255,21 @@ def test_a_refresh_without_news_touches_nothing(reviewed: ReviewPanel) -> None:
 
 
 def test_undoing_the_last_turn_asks_for_that_turn(reviewed: ReviewPanel) -> None:
-    asked = QSignalSpy(reviewed.undo_requested)
+    asked = QSignalSpy(reviewed.op_requested)
     undo = button(reviewed, "undoTurnButton")
     assert undo.text() == "Undo turn"
     undo.click()
-    assert asked.at(0) == [ChangeSelection(turn=2)]
+    assert asked.at(0) == [UndoChanges(selection=ChangeSelection(turn=2))]
 
 
 def test_undoing_the_session_says_so_and_asks_for_everything(reviewed: ReviewPanel) -> None:
-    asked = QSignalSpy(reviewed.undo_requested)
+    asked = QSignalSpy(reviewed.op_requested)
     choose(reviewed, "This session")
     undo = button(reviewed, "undoTurnButton")
     assert undo.text() == "Undo session"
     assert undo.toolTip() == "Put 2 files back. Files that were changed since are left alone and listed."
     undo.click()
-    assert asked.at(0) == [ChangeSelection()]
+    assert asked.at(0) == [UndoChanges(selection=ChangeSelection())]
 
 
 def test_what_is_undone_can_be_redone_and_nothing_else(reviewed: ReviewPanel, session: Session) -> None:
@@ -272,9 +280,9 @@ def test_what_is_undone_can_be_redone_and_nothing_else(reviewed: ReviewPanel, se
     assert redo.isVisible()
     assert not undo.isEnabled()
     assert "1 of 1 undone" in texts(reviewed)
-    asked = QSignalSpy(reviewed.redo_requested)
+    asked = QSignalSpy(reviewed.op_requested)
     redo.click()
-    assert asked.at(0) == [ChangeSelection(turn=2)]
+    assert asked.at(0) == [RedoChanges(selection=ChangeSelection(turn=2))]
 
 
 def test_an_undone_change_is_still_shown(reviewed: ReviewPanel, session: Session) -> None:
@@ -285,13 +293,16 @@ def test_an_undone_change_is_still_shown(reviewed: ReviewPanel, session: Session
     assert diff.new_lines == ("one\n", "TWO!\n")
 
 
-def test_of_a_file_undone_in_part_the_part_that_stands_is_shown(reviewed: ReviewPanel, session: Session) -> None:
+def test_of_a_file_undone_in_part_all_is_shown_and_what_is_not_in_force_is_named(
+    reviewed: ReviewPanel, session: Session, source: Source
+) -> None:
     choose(reviewed, "This session")
     session.undo("2.3")
     reviewed.refresh()
+    assert source.asked[-1] == ["1.1", "2.3"]
     diff = diff_view(reviewed).diff
     assert diff
-    assert diff.new_lines == ("one\n", "TWO\n")
+    assert diff.new_lines == ("one\n", "TWO!\n")
 
 
 def test_while_a_turn_runs_nothing_can_be_undone(reviewed: ReviewPanel, session: Session) -> None:
@@ -307,9 +318,9 @@ def test_while_a_turn_runs_nothing_can_be_undone(reviewed: ReviewPanel, session:
 
 def test_one_file_can_be_undone_from_its_menu(reviewed: ReviewPanel) -> None:
     choose(reviewed, "This session")
-    asked = QSignalSpy(reviewed.undo_requested)
+    asked = QSignalSpy(reviewed.op_requested)
     menu_action(reviewed, "Undo this file").trigger()
-    assert asked.at(0) == [ChangeSelection(path="src/pages.py")]
+    assert asked.at(0) == [UndoChanges(selection=ChangeSelection(path="src/pages.py"))]
 
 
 def test_files_and_calls_are_opened_from_the_list(reviewed: ReviewPanel) -> None:
