@@ -30,6 +30,7 @@ _DECLARATIONS = (
     _Declaration("filter_files", "Go to file…", "Ctrl+P"),
     _Declaration("undo_turn", "Undo the agent's turn", "Ctrl+Shift+Z"),
     _Declaration("redo_turn", "Redo the agent's turn", "Ctrl+Shift+Y"),
+    _Declaration("rewind", "Go back to before a message…", "Ctrl+Alt+Z"),
     _Declaration("next_undecided", "Go to the next undecided change", "F8"),
     _Declaration("keep_file", "Keep the file in review", "Ctrl+Shift+K"),
     _Declaration("undo_file", "Undo the file in review", "Ctrl+Shift+U"),
@@ -55,6 +56,7 @@ class Actions:
     filter_files: QAction
     undo_turn: QAction
     redo_turn: QAction
+    rewind: QAction
     next_undecided: QAction
     keep_file: QAction
     undo_file: QAction
