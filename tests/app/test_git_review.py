@@ -29,25 +29,28 @@ def repo(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def git(repo: Path) -> Git:
-    """A real repository with one commit."""
+def empty_git(repo: Path) -> Git:
+    """Runs git in a real repository without a commit."""
     who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 
     def run(*arguments: str) -> str:
-        done = subprocess.run(
-            ["git", *arguments], cwd=repo, env=os.environ | who, check=True, capture_output=True, text=True
-        )
-        return done.stdout.strip()
+        return subprocess.check_output(["git", *arguments], cwd=repo, env=os.environ | who, text=True).strip()
 
     run("init", "-q", "-b", "main")
+    return run
+
+
+@pytest.fixture
+def git(repo: Path, empty_git: Git) -> Git:
+    """The same with a first commit."""
     (repo / "src").mkdir()
     (repo / "src/a.py").write_text(LINES)
     (repo / "gone.txt").write_text("gone\n")
     (repo / "old name.txt").write_text(LINES + "same\n")
     (repo / ".gitignore").write_text("*.log\n")
-    run("add", "-A")
-    run("commit", "-qm", "first")
-    return run
+    empty_git("add", "-A")
+    empty_git("commit", "-qm", "first")
+    return empty_git
 
 
 async def changes(repo: Path, branch: str = "") -> dict[str, FileChange]:
@@ -62,6 +65,10 @@ def edit(repo: Path) -> None:
     (repo / "new.bin").write_bytes(b"\0\1")
     (repo / "new.txt").write_text("one\ntwo")
     (repo / "x.log").write_text("noise\n")
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 def apply(repo: Path, writes: tuple[WriteFile, ...]) -> None:
@@ -117,10 +124,9 @@ async def test_a_branch_is_compared_with_where_it_parted(repo: Path, git: Git) -
     assert list(await changes(repo)) == ["src/a.py"]
 
 
-async def test_before_the_first_commit_everything_is_new(repo: Path) -> None:
-    subprocess.run(["git", "init", "-q"], cwd=repo, check=True)
+async def test_before_the_first_commit_everything_is_new(repo: Path, empty_git: Git) -> None:
     (repo / "a.txt").write_text("a\n")
-    subprocess.run(["git", "add", "a.txt"], cwd=repo, check=True)
+    empty_git("add", "a.txt")
     assert {path: change.kind for path, change in (await changes(repo)).items()} == {"a.txt": "created"}
 
 
@@ -132,7 +138,7 @@ async def test_every_kind_of_change_is_put_back_and_can_be_had_again(repo: Path,
     for revert in reverts:
         apply(repo, revert.undo)
     assert git("status", "--porcelain", "--untracked-files=no", "--", "src", "gone.txt", "old name.txt") == ""
-    assert sorted(path.name for path in repo.iterdir()) == [
+    assert names_in(repo) == [
         ".git",
         ".gitignore",
         "gone.txt",

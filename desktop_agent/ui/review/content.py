@@ -39,7 +39,8 @@ _MIN_LIST_ROWS = 3
 _LIST_SHARE = 0.35
 _FIELD_FROM_FILES = 9
 """With so many files or more, the field that filters them is there without being asked for."""
-_COUNTS_INTERVAL_MS = 150
+_REDRAW_INTERVAL_MS = 100
+"""Deciding about 1,000 files at once is 1,000 pieces of news; each would have all of them drawn anew."""
 
 
 class ReviewContent(QWidget):
@@ -86,7 +87,7 @@ class ReviewContent(QWidget):
         self._pane = DiffPane(theme, source, spawn)
         self._gap = QWidget()
         self._bar = UndoBar(theme)
-        self._relist = Throttle(self._show_files, self, _COUNTS_INTERVAL_MS)
+        self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)
         self._lay_out()
         self._connect()
         self._on_theme_changed()
@@ -107,18 +108,22 @@ class ReviewContent(QWidget):
         self._git.set_folder(transcript.workspace)
         known = undos_since(transcript, None)
         self._last_undo = known[-1] if known else None
-        self.refresh()
+        self._draw()
 
     def choose(self, baseline: Baseline) -> None:
         """Review this from now on."""
         self._reviewed.baseline = baseline
         self._disk_state = None
         self._bar.set_problem("")
-        self.refresh()
+        self._draw()
 
     def refresh(self) -> None:
-        """Look at the transcript again. Costs next to nothing when nothing that is shown has changed."""
+        """Look at the transcript again: at once, but not more often than the eye needs, and not while hidden."""
         self._tell_of_conflicts()
+        self._redraw.trigger()
+
+    def _draw(self) -> None:
+        """Draw what changed. Costs next to nothing when nothing that is shown has changed."""
         self._reviewed.update_turns()
         self._ask_git_again()
         state = self._reviewed.state(), self._last_undo, self._decisions.git_redo_count
@@ -376,6 +381,10 @@ class ReviewContent(QWidget):
 
     # -- what the person looks for --
 
+    def _on_counted(self) -> None:
+        self._shown_state = None
+        self._redraw.trigger()
+
     def _on_filter(self) -> None:
         self._show_files()
 
@@ -443,8 +452,8 @@ class ReviewContent(QWidget):
         self._filter.text_requested.connect(self._ask_for_text)
         self._field.textChanged.connect(self._on_filter)
         self._note.linkActivated.connect(self._clear_filter)
-        self._git.changed.connect(self.refresh)
-        self._counts.changed.connect(self._relist.trigger)
+        self._git.changed.connect(self._redraw.trigger)
+        self._counts.changed.connect(self._on_counted)
         self._decisions.op_requested.connect(self.op_requested)
         self._decisions.failed.connect(self._on_failed)
         self._theme.changed.connect(self._on_theme_changed)
@@ -497,10 +506,10 @@ class ReviewContent(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._relist.resume()
+        self._redraw.resume()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._relist.pause()
+        self._redraw.pause()
         super().hideEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
