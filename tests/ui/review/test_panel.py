@@ -614,24 +614,24 @@ def pick_filter(panel: ReviewPanel, text: str) -> None:
     next(action for action in menu.actions() if action.text() == text).trigger()
 
 
-def test_an_undo_is_told_and_redone_as_it_was_made(reviewed: ReviewPanel, session: Session) -> None:
+def test_an_undo_is_told_and_redone_as_it_was_made(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
     choose(reviewed, "This session")
     asked = QSignalSpy(reviewed.op_requested)
     session.undo("1.2", outcomes=(RESTORED,))
     reviewed.refresh()
-    assert child(reviewed, QLabel, "undoNotice").text() == "1 file was put back."
+    qtbot.waitUntil(lambda: child(reviewed, QLabel, "undoNotice").text() == "1 file was put back.")
     button(reviewed, "redoButton").click()
     assert asked.at(0) == [RedoChanges(selection=ChangeSelection(change_ids=("1.2",)))]
 
 
-def test_a_word_goes_with_the_undo(qtbot: QtBot, reviewed: ReviewPanel) -> None:
+def test_a_word_goes_with_the_undo(reviewed: ReviewPanel) -> None:
     asked = QSignalSpy(reviewed.op_requested)
     menu_action(reviewed, "Undo this file with a word to the agent…").trigger()
     dialog = child(reviewed, QDialog, "undoWordDialog")
     field = dialog.findChild(QPlainTextEdit, "undoWordEdit")
     assert field
     field.setPlainText("Too clever\n")
-    QTest.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    child_of(dialog, "undoWithWordButton").click()
     selection = ChangeSelection(turn=2, path="src/pages.py")
     assert asked.at(0) == [UndoChanges(selection=selection, reason="Too clever")]
 
@@ -643,7 +643,7 @@ def test_comments_are_collected_taken_back_and_sent(qtbot: QtBot, reviewed: Revi
     session.comment("c1", "src/pages.py", "Why?")
     session.comment("c2", "README.md", "Typo")
     reviewed.refresh()
-    assert send.text() == "Send 2 comments…"
+    qtbot.waitUntil(lambda: send.text() == "Send 2 comments…")
     send.click()
     dialog = child(reviewed, QDialog, "commentsDialog")
     remove = next(b for b in dialog.findChildren(QPushButton) if b.property("comment") == "c2")
