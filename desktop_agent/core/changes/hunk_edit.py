@@ -31,18 +31,41 @@ def undone_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
 
     Taking one of them out of `now` would change nothing.
     """
+    return frozenset(key for key, edits, later, lines in _later(diff, now) if _is_gone(diff, edits, later, lines))
+
+
+def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
+    """Return the hunks of which nothing is in `now`, a later content of the file: undone, or written over since."""
+    return frozenset(key for key, edits, later, lines in _later(diff, now) if _is_missing(diff, edits, later, lines))
+
+
+def _later(diff: FileDiff, now: bytes) -> Iterator[tuple[HunkKey, Sequence[Edit], Sequence[Edit], Sequence[str]]]:
+    """Yield every hunk's key and edits, with what became of the new side since, and the lines it is now."""
     text = read_text(now)
     if text is None or text.encoding != diff.new_encoding or not (diff.new_lines or diff.old_lines):
-        return frozenset()
+        return
     after = encode_lines(diff.new_lines, "utf-8")
     # Matched in the direction of the diff: where lines repeat, the other direction may choose other ones.
     later = [_inverse(edit) for edit in find_edits(encode_lines(text.lines, "utf-8"), after)]
     if not later:
-        return frozenset()
-    named = {hunk.key: hunk.hunk.edits for hunk in review_hunks(diff)}
+        return
+    for named in review_hunks(diff):
+        yield named.key, named.hunk.edits, later, text.lines
     if converted := converted_edits(diff):
-        named[ENDINGS] = tuple(converted)
-    return frozenset(key for key, edits in named.items() if _is_gone(diff, edits, later, text.lines))
+        yield ENDINGS, converted, later, text.lines
+
+
+def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:
+    """Whether every added line is gone; where none was added, whether what was removed is back."""
+    added = [edit for edit in edits if edit.new_start < edit.new_end]
+    if not added:
+        return _is_gone(diff, edits, later, now)
+    return all(_covers(later, edit) for edit in added)
+
+
+def _covers(later: Sequence[Edit], edit: Edit) -> bool:
+    at = bisect_left(later, edit.new_start + 1, key=lambda one: one.old_end)
+    return at < len(later) and later[at].old_start <= edit.new_start and edit.new_end <= later[at].old_end
 
 
 def _is_gone(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ lines change, it is another hunk, and undecided again.
 """
 
 import hashlib
+import stat
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -34,6 +35,9 @@ class ReviewHunk(NamedTuple):
 
 def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
     """Return the hunks with lines, in order. Two that say the same are told apart by their number."""
+    if changes_kind(diff):
+        hunk = group(diff.edits, old_count=len(diff.old_lines), context=CONTEXT_LINES, keep=len(diff.old_lines))
+        return [ReviewHunk(WHOLE_FILE, one) for one in hunk]
     edits = [edit for edit in diff.edits if not is_only_endings(diff, edit)]
     hunks = group(edits, old_count=len(diff.old_lines), context=CONTEXT_LINES, keep=MIN_FOLDED_LINES - 1)
     seen: Counter[str] = Counter()
@@ -52,12 +56,20 @@ def converted_edits(diff: FileDiff) -> list[Edit]:
 
 def all_keys(diff: FileDiff) -> tuple[HunkKey, ...]:
     """Return the names of everything there is to decide about in this diff."""
+    if changes_kind(diff):
+        return (WHOLE_FILE,)
     keys = [named.key for named in review_hunks(diff)]
     if converted_edits(diff):
         keys.append(ENDINGS)
     if diff.old_mode is not None and diff.new_mode is not None and diff.old_mode != diff.new_mode:
         keys.append(MODE)
     return tuple(keys) or (WHOLE_FILE,)
+
+
+def changes_kind(diff: FileDiff) -> bool:
+    """Whether a file became a symlink or the other way round: then it is one decision, whatever the lines are."""
+    is_change = diff.old_mode is not None and diff.new_mode is not None
+    return is_change and stat.S_IFMT(diff.old_mode or 0) != stat.S_IFMT(diff.new_mode or 0)
 
 
 def _text_key(diff: FileDiff, hunk: Hunk) -> str:

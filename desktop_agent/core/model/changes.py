@@ -62,6 +62,11 @@ class FileChange:
     is_shared: bool = False
     """Whether another session's command ran at the same time, so that the change may be its work."""
 
+    @property
+    def is_by_agent(self) -> bool:
+        """Whether the agent made it, with whatever tool; not the person, nor an undo or redo."""
+        return self.author not in ("person", "undo")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncaptured:
@@ -102,7 +107,7 @@ class ChangeSelection:
 
     def includes(self, change: FileChange, *, turn: int, call_id: CallId) -> bool:
         """Whether the selection covers `change`, made by `call_id` in `turn`."""
-        if change.author in ("person", "undo") and change.id not in self.change_ids:
+        if not change.is_by_agent and change.id not in self.change_ids:
             return False
         return (
             (self.turn is None or self.turn == turn)

@@ -38,6 +38,12 @@ class Effects:
         """
         await _to_its_end(self._apply(turn, call_id, changes), f"apply {call_id}")
 
+    def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
+        """Return ids for `count` more changes of `turn`, which nothing else will get."""
+        ids = tuple(self._id(turn, number) for number in range(1, count + 1))
+        self._counts[turn] += count
+        return ids
+
     async def begin_command(self, turn: int, call_id: CallId) -> None:
         """Take the baseline before a command runs, and put on record that one is about to."""
         await asyncio.to_thread(self._capture.refresh)

@@ -140,12 +140,16 @@ class Transcript:
         return set(self._tools)
 
     def active_changes(self, turn: int | None = None) -> list[ChangeRecord]:
-        """Changes that stand (are not undone), of one turn or of all."""
-        return [record for record in self.changes.values() if not record.is_undone and turn in (None, record.turn)]
+        """The agent's changes that stand (are not undone), of one turn or of all."""
+        return [record for record in self._agents(turn) if not record.is_undone]
 
     def undone_changes(self) -> list[ChangeRecord]:
-        """Changes that are undone at the moment."""
-        return [record for record in self.changes.values() if record.is_undone]
+        """The agent's changes that are undone at the moment, wholly or in part."""
+        return [record for record in self._agents(None) if record.is_undone or record.undone_hunks]
+
+    def _agents(self, turn: int | None) -> list[ChangeRecord]:
+        records = (record for record in self.changes.values() if record.change.is_by_agent)
+        return [record for record in records if turn in (None, record.turn)]
 
     # -- the fold --
 
