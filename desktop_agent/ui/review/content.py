@@ -12,6 +12,7 @@ from desktop_agent.ui.review.change_list import ChangeList
 from desktop_agent.ui.review.changed_files import Baseline, ChangedFile
 from desktop_agent.ui.review.decisions import Decisions, last_undo, selection_of_undo
 from desktop_agent.ui.review.diff_pane import DiffPane
+from desktop_agent.ui.review.file_decisions import FileDecisions
 from desktop_agent.ui.review.filter_button import FilterButton
 from desktop_agent.ui.review.filters import FileFilter
 from desktop_agent.ui.review.git_listing import GitListing
@@ -28,12 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from desktop_agent.core.changes.rows import RowMode
-    from desktop_agent.core.ids import HunkKey
-    from desktop_agent.core.model import ReviewState
     from desktop_agent.core.transcript import Transcript, UndoEntry
     from desktop_agent.ui.review.comments_dialog import CommentsDialog
     from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
-    from desktop_agent.ui.review.word_dialog import WordDialog
 
 _MIN_LIST_ROWS = 3
 _LIST_SHARE = 0.35
@@ -85,6 +83,7 @@ class ReviewContent(QWidget):
         self._list = ChangeList(theme)
         self._note = QLabel()
         self._pane = DiffPane(theme, source, spawn)
+        self._file = FileDecisions(self._list, self._pane, self._reviewed, self._git, self._decisions, self)
         self._gap = QWidget()
         self._bar = UndoBar(theme)
         self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)
@@ -305,79 +304,19 @@ class ReviewContent(QWidget):
         self.undo_all()
 
     def _undo_all_with_word(self) -> None:
-        self._ask_for_word(self.tr("Undo everything that is listed")).given.connect(self.undo_all)
-
-    def _ask_for_word(self, what: str) -> "WordDialog":
         from desktop_agent.ui.review.word_dialog import WordDialog
 
-        dialog = WordDialog(what, self)
+        dialog = WordDialog(self.tr("Undo everything that is listed"), self)
+        dialog.given.connect(self.undo_all)
         dialog.open()
-        return dialog
-
-    # -- what the person decides about one file --
 
     def keep_file(self) -> None:
         """Keep what is not undone of the current file."""
-        self._mark_file("kept")
+        self._file.keep()
 
-    def undo_file(self, reason: str = "") -> None:
+    def undo_file(self) -> None:
         """Undo what is shown of the current file."""
-        file = self._list.current_file
-        if file is None or file.is_by_person or self._reviewed.is_running:
-            return
-        self._bar.set_problem("")
-        if file.is_git:
-            self._decisions.undo_git(self._git.folder, [file])
-        else:
-            self._decisions.undo(self._reviewed.selection_of_file(file), reason)
-
-    def _undo_file_plainly(self) -> None:
-        self.undo_file()
-
-    def _undo_file_with_word(self) -> None:
-        if file := self._list.current_file:
-            self._ask_for_word(self.tr("Undo {0}").format(file.path)).given.connect(self.undo_file)
-
-    def _redo_file(self) -> None:
-        if file := self._list.current_file:
-            self._decisions.redo(self._reviewed.selection_of_file(file))
-
-    def _reopen_file(self) -> None:
-        self._mark_file("pending")
-
-    def _mark_file(self, state: "ReviewState") -> None:
-        if (file := self._list.current_file) and not file.is_by_person:
-            self._decisions.mark_files([file], state)
-
-    def _keep_hunks(self, keys: "tuple[HunkKey, ...]") -> None:
-        if file := self._list.current_file:
-            is_kept = all(key in self._reviewed.kept(file) for key in keys)
-            self._decisions.mark(file, keys, "pending" if is_kept else "kept")
-
-    def _undo_hunks(self, keys: "tuple[HunkKey, ...]") -> None:
-        file = self._list.current_file
-        if file is not None and file.is_git:
-            self._decisions.undo_git(self._git.folder, [file], keys)
-        elif file is not None:
-            self._decisions.undo(self._reviewed.selection_of_file(file, keys))
-
-    def _redo_hunks(self, keys: "tuple[HunkKey, ...]") -> None:
-        if (file := self._list.current_file) and not file.is_git:
-            self._decisions.redo(self._reviewed.selection_of_file(file, keys))
-
-    def _save_edit(self, content: bytes) -> None:
-        file, transcript = self._list.current_file, self._reviewed.transcript
-        if file is not None and transcript is not None:
-            self._decisions.save_edit(transcript, file, content)
-
-    def _open_file(self) -> None:
-        if file := self._list.current_file:
-            self.file_open_requested.emit(file.path)
-
-    def _show_the_call(self) -> None:
-        file = self._list.current_file
-        if file is not None and (record := self._reviewed.record_behind(file)) is not None:
-            self.call_requested.emit(record.call_id)
+        self._file.undo()
 
     # -- what the person looks for --
 
@@ -404,6 +343,9 @@ class ReviewContent(QWidget):
 
     def _on_mode_chosen(self) -> None:
         self.diff_mode_changed.emit(self._pane.wanted_mode)
+
+    def _forget_problem(self) -> None:
+        self._bar.set_problem("")
 
     def _on_failed(self, words: str) -> None:
         self._bar.set_problem(words)
@@ -457,34 +399,17 @@ class ReviewContent(QWidget):
         self._decisions.op_requested.connect(self.op_requested)
         self._decisions.failed.connect(self._on_failed)
         self._theme.changed.connect(self._on_theme_changed)
-        self._connect_list()
-        self._connect_pane()
+        self._list.current_changed.connect(self._show_current)
+        self._list.clicked.connect(self._pane.try_again)
+        self._pane.mode_chosen.connect(self._on_mode_chosen)
+        self._file.open_requested.connect(self.file_open_requested)
+        self._file.call_requested.connect(self.call_requested)
+        self._file.started.connect(self._forget_problem)
         self._connect_bar()
         for key, slot in (("F7", self._next_change), ("Shift+F7", self._previous_change)):
             shortcut = QShortcut(QKeySequence(key), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(slot)
-
-    def _connect_list(self) -> None:
-        self._list.current_changed.connect(self._show_current)
-        self._list.clicked.connect(self._pane.try_again)
-        self._list.open_requested.connect(self._open_file)
-        self._list.call_requested.connect(self._show_the_call)
-        self._list.keep_requested.connect(self.keep_file)
-        self._list.reopen_requested.connect(self._reopen_file)
-        self._list.undo_requested.connect(self._undo_file_plainly)
-        self._list.undo_with_word_requested.connect(self._undo_file_with_word)
-        self._list.redo_requested.connect(self._redo_file)
-
-    def _connect_pane(self) -> None:
-        self._pane.call_clicked.connect(self._show_the_call)
-        self._pane.mode_chosen.connect(self._on_mode_chosen)
-        self._pane.keep_requested.connect(self._keep_hunks)
-        self._pane.undo_requested.connect(self._undo_hunks)
-        self._pane.redo_requested.connect(self._redo_hunks)
-        self._pane.comment_added.connect(self._decisions.add_comment)
-        self._pane.comment_removed.connect(self._decisions.remove_comment)
-        self._pane.edit_saved.connect(self._save_edit)
 
     def _connect_bar(self) -> None:
         self._bar.undo_clicked.connect(self._undo_all_plainly)
