@@ -131,6 +131,14 @@ async def list_files(folder: Path) -> tuple[list[str], bool] | None:
     return await asyncio.to_thread(_parse_list, answer[0]), answer[1]
 
 
+async def read_git(folder: Path, *arguments: str, limit_bytes: int = LIST_LIMIT_BYTES) -> bytes | NoStatus:
+    """Return what a git command that only reads printed, or why there is no answer; cut-off output is none."""
+    answer = await _run_git(folder, *arguments, limit_bytes=limit_bytes)
+    if isinstance(answer, NoStatus):
+        return answer
+    return answer[0] if answer[1] else NoStatus(reason="failed", detail="git printed more than can be shown")
+
+
 def find_repository(folder: Path) -> Repository | None:
     """Return the repository `folder` is in, without running git. Reads a few directory entries."""
     try:

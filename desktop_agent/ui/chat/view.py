@@ -53,6 +53,7 @@ class TranscriptView(RowArea):
         retry_requested: ask the model again after an error.
         settings_requested: open the settings.
         folder_requested: let the person choose another folder.
+        rewind_requested: the person wants to go back to before this turn; asks how first.
         example_chosen: the person picked this prompt in an empty conversation.
         found: number of the current match, from 1 (0: none), and how many there are so far.
     """
@@ -68,6 +69,7 @@ class TranscriptView(RowArea):
     retry_requested = Signal()
     settings_requested = Signal()
     folder_requested = Signal()
+    rewind_requested = Signal(int)
     example_chosen = Signal(str)
     found = Signal(int, int)
 
@@ -141,6 +143,11 @@ class TranscriptView(RowArea):
             if row.entry.kind == "tool" and row.entry.call.id == call_id:
                 self.reveal(self.row_top(row))
                 return
+
+    @property
+    def can_rewind(self) -> bool:
+        """Whether going back can be asked for now: not while a turn runs."""
+        return self._transcript is not None and not self._transcript.is_running
 
     def _show_status(self) -> None:
         transcript = self._transcript

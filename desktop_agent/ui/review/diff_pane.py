@@ -12,6 +12,8 @@ from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
     from desktop_agent.core.changes.rows import RowMode
+    from desktop_agent.core.ids import HunkKey
+    from desktop_agent.core.model import LineComment
     from desktop_agent.ui.review.changed_files import ChangedFile
     from desktop_agent.ui.review.diff_view import DiffView
     from desktop_agent.ui.review.source import DiffSource, Spawn
@@ -26,10 +28,20 @@ class DiffPane(QWidget):
     Signals:
         mode_chosen: the person wants diffs shown in the other mode from now on; ask `wanted_mode`.
         call_clicked: the person wants to see the call behind the change.
+        keep_requested, undo_requested, redo_requested: the person wants this for the hunks of these keys (a tuple).
+        comment_added: the person wrote a `LineComment`.
+        comment_removed: the person takes the comment of this id back.
+        edit_saved: the person edited the file in the diff; carries its whole new content as bytes.
     """
 
     mode_chosen = Signal()
     call_clicked = Signal()
+    keep_requested = Signal(object)
+    undo_requested = Signal(object)
+    redo_requested = Signal(object)
+    comment_added = Signal(object)
+    comment_removed = Signal(str)
+    edit_saved = Signal(object)
 
     def __init__(self, theme: Theme, source: "DiffSource", spawn: "Spawn", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -86,6 +98,18 @@ class DiffPane(QWidget):
         if file.key != self._key:
             self._key = file.key
             self._load(file)
+
+    def set_states(self, kept: "frozenset[HunkKey]", undone: "frozenset[HunkKey]", can_revert: bool) -> None:
+        """Say which hunks are kept and undone, and whether undo and redo can be asked for now."""
+        self._states = kept, undone, can_revert
+
+    def set_comments(self, comments: "tuple[LineComment, ...]") -> None:
+        """Show these remarks of the person's on the file."""
+        self._comments = comments
+
+    def next_undecided(self) -> bool:
+        """Go to the next undecided hunk of the file; whether there was one."""
+        return False
 
     def forget(self) -> None:
         """Forget what is shown: the next file may have the same name and mean another session's."""
