@@ -125,6 +125,14 @@ def find_repository(folder: Path) -> Repository | None:
     return None
 
 
+def common_folder(repository: Repository) -> Path:
+    """Return where the objects and refs are: a worktree shares those of its repository. Blocks."""
+    try:
+        return (repository.git_dir / (repository.git_dir / "commondir").read_text().strip()).resolve()
+    except OSError:
+        return repository.git_dir
+
+
 # --- parsing ------------------------------------------------------------------------------------------------------
 
 _PLAIN: Final[Mapping[FileState, FileStatus]] = {

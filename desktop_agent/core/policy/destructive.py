@@ -21,15 +21,20 @@ the repository of a folder: `uncommitted` changes of tracked files, `untracked` 
 the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with what git knows of it."""
 
 
+Certainty = Literal["exact", "pattern", "guess"]
+"""Of a place: named as it is; a shell pattern for the names in it; or the folder of what is not known beforehand."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loss:
     """One thing that may be lost, and whether that is what the command is for."""
 
     kind: LossKind
     place: str
-    """Absolute, with `/`; `.` and `..` squeezed out of it."""
+    """Absolute, with `/`, or in the home folder with `~`; `.` and `..` squeezed out of it."""
     is_destructive: bool = True
     """Whether the command destroys: `rm` does; `mv` and `>` only may when something is in their way."""
+    certainty: Certainty = "exact"
 
 
 def losses_of(parsed: ParsedCommand, folder: str) -> tuple[Loss, ...]:
@@ -40,13 +45,12 @@ def losses_of(parsed: ParsedCommand, folder: str) -> tuple[Loss, ...]:
         for base in folders.now:
             for loss in _of_segment(segment, base):
                 known = found.get((loss.kind, loss.place))
-                if known is None or (loss.is_destructive and not known.is_destructive):
-                    found[loss.kind, loss.place] = loss
+                found[loss.kind, loss.place] = loss if known is None else _stronger(known, loss)
         folders.follow(segment)
     if parsed.problems and _HINTS.search(parsed.text):
         # Somewhere in what was not understood is a word of destruction: it may mean anything.
         place = _squeezed(folder)
-        found |= {(kind, place): Loss(kind, place) for kind in _EVERYTHING}
+        found |= {(kind, place): Loss(kind, place, certainty="guess") for kind in _EVERYTHING}
     return tuple(found.values())
 
 
@@ -99,7 +103,7 @@ def _is_chain(text: str) -> bool:
 def _of_segment(segment: Segment, folder: str) -> Iterator[Loss]:
     for redirection in segment.redirections:
         if redirection.is_write:
-            yield Loss("file", _place(redirection.target, folder), is_destructive=False)
+            yield _loss("file", redirection.target, folder, is_destructive=False)
     if "ssh" in segment.wrappers:
         return  # on another machine
     program = segment.program.rpartition("/")[2].removesuffix(".exe")
@@ -119,25 +123,26 @@ def _of_git(segment: Segment, folder: str) -> Iterator[Loss]:
 def _from_git(loss: GitLoss, folder: str) -> Loss:
     base = folder
     for word in loss.folders:
-        base = _place(word, base)
-    place = _place(loss.path, base) if loss.path is not None else _squeezed(base)
-    return Loss(loss.kind, place, loss.is_destructive)
+        base, _ = _place(word, base)
+    if loss.path is None:
+        return Loss(loss.kind, _squeezed(base), loss.is_destructive)
+    return _loss(loss.kind, loss.path, base, is_destructive=loss.is_destructive)
 
 
 def _deletes(words: Sequence[Word], folder: str) -> Iterator[Loss]:
     for word in _operands(words):
-        yield Loss("tree", _place(word, folder))
+        yield _loss("tree", word, folder)
 
 
 def _truncates(words: Sequence[Word], folder: str) -> Iterator[Loss]:
     for word in _operands(words, values=("-s", "-r", "-n", "--size", "--reference", "--iterations")):
-        yield Loss("file", _place(word, folder))
+        yield _loss("file", word, folder)
 
 
 def _moves(words: Sequence[Word], folder: str) -> Iterator[Loss]:
     operands = _operands(words, values=("-t", "-S", "--target-directory", "--suffix"))
     for word in operands[:-1] if not _target_option(words) else operands:
-        yield Loss("tree", _place(word, folder), is_destructive=False)
+        yield _loss("tree", word, folder, is_destructive=False)
     yield from _overwrites(words, folder)
 
 
@@ -150,7 +155,7 @@ def _overwrites(words: Sequence[Word], folder: str) -> Iterator[Loss]:
             return
         target = operands[-1]
         operands = operands[:-1]
-    place = _place(target, folder)
+    place, _ = _place(target, folder)
     yield Loss("file", place, is_destructive=False)
     for word in operands:
         name = posixpath.basename(word.text.rstrip("/")) if word.is_known else ""
@@ -160,23 +165,23 @@ def _overwrites(words: Sequence[Word], folder: str) -> Iterator[Loss]:
 
 def _writes(words: Sequence[Word], folder: str) -> Iterator[Loss]:
     for word in _operands(words):
-        yield Loss("file", _place(word, folder), is_destructive=False)
+        yield _loss("file", word, folder, is_destructive=False)
 
 
 def _dd(words: Sequence[Word], folder: str) -> Iterator[Loss]:
     for word in words:
         if word.text.startswith("of="):
-            yield Loss("file", _place(Word(word.text[3:], word.kind), folder))
+            yield _loss("file", Word(word.text[3:], word.kind), folder)
 
 
 def _rsync(words: Sequence[Word], folder: str) -> Iterator[Loss]:
     operands = _operands(words, values=("-e", "--rsh", "--exclude", "--include", "--filter", "-f"))
     is_deleting = any(word.text.startswith(("--del", "--remove-source-files")) for word in words)
     if operands and ":" not in operands[-1].text:
-        yield Loss("tree", _place(operands[-1], folder), is_destructive=is_deleting)
+        yield _loss("tree", operands[-1], folder, is_destructive=is_deleting)
     if any(word.text == "--remove-source-files" for word in words):
         for word in operands[:-1]:
-            yield Loss("tree", _place(word, folder))
+            yield _loss("tree", word, folder)
 
 
 def _find(words: Sequence[Word], folder: str) -> Iterator[Loss]:
@@ -192,7 +197,7 @@ def _find(words: Sequence[Word], folder: str) -> Iterator[Loss]:
     if is_deleting or any(posixpath.basename(name) not in _HARMLESS for name in runs):
         is_destructive = is_deleting or any(posixpath.basename(name) in _DELETING for name in runs)
         for word in starts or [Word(".")]:
-            yield Loss("tree", _place(word, folder), is_destructive=is_destructive)
+            yield _loss("tree", word, folder, is_destructive=is_destructive)
 
 
 _HARMLESS = frozenset({"grep", "egrep", "rg", "cat", "head", "tail", "wc", "ls", "stat", "file", "echo", "printf"})
@@ -240,9 +245,24 @@ def _target_option(words: Sequence[Word]) -> Word | None:
     return None
 
 
-def _place(word: Word, folder: str) -> str:
+def _loss(kind: LossKind, word: Word, folder: str, *, is_destructive: bool = True) -> Loss:
+    place, certainty = _place(word, folder)
+    return Loss(kind, place, is_destructive, certainty)
+
+
+def _stronger(one: Loss, other: Loss) -> Loss:
+    """Return one loss for two of the same kind at the same place."""
+    certainty = one.certainty if other.certainty == "guess" else other.certainty
+    return Loss(one.kind, one.place, one.is_destructive or other.is_destructive, certainty)
+
+
+def _place(word: Word, folder: str) -> tuple[str, Certainty]:
     """Return the path that a word means; the folder above it, when only that is known."""
-    return _joined(folder, word.text) if word.is_known else _static_part(word, folder)
+    if word.is_known:
+        return _joined(folder, word.text), "exact"
+    if word.kind == "simple" and not re.search(r"[$`{}…\"'\\~]", word.text):
+        return _joined(folder, word.text), "pattern"
+    return _static_part(word, folder), "guess"
 
 
 def _static_part(word: Word, folder: str) -> str:

@@ -32,8 +32,8 @@ def shown(loss: Loss) -> str:
         ("rm -rf /tmp/x", {"tree /tmp/x"}),
         ("rm -rf ~/x", {"tree ~/x"}),
         ("rm 'two words'", {"tree two words"}),
-        ("rm build/*.o", {"tree build"}),
-        ("rm *.pyc", {"tree ."}),
+        ("rm build/*.o", {"tree build/*.o"}),
+        ("rm *.pyc", {"tree *.pyc"}),
         ('rm "$FILE"', {"tree ."}),
         ('rm -rf "$DIR/cache"', {"tree ."}),
         ('rm -rf "/opt/$X"', {"tree /opt"}),
@@ -145,6 +145,15 @@ def test_what_destroys_nothing_has_no_losses(command: str) -> None:
 )  # fmt: skip
 def test_what_was_not_understood_but_speaks_of_deleting_may_mean_everything(command: str) -> None:
     assert {"tree .", "uncommitted .", "refs ."} <= told(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "certainty"),
+    [("rm x", "exact"), ("rm *.o", "pattern"), ("rm 'a*'", "exact"), ('rm "$X"', "guess"), ("ls | xargs rm", "guess")],
+)
+def test_how_sure_a_place_is_is_told(command: str, certainty: str) -> None:
+    [loss] = losses_of(parse(command), WORK)
+    assert loss.certainty == certainty
 
 
 @given(st.text(max_size=80))
