@@ -8,7 +8,7 @@ loses none of it.
 import asyncio
 import glob
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -31,11 +31,10 @@ from desktop_agent.core.gitrepo import (
     read_refs,
     restore_refs,
 )
-from desktop_agent.core.ids import CallId
+from desktop_agent.core.ids import CallId, Digest
 from desktop_agent.core.model import FileOutcome, OutsideFile, RefChange, Uncaptured
 from desktop_agent.core.policy.destructive import Loss, losses_of
 from desktop_agent.core.policy.shell import parse
-from desktop_agent.core.store.blobs import Blobs
 
 _BEFORE = "before.json"
 _MOST_MATCHES = 5_000
@@ -46,6 +45,15 @@ _REPOSITORY_STATE = (
 )  # fmt: skip
 """What of git's own files says what is staged, and what a merge or rebase has come to."""
 _UNCOMMITTED: frozenset[FileState] = frozenset({"modified", "added", "deleted", "renamed", "conflicted"})
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """A command about to run: its line, its folder, and whether walls keep it from git's own files."""
+
+    line: str
+    folder: str
+    is_confined: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +106,9 @@ class Safeguard:
         self._before = folder / _BEFORE
         self._writable = (root, *writable)
 
-    async def describe(self, command: str, folder: str, *, is_confined: bool) -> tuple[str, ...]:
+    async def describe(self, run: CommandRun) -> tuple[str, ...]:
         """Return in sentences what would be done before a command that destroys; nothing for any other."""
-        plan = await self._plan(command, folder, is_confined=is_confined)
+        plan = await self._plan(run)
         if not plan.is_destructive:
             return ()
         units, gaps = await asyncio.to_thread(self._copies.survey, plan.places)
@@ -112,12 +120,12 @@ class Safeguard:
         text = f"A safety copy is made first: {', '.join(covered)}."
         return (text, *(f"{gap.path} is not in it. {gap.reason}" for gap in gaps[:5]))
 
-    async def prepare(self, call_id: CallId, command: str, folder: str, *, is_confined: bool) -> None:
+    async def prepare(self, call_id: CallId, run: CommandRun) -> None:
         """Copy what the command may destroy, and remember the refs. Durable when it returns.
 
         Raises `ToolError` when the copy cannot be written: then the command must not run.
         """
-        plan = await self._plan(command, folder, is_confined=is_confined)
+        plan = await self._plan(run)
         refs: dict[str, Refs] = {}
         for name, place in plan.repositories.items():
             if (known := await read_refs(place)) is not None:
@@ -176,20 +184,20 @@ class Safeguard:
 
     # -- from losses to places --
 
-    async def _plan(self, command: str, folder: str, *, is_confined: bool) -> _Plan:
-        losses = await asyncio.to_thread(lambda: losses_of(parse(command), folder))
+    async def _plan(self, run: CommandRun) -> _Plan:
+        losses = await asyncio.to_thread(lambda: losses_of(parse(run.line), run.folder))
         plan = _Plan(is_destructive=any(loss.is_destructive for loss in losses))
-        if not is_confined:
+        if not run.is_confined:
             # Whatever a command runs may move refs: that of the workspace is looked at in any case.
             await asyncio.to_thread(self._add_repository, self._root, plan, has_state=False)
         for loss in losses:
-            await self._add(loss, plan, is_confined=is_confined)
-        if is_confined:
+            await self._add(loss, plan, is_confined=run.is_confined)
+        if run.is_confined:
             plan.places = [place for place in plan.places if self._is_writable(place.path)]
         return plan
 
     async def _add(self, loss: Loss, plan: _Plan, *, is_confined: bool) -> None:
-        path = Path(loss.place).expanduser()
+        path = _at(loss)
         match loss.kind:
             case "tree" | "file":
                 plan.places += await asyncio.to_thread(_matches, loss, path)
@@ -223,12 +231,16 @@ class Safeguard:
         return ".git" not in path.parts and any(path.is_relative_to(folder) for folder in self._writable)
 
 
-async def recover(root: Path, refs: Sequence[RefChange], outside: Sequence[OutsideFile], blobs: Blobs) -> Recovered:
+async def recover(
+    root: Path, refs: Sequence[RefChange], outside: Sequence[OutsideFile], content: Callable[[Digest], bytes]
+) -> Recovered:
     """Put back the refs and the files outside the ledger that a command destroyed. Not to be cancelled.
 
     The files of the workspace are an undo's; it comes first, so that the index fits them again.
     """
-    problems: list[FileOutcome] = []
+    # Files first: objects may be among them, and refs need theirs.
+    files, unwritten = await asyncio.to_thread(restore_outside, outside, content)
+    problems = list(unwritten)
     restored: list[RefChange] = []
     for folder in dict.fromkeys(change.folder for change in refs):
         own = [change for change in refs if change.folder == folder]
@@ -238,8 +250,7 @@ async def recover(root: Path, refs: Sequence[RefChange], outside: Sequence[Outsi
             FileOutcome(path=problem.change.name, state="conflict", change_ids=(), reason=problem.reason)
             for problem in recovery.problems
         ]
-    files, unwritten = await asyncio.to_thread(restore_outside, outside, blobs.get)
-    return Recovered(tuple(restored), files, (*problems, *unwritten))
+    return Recovered(tuple(restored), files, tuple(problems))
 
 
 async def _places_of(folder: Path, states: Iterable[FileState]) -> list[Place]:
@@ -251,12 +262,16 @@ async def _places_of(folder: Path, states: Iterable[FileState]) -> list[Place]:
     return [Place(folder / name) for name, file in status.files.items() if file.state in wanted]
 
 
+def _at(loss: Loss) -> Path:
+    return Path(loss.place).expanduser()
+
+
 def _matches(loss: Loss, path: Path) -> list[Place]:
     is_file = loss.kind == "file"
     if loss.certainty != "pattern":
         return [Place(path, is_file, is_guess=loss.certainty == "guess")]
     found: list[Place] = []
-    for match in glob.iglob(str(path)):
+    for match in glob.iglob(str(path)):  # noqa: PTH207  # as a shell does, it passes over names that begin with a dot
         if len(found) >= _MOST_MATCHES:
             base = next(parent for parent in path.parents if not glob.has_magic(str(parent)))
             return [Place(base, is_guess=True)]
@@ -269,7 +284,9 @@ def _object_places(folder: Path) -> list[Place]:
     if repository is None:
         return []
     common = common_folder(repository)
-    return [Place(common / name) for name in ("objects", "logs", "packed-refs")]
+    # The log of the stash is not copied: it is the stash itself, whose entries come back one by one.
+    names = ("objects", "logs/HEAD", "logs/refs/heads", "logs/refs/remotes", "packed-refs")
+    return [Place(common / name) for name in names]
 
 
 def _worktree_places(path: Path) -> Iterator[Place]:
