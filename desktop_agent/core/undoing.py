@@ -87,7 +87,9 @@ class Undoing:
         if not (isinstance(op, ops.UndoChanges) and op.is_recovery and op.selection.call_id):
             return None
         entry = self._transcript.tool_entry(op.selection.call_id)
-        return entry if entry is not None and (entry.outside or any(c.is_loss for c in entry.refs)) else None
+        if entry is None or entry.is_recovered:
+            return None
+        return entry if entry.outside or any(change.is_loss for change in entry.refs) else None
 
     async def _recover(self, entry: ToolEntry) -> Recovered:
         return await recover(self._ledger.root, entry.refs, entry.outside, self._ledger.blob)

@@ -101,6 +101,10 @@ class UndoEntry:
     outcomes: tuple[FileOutcome, ...]
     at: datetime
     reason: str = ""
+    refs: tuple[RefChange, ...] = ()
+    """Branches, tags and stash entries that a recovery put back."""
+    outside: tuple[OutsideFile, ...] = ()
+    """Files outside the workspace, and git's own, that it put back."""
     kind: Literal["undo"] = "undo"
 
 

@@ -342,6 +342,8 @@ class Transcript:
         entry = UndoEntry(
             purpose="undo" if is_undo else "redo", outcomes=event.outcomes, at=event.at, reason=event.reason
         )
+        if isinstance(event, ev.ChangesUndone):
+            entry.refs, entry.outside = event.refs, event.outside
         return [self._append(entry), *self._note_recovered(event), CHANGES]
 
     def _note_recovered(self, event: ev.ChangesUndone | ev.ChangesRedone) -> list[Patch]:
