@@ -242,10 +242,8 @@ class SafetyCopies:
     @property
     def _too_much(self) -> str:
         limits = self._limits
-        return (
-            f"No safety copy was made: copies hold up to {limits.max_files:,} files and "
-            f"{limits.max_bytes // 2**20} MiB."
-        )
+        size = limits.max_bytes // 2**20
+        return f"It is more than a safety copy may hold: {limits.max_files:,} files, {size} MiB."
 
     # -- what became of it --
 

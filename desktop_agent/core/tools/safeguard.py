@@ -94,6 +94,7 @@ class _Plan:
     places: list[Place] = field(default_factory=list[Place])
     repositories: dict[str, Path] = field(default_factory=dict[str, Path])
     is_destructive: bool = False
+    may_lose_files: bool = False
 
 
 class Safeguard:
@@ -113,12 +114,14 @@ class Safeguard:
             return ()
         units, gaps = await asyncio.to_thread(self._copies.survey, plan.places)
         own = [unit for unit in units if ".git" not in Path(unit.path).parts]
-        covered = ["changed files of this folder"]
+        covered = ["the files of this folder"] if plan.may_lose_files else []
         covered += [self._copies.name_of(unit.path) for unit in own[:3]]
         covered += ["…"] if len(own) > 3 else []
         covered += ["branches, tags and stash entries"] if plan.repositories else []
         text = f"A safety copy is made first: {', '.join(covered)}."
-        return (text, *(f"{gap.path} is not in it. {gap.reason}" for gap in gaps[:5]))
+        if not covered:
+            text = ""
+        return tuple(filter(None, (text, *(f"Not in the safety copy: {gap.path}. {gap.reason}" for gap in gaps[:5]))))
 
     async def prepare(self, call_id: CallId, run: CommandRun) -> None:
         """Copy what the command may destroy, and remember the refs. Durable when it returns.
@@ -186,7 +189,10 @@ class Safeguard:
 
     async def _plan(self, run: CommandRun) -> _Plan:
         losses = await asyncio.to_thread(lambda: losses_of(parse(run.line), run.folder))
-        plan = _Plan(is_destructive=any(loss.is_destructive for loss in losses))
+        plan = _Plan(
+            is_destructive=any(loss.is_destructive for loss in losses),
+            may_lose_files=any(loss.kind not in ("refs", "objects") for loss in losses),
+        )
         if not run.is_confined:
             # Whatever a command runs may move refs: that of the workspace is looked at in any case.
             await asyncio.to_thread(self._add_repository, self._root, plan, has_state=False)
