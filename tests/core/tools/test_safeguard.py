@@ -1,6 +1,8 @@
 """Destructive commands through the whole tool path, and the recovery that gives back files, refs and stash."""
 
+import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -9,11 +11,14 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
+from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import SandboxReport, SandboxSearch
 from desktop_agent.core.settings import SafetyCopySettings, Settings
 from desktop_agent.core.tools.confiner import SandboxProbe
+from desktop_agent.core.tools.safeguard import CommandRun, Findings, Safeguard
 from tests.harness import Ground, Open
 
 Git = Callable[..., str]
@@ -195,14 +200,12 @@ async def test_what_is_too_much_is_said_before_and_on_the_card(ground: Ground) -
         s.submit(ops.SubmitPrompt(text="go"))
         asked = await s.answer()
         assert asked.request.safety == (
-            "A safety copy is made first: changed files of this folder, .cache.",
-            "node_modules is not in it. No safety copy was made: copies hold up to 2 files and 200 MiB.",
+            "A safety copy is made first: the files of this folder, .cache.",
+            "Not in the safety copy: node_modules. It is more than a safety copy may hold: 2 files, 200 MiB.",
         )
         await s.rx.expect(ev.TurnEnded)
         [recorded] = s.rx.all(ev.ChangesRecorded)
-        assert [(gap.path, gap.reason[:22]) for gap in recorded.uncaptured] == [
-            ("node_modules", "No safety copy was mad")
-        ]
+        assert [gap.path for gap in recorded.uncaptured] == ["node_modules"]
         assert [change.path for change in recorded.changes] == [".cache/one"]
 
 
@@ -260,3 +263,49 @@ async def test_the_transcript_knows_when_everything_is_back(ground: Ground, git:
         await recover(s, recorded.call_id)
         assert entry.is_recovered
         assert len(git("stash", "list").splitlines()) == 2
+
+
+def safeguard_of(ground: Ground, folder: Path) -> Safeguard:
+    limits = SafetyLimits(ignored_folders=frozenset({"node_modules", ".git"}), max_captured_bytes=2**20)
+    return Safeguard(ground.workspace, SafetyCopies(ground.workspace, folder, limits), folder)
+
+
+async def test_what_was_copied_is_found_again_after_a_crash(ground: Ground, git: Git, tmp_path: Path) -> None:
+    folder = tmp_path / "safety"
+    line = "rm -rf node_modules && git stash clear"
+    await safeguard_of(ground, folder).prepare("c1", CommandRun(line, str(ground.workspace), is_confined=False))
+    shutil.rmtree(ground.workspace / "node_modules")
+    git("stash", "clear")
+    found = await safeguard_of(ground, folder).finish("c1")
+    assert [transition.path for transition in found.report.inside] == ["node_modules/x/bin", "node_modules/x/index.js"]
+    assert len([change for change in found.refs if change.is_loss]) == 2
+    assert found.is_destructive
+    assert await safeguard_of(ground, folder).finish("another call") == Findings()
+    await safeguard_of(ground, folder).forget()
+    assert await safeguard_of(ground, folder).finish("c1") == Findings()
+    assert list(folder.iterdir()) == []
+
+
+async def test_a_command_whose_safety_copy_cannot_be_written_does_not_run(ground: Ground, tmp_path: Path) -> None:
+    ground.write("node_modules/x.js", "x\n")
+    folder = tmp_path / "safety"
+    folder.write_text("a file where the folder should be")
+    run_of = CommandRun("rm -rf node_modules", str(ground.workspace), is_confined=False)
+    with pytest.raises(ToolError, match="so the command was not run"):
+        await safeguard_of(ground, folder).prepare("c1", run_of)
+
+
+@pytest.mark.parametrize(("is_confined", "units"), [(True, 1), (False, 3)])
+async def test_a_confined_command_can_destroy_only_what_it_may_write(
+    ground: Ground, tmp_path: Path, is_confined: bool, units: int
+) -> None:
+    ground.write("node_modules/x.js", "x\n")
+    ground.write(".git/HEAD", "ref: refs/heads/main\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "a").write_text("a")
+    folder = tmp_path / "safety"
+    run_of = CommandRun(f"rm -rf node_modules .git {elsewhere}", str(ground.workspace), is_confined=is_confined)
+    await safeguard_of(ground, folder).prepare("c1", run_of)
+    before = json.loads((folder / "before.json").read_text())
+    assert len(before["copy"]["units"]) == units
