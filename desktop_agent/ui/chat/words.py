@@ -265,7 +265,13 @@ def notes(entry: "ToolEntry") -> list[tuple[str, str]]:
         case _:
             pass
     if entry.is_recovered:
-        found.append((say("Recovered: everything that it destroyed is back."), "muted"))
+        is_whole = not entry.uncaptured
+        text = (
+            "Recovered: everything that it destroyed is back."
+            if is_whole
+            else "Recovered: all that was copied is back."
+        )
+        found.append((say(text), "muted"))
     found += [(_uncaptured(item.path, item.reason), "warning_text") for item in entry.uncaptured]
     return found
 

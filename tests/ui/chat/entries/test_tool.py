@@ -291,6 +291,10 @@ class TestRecovery:
             ("Recovered: everything that it destroyed is back.", "muted")
         ]
 
+    def test_what_was_not_copied_is_not_said_to_be_back(self) -> None:
+        entry = destroyed(is_recovered=True, uncaptured=(Uncaptured(path="big", reason="It is too much."),))
+        assert words.notes(entry)[0] == ("Recovered: all that was copied is back.", "muted")
+
     @pytest.mark.parametrize(
         ("names", "outside", "expected"),
         [
