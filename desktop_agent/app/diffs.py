@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.net import net_change
+from desktop_agent.core.changes.reviewed import change_since, hunk_authors, undone_hunks
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
 from desktop_agent.core.store.blobs import Blobs
@@ -18,9 +20,20 @@ class BlobDiffs:
         self._blobs = blobs
         self._comparer = Comparer()
 
-    async def diff(self, records: Sequence[ChangeRecord]) -> FileDiff:
-        """Return what these changes of one path come to."""
-        return await self.change_diff(net_change([record.change for record in records]))
+    async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
+        """Return what these changes of one file come to, and what of it stands after all that is recorded."""
+        changes = [record.change for record in records]
+        net = net_change(changes)
+        diff = await self.change_diff(net)
+        since = change_since(net, recorded)
+        later = await self.change_diff(since) if since is not None else None
+        return await asyncio.to_thread(self._judged, diff, changes, recorded, later)
+
+    async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
+        """Return the file before these changes of it and after them."""
+        net = net_change([record.change for record in records])
+        before, after = await self.contents((net.before, net.after))
+        return before, after
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
         """Return what the call would change, file by file."""
@@ -43,5 +56,17 @@ class BlobDiffs:
         """End the process that compares."""
         await self._comparer.aclose()
 
+    def _judged(
+        self, diff: FileDiff, changes: Sequence[FileChange], recorded: Sequence[FileChange], later: FileDiff | None
+    ) -> FileDiff:
+        undone = undone_hunks(diff, net_change(changes), recorded, later)
+        authors = hunk_authors(diff, changes, recorded, self._content)
+        return replace(diff, undone=undone, authors=authors)
+
     def _contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
-        return tuple(self._blobs.get(image.digest) if image else None for image in images)
+        return tuple(map(self._content, images))
+
+    def _content(self, image: FileImage | None) -> bytes | None:
+        if image is None:
+            return None
+        return b"" if image.kind == "folder" else self._blobs.get(image.digest, size=image.size)

@@ -61,6 +61,10 @@ class GitReview:
         """Return how the file differs."""
         return await asyncio.to_thread(_diff, Path(folder), change)
 
+    async def versions(self, folder: str, change: FileChange) -> tuple[bytes | None, bytes | None]:
+        """Return the file as git has it and as it is on disk."""
+        return await asyncio.to_thread(_contents, Path(folder), change)
+
     async def revert(self, folder: str, change: FileChange, keys: Sequence[HunkKey]) -> GitRevert:
         """Return what would take these hunks of the file back, or all of it when there are none."""
         return await asyncio.to_thread(_revert, Path(folder), change, keys)

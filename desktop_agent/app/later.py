@@ -24,9 +24,13 @@ class LaterDiffs:
         """Answer with `source` from now on."""
         self._source = source
 
-    async def diff(self, records: "Sequence[ChangeRecord]") -> "FileDiff":
+    async def diff(self, records: "Sequence[ChangeRecord]", recorded: "Sequence[FileChange]" = ()) -> "FileDiff":
         """See `DiffSource.diff`."""
-        return await self._real().diff(records)
+        return await self._real().diff(records, recorded)
+
+    async def versions(self, records: "Sequence[ChangeRecord]") -> "tuple[bytes | None, bytes | None]":
+        """See `DiffSource.versions`."""
+        return await self._real().versions(records)
 
     async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
         """See `DiffSource.preview`."""
@@ -82,6 +86,10 @@ class LaterGit:
     async def diff(self, folder: str, change: "FileChange") -> "FileDiff":
         """See `GitSource.diff`."""
         return await self._real().diff(folder, change)
+
+    async def versions(self, folder: str, change: "FileChange") -> "tuple[bytes | None, bytes | None]":
+        """See `GitSource.versions`."""
+        return await self._real().versions(folder, change)
 
     async def revert(self, folder: str, change: "FileChange", keys: "Sequence[HunkKey]") -> "GitRevert":
         """See `GitSource.revert`."""

@@ -26,33 +26,36 @@ def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
     return encode_lines(tuple(lines), diff.new_encoding)
 
 
-def undone_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
-    """Return the hunks that `now`, a later content of the file, has as they were before.
+def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
+    """Return the hunks that a later version of the file has as they were before.
 
-    Taking one of them out of `now` would change nothing.
+    Taking one of them out of that version would change nothing. `since` leads from the later version to the new side
+    of `diff`: against the time, because where lines repeat, the other direction may match other ones.
     """
-    return frozenset(key for key, edits, later, lines in _later(diff, now) if _is_gone(diff, edits, later, lines))
+    later = [_inverse(edit) for edit in since.edits]
+    if not later or since.old_encoding != diff.new_encoding:
+        return frozenset()
+    return frozenset(key for key, edits in _named(diff) if _is_gone(diff, edits, later, since.old_lines))
 
 
 def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
     """Return the hunks of which nothing is in `now`, a later content of the file: undone, or written over since."""
-    return frozenset(key for key, edits, later, lines in _later(diff, now) if _is_missing(diff, edits, later, lines))
-
-
-def _later(diff: FileDiff, now: bytes) -> Iterator[tuple[HunkKey, Sequence[Edit], Sequence[Edit], Sequence[str]]]:
-    """Yield every hunk's key and edits, with what became of the new side since, and the lines it is now."""
     text = read_text(now)
-    if text is None or text.encoding != diff.new_encoding or not (diff.new_lines or diff.old_lines):
-        return
+    if text is None or text.encoding != diff.new_encoding:
+        return frozenset()
     after = encode_lines(diff.new_lines, "utf-8")
-    # Matched in the direction of the diff: where lines repeat, the other direction may choose other ones.
-    later = [_inverse(edit) for edit in find_edits(encode_lines(text.lines, "utf-8"), after)]
+    lines = text.lines
+    later = [_inverse(edit) for edit in find_edits(encode_lines(lines, "utf-8"), after)]
     if not later:
-        return
+        return frozenset()
+    return frozenset(key for key, edits in _named(diff) if _is_missing(diff, edits, later, lines))
+
+
+def _named(diff: FileDiff) -> Iterator[tuple[HunkKey, Sequence[Edit]]]:
     for named in review_hunks(diff):
-        yield named.key, named.hunk.edits, later, text.lines
+        yield named.key, named.hunk.edits
     if converted := converted_edits(diff):
-        yield ENDINGS, converted, later, text.lines
+        yield ENDINGS, converted
 
 
 def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:

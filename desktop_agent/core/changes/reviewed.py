@@ -1,7 +1,8 @@
-"""The diff that the review shows of one path: what changes come to, what of it stands, and who wrote it."""
+"""What the review says of a diff beyond its lines: what of it is still in force, and who wrote each hunk."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from desktop_agent.core.changes.attribution import Contents, attribute, links_of
 from desktop_agent.core.changes.diff import diff_change
@@ -9,40 +10,55 @@ from desktop_agent.core.changes.hunk_edit import undone_keys
 from desktop_agent.core.changes.hunk_keys import all_keys
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.ids import HunkKey
-from desktop_agent.core.model import Author, FileChange, FileDiff
+from desktop_agent.core.model import Author, FileChange, FileDiff, FileImage
 
 
 def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange], contents: Contents) -> FileDiff:
-    """Return what the `selected` changes of one path come to, as it stands after everything `recorded` of the path.
+    """Return what the `selected` changes of one file come to, as it stands after everything `recorded` of its path.
 
     Both are in the order made. Blocks: it compares up to four versions.
     """
     net = net_change(selected)
     diff = diff_change(net, contents(net.before), contents(net.after))
-    return replace(
-        diff, undone=_undone(diff, net, recorded, contents), authors=_authors(diff, selected, recorded, contents)
-    )
+    since = change_since(net, recorded)
+    later = diff_change(since, contents(since.before), contents(since.after)) if since is not None else None
+    undone = undone_hunks(diff, net, recorded, later)
+    return replace(diff, undone=undone, authors=hunk_authors(diff, selected, recorded, contents))
 
 
-def _undone(diff: FileDiff, net: FileChange, recorded: Sequence[FileChange], contents: Contents) -> frozenset[HunkKey]:
+def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange | None:
+    """Return the comparison, from the file as it is now to what `net` left, that tells what of `net` is undone.
+
+    None when that can be told without it.
+    """
     now = recorded[-1].after if recorded else net.after
-    if now == net.after:
-        return frozenset()
-    if now == net.before:
+    if now is None or net.after is None or now in (net.before, net.after) or now.kind != net.after.kind:
+        return None
+    return replace(net, before=now, after=net.after, kind="modified")
+
+
+def undone_hunks(
+    diff: FileDiff, net: FileChange, recorded: Sequence[FileChange], since: FileDiff | None
+) -> frozenset[HunkKey]:
+    """Return the hunks of `diff`, which shows `net`, that are not in force any more. `since` shows `change_since`."""
+    now: FileImage | None = recorded[-1].after if recorded else net.after
+    if now == net.before != net.after:
         return frozenset(all_keys(diff))
-    if now is None or net.after is None or now.kind != net.after.kind:
-        return frozenset()
-    return undone_keys(diff, contents(now) or b"")
+    return undone_keys(diff, since) if since is not None else frozenset()
 
 
-def _authors(
+def hunk_authors(
     diff: FileDiff, selected: Sequence[FileChange], recorded: Sequence[FileChange], contents: Contents
 ) -> tuple[tuple[HunkKey, tuple[Author, ...]], ...]:
+    """Return who wrote each hunk, when more than one did."""
     ids = [change.id for change in recorded]
     if not diff.edits or selected[0].id not in ids or selected[-1].id not in ids:
         return ()
     chain = recorded[ids.index(selected[0].id) : ids.index(selected[-1].id) + 1]
-    links = links_of(chain, contents)
-    if len({link.author for link in links}) < 2:
+    if len({change.author for change in chain}) < 2 and _is_unbroken(chain):
         return ()
-    return tuple(attribute(links, diff).items())
+    return tuple(attribute(links_of(chain, contents), diff).items())
+
+
+def _is_unbroken(chain: Sequence[FileChange]) -> bool:
+    return all(one.after == other.before for one, other in pairwise(chain))

@@ -70,8 +70,7 @@ class ReviewContent(QWidget):
         self._shown_state: object = None
         self._disk_state: object = None
         self._comments_dialog: CommentsDialog | None = None
-        self._source = BothSources(diff_source, git) if git is not None else None
-        source = self._source or diff_source
+        self._source = source = BothSources(diff_source, git)
         self._git = GitListing(git, spawn, self)
         self._counts = NetCounts(source, spawn, self)
         self._reviewed = Reviewed(self._git, self._counts)
@@ -102,8 +101,7 @@ class ReviewContent(QWidget):
         self._decisions.forget()
         self._bar.set_problem("")
         self._clear_filter()
-        if self._source is not None:
-            self._source.folder = transcript.workspace
+        self._source.set_transcript(transcript)
         self._git.set_folder(transcript.workspace)
         known = undos_since(transcript, None)
         self._last_undo = known[-1] if known else None

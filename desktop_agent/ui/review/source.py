@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.ids import HunkKey
     from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
     from desktop_agent.core.ops import WriteFile
-    from desktop_agent.core.transcript import ChangeRecord
+    from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
 """Starts a task, keeps it alive until it is done, and takes care of what it raises."""
@@ -16,12 +16,16 @@ Spawn = Callable[[Coroutine[object, object, None]], None]
 class DiffSource(Protocol):
     """Compares files off the window's thread. Raises `AgentError` when a content cannot be read."""
 
-    async def diff(self, records: "Sequence[ChangeRecord]") -> "FileDiff":
-        """Return what these changes of one path, in the order they were made, come to.
+    async def diff(self, records: "Sequence[ChangeRecord]", recorded: "Sequence[FileChange]" = ()) -> "FileDiff":
+        """Return what these changes of one file, in the order they were made, come to.
 
-        Also undone ones are among them: the diff says in `undone` what of it is not in force. For a renamed file the
-        changes at its old path come first.
+        Also undone ones are among them: the diff says in `undone` what of it is not in force after everything that was
+        `recorded` of its path. For a renamed file the changes at its old path come first.
         """
+        ...
+
+    async def versions(self, records: "Sequence[ChangeRecord]") -> "tuple[bytes | None, bytes | None]":
+        """Return the file before these changes of it and after them; `None` where there is none."""
         ...
 
     async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
@@ -71,6 +75,10 @@ class GitSource(Protocol):
         """Return how the file differs."""
         ...
 
+    async def versions(self, folder: str, change: "FileChange") -> "tuple[bytes | None, bytes | None]":
+        """Return the file as git has it and as it is on disk; `None` where there is none."""
+        ...
+
     async def revert(self, folder: str, change: "FileChange", keys: "Sequence[HunkKey]") -> GitRevert:
         """Return what would take these hunks of the file back, or all of it when there are none."""
         ...
@@ -79,21 +87,48 @@ class GitSource(Protocol):
 class BothSources:
     """A `DiffSource` that asks the ledger or git, whichever the changes are from."""
 
-    def __init__(self, ledger: DiffSource, git: GitSource) -> None:
+    def __init__(self, ledger: DiffSource, git: "GitSource | None") -> None:
         self._ledger = ledger
         self._git = git
-        self.folder = ""
-        """The folder that git is asked about."""
+        self._transcript: Transcript | None = None
 
-    async def diff(self, records: "Sequence[ChangeRecord]") -> "FileDiff":
+    def set_transcript(self, transcript: "Transcript") -> None:
+        """Answer for this session, and ask git about its folder."""
+        self._transcript = transcript
+
+    async def diff(self, records: "Sequence[ChangeRecord]", recorded: "Sequence[FileChange]" = ()) -> "FileDiff":
         """See `DiffSource.diff`."""
-        from desktop_agent.ui.review.changed_files import GIT_ID
-
         change = records[-1].change
-        if change.id.startswith(GIT_ID):
-            return await self._git.diff(self.folder, change)
-        return await self._ledger.diff(records)
+        if self._is_of_git(change):
+            assert self._git is not None
+            return await self._git.diff(self._folder, change)
+        return await self._ledger.diff(records, recorded or self._recorded(change.path))
+
+    async def versions(self, records: "Sequence[ChangeRecord]") -> "tuple[bytes | None, bytes | None]":
+        """See `DiffSource.versions`."""
+        change = records[-1].change
+        if self._is_of_git(change):
+            assert self._git is not None
+            return await self._git.versions(self._folder, change)
+        return await self._ledger.versions(records)
+
+    async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
+        """See `DiffSource.contents`."""
+        return await self._ledger.contents(images)
 
     async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
         """See `DiffSource.preview`."""
         return await self._ledger.preview(request)
+
+    @property
+    def _folder(self) -> str:
+        return self._transcript.workspace if self._transcript else ""
+
+    def _recorded(self, path: str) -> "tuple[FileChange, ...]":
+        records = self._transcript.changes.values() if self._transcript else ()
+        return tuple(record.change for record in records if record.change.path == path)
+
+    def _is_of_git(self, change: "FileChange") -> bool:
+        from desktop_agent.ui.review.changed_files import GIT_ID
+
+        return change.id.startswith(GIT_ID)

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from desktop_agent.core import events as ev
 from desktop_agent.core.changes.diff import count_lines, diff_change
 from desktop_agent.core.changes.net import net_change
+from desktop_agent.core.changes.reviewed import reviewed_diff
 from desktop_agent.core.changes.text import is_binary
 from desktop_agent.core.model import (
     ApprovalRequest,
@@ -115,13 +116,18 @@ class Source:
         self.error: Exception | None = None
         self.is_held = False
 
-    async def diff(self, records: Sequence[ChangeRecord]) -> FileDiff:
+    async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
         self.asked.append([record.change.id for record in records])
         if self.is_held:
             await _Hold()
         if self.error:
             raise self.error
-        return self._compare(net_change([record.change for record in records]))
+        return reviewed_diff([record.change for record in records], recorded, self._content)
+
+    async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
+        net = net_change([record.change for record in records])
+        before, after = await self.contents((net.before, net.after))
+        return before, after
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
         if self.is_held:
@@ -135,7 +141,10 @@ class Source:
             await _Hold()
         if self.error:
             raise self.error
-        return tuple(self.blobs[image.digest] if image else None for image in images)
+        return tuple(map(self._content, images))
+
+    def _content(self, image: FileImage | None) -> bytes | None:
+        return self.blobs[image.digest] if image else None
 
     def _compare(self, change: FileChange) -> FileDiff:
         images = (change.before, change.after)

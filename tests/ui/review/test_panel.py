@@ -457,6 +457,9 @@ class Git:
     async def diff(self, folder: str, change: FileChange) -> FileDiff:
         return diff_change(change, self.contents["one"], self.contents["two"])
 
+    async def versions(self, folder: str, change: FileChange) -> tuple[bytes | None, bytes | None]:
+        return self.contents["one"], self.contents["two"]
+
     async def revert(self, folder: str, change: FileChange, keys: Sequence[str]) -> GitRevert:
         if self.error:
             raise self.error
