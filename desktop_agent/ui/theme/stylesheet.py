@@ -41,6 +41,8 @@ QPushButton[variant="primary"]:hover { background: $accent_text; border-color: $
 QPushButton[variant="primary"]:focus { border: 2px solid $text; }
 QPushButton[variant="primary"]:disabled { background: $border; color: $muted; border-color: $border; }
 QPushButton[variant="destructive"] { color: $removed_text; }
+QPushButton[variant="good"] { color: $added_text; }
+QPushButton[variant="destructive"]:disabled, QPushButton[variant="good"]:disabled { color: $faint; }
 QPushButton[variant="flat"], QToolButton[variant="flat"] {
   background: transparent; border-color: transparent; color: $muted;
 }
