@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from desktop_agent.core.changes.diff import is_only_endings
-from desktop_agent.core.model import Edit, FileDiff
+from desktop_agent.core.model import FileDiff
 
 MIN_MOVED_LINES = 3
 """Lines with a word in them. Fewer, and the closing brackets and blank lines of the world would all have moved."""

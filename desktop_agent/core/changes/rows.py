@@ -75,10 +75,19 @@ class Rows:
 
     With `has_heads`, whatever can be decided about and is no lines has a `hunk` row of its own on top: the mode, the
     line endings, or all of a file that has no lines to show. Such a row has a key and no hunk.
+
+    From `like`, other rows of the same diff, they take what does not depend on mode and gaps: naming a thousand hunks
+    takes 10 ms.
     """
 
     def __init__(
-        self, diff: FileDiff, mode: RowMode, *, opened: frozenset[int] = frozenset(), has_heads: bool = False
+        self,
+        diff: FileDiff,
+        mode: RowMode,
+        *,
+        opened: frozenset[int] = frozenset(),
+        has_heads: bool = False,
+        like: "Rows | None" = None,
     ) -> None:
         self.diff = diff
         self.mode: RowMode = mode
@@ -88,7 +97,8 @@ class Rows:
         """The `hunk` rows."""
         self.bars: list[int] = []
         """The `hunk` and `gap` rows, which show no line."""
-        self._converted = _LineCounts(converted_edits(diff))
+        self._converted = like._converted if like else _LineCounts(converted_edits(diff))
+        self._named = like._named if like else review_hunks(diff)
         self._hunks: dict[int, Hunk] = {}
         self._keys: dict[int, HunkKey] = {}
         self._gaps: dict[int, Gap] = {}
@@ -172,13 +182,12 @@ class Rows:
     def _built(self) -> Iterator[_Segment]:
         diff = self.diff
         old_at = new_at = 0
-        hunks = review_hunks(diff)
-        heads = self._heads(is_empty=not hunks) if self.has_heads else []
+        heads = self._heads() if self.has_heads else []
         for row, key in enumerate(heads):
             self._mark_change(row, key)
             yield _Segment("hunk", 1, 0, 0)
         row = len(heads)
-        for key, hunk in hunks:
+        for key, hunk in self._named:
             if hunk.old_start - old_at < MIN_FOLDED_LINES:
                 hunk = _from_line(hunk, old_at, new_at)  # noqa: PLW2901 - the hunk takes the few lines before it
             for segment in self._parallel(row, old_at, new_at, hunk.old_start - old_at):
@@ -192,13 +201,12 @@ class Rows:
             old_at, new_at = hunk.old_end, hunk.new_end
         yield from self._parallel(row, old_at, new_at, len(diff.old_lines) - old_at)
 
-    def _heads(self, *, is_empty: bool) -> list[HunkKey]:
+    def _heads(self) -> list[HunkKey]:
         diff = self.diff
         heads: list[HunkKey] = [ENDINGS] if self.converted_lines() else []
         if None not in (diff.old_mode, diff.new_mode) and diff.old_mode != diff.new_mode:
             heads.append(MODE)
-        is_shown = bool(diff.path)
-        return heads or ([WHOLE_FILE] if is_empty and is_shown else [])
+        return heads or ([WHOLE_FILE] if diff.path and not self._named else [])
 
     def _mark_change(self, row: int, key: HunkKey) -> None:
         self._keys[row] = key

@@ -18,6 +18,8 @@ from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
 MIN_SIDE_BY_SIDE_WIDTH = 440
 """Narrower than this, two columns would show no code: the diff is unified, whatever was asked for."""
 _LINE_PADDING = 3
+_MEASURED_LINES = 20_000
+"""How many lines say how wide a diff is before they are painted. Wider ones are noticed when they come into view."""
 
 
 class DiffCanvas(QAbstractScrollArea):
@@ -112,7 +114,8 @@ class DiffCanvas(QAbstractScrollArea):
         shown = diff or _NO_DIFF
         self._painter.clear()
         self._highlighter.set_text(shown.path, shown.old_lines, shown.new_lines)
-        longest = max(max(map(len, lines), default=0) for lines in (shown.old_lines, shown.new_lines))
+        measured = (lines[:_MEASURED_LINES] for lines in (shown.old_lines, shown.new_lines))
+        longest = max(max(map(len, lines), default=0) for lines in measured)
         self._estimated_width = min(longest, MAX_DRAWN_CHARS) * self._painter.char_width
         self._selection = None
         self._hovered_row = None
@@ -305,8 +308,12 @@ class DiffCanvas(QAbstractScrollArea):
 
     # -- what a diff can have besides its lines --
 
+    _has_heads = False
+    """Whether what can be decided about and is no lines has rows of its own."""
+
     def _new_rows(self, diff: FileDiff, mode: RowMode, opened: frozenset[int]) -> Rows:
-        return Rows(diff, mode, opened=opened)
+        like = self._rows if diff is self._rows.diff else None
+        return Rows(diff, mode, opened=opened, has_heads=self._has_heads, like=like)
 
     def _blocks(self) -> dict[int, int]:
         """The heights of what stands below some rows."""

@@ -68,7 +68,10 @@ class HunkActions(QWidget):
         self._redo.setVisible(state == "undone")
         self._comment.setToolTip(_tr("Write a comment on these lines (C)"))
         self._keep.setToolTip(_tr("Decide later (K)") if self._is_kept else _tr("Keep this change (K)"))
-        for button, words in ((self._undo, _tr("Undo this change (U)")), (self._redo, _tr("Make this change again (R)"))):
+        for button, words in (
+            (self._undo, _tr("Undo this change (U)")),
+            (self._redo, _tr("Make this change again (R)")),
+        ):
             button.setEnabled(decisions.can_revert)
             button.setToolTip(words if decisions.can_revert else decisions.reason or words)
         self._comment.setAccessibleName(_tr("Comment on {0}").format(place))

@@ -1,4 +1,4 @@
-"""Finds the moved blocks of a diff in a thread: a large diff takes longer than the window may wait."""
+"""Finds the moved blocks of a diff after it has been painted, those of a large one in a thread."""
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal
 
@@ -6,6 +6,8 @@ from desktop_agent.core.changes.moved import Moves, moved_blocks
 from desktop_agent.core.model import FileDiff
 
 _POLL_MS = 10
+_MAX_LINES_AT_ONCE = 5_000
+"""Changed lines that take a few milliseconds. A thread would cost the window more, which waits for the interpreter."""
 
 
 class MovedSearch(QObject):
@@ -22,7 +24,6 @@ class MovedSearch(QObject):
         self.moves = _NONE
         self._search: _Search | None = None
         self._timer = QTimer(self)
-        self._timer.setInterval(_POLL_MS)
         self._timer.timeout.connect(self._poll)
 
     def set_diff(self, diff: FileDiff) -> None:
@@ -32,16 +33,23 @@ class MovedSearch(QObject):
         self._timer.stop()
         if len(diff.edits) > 1:  # what is moved leaves one place and comes to another
             self._search = _Search(diff)
-            QThreadPool.globalInstance().start(QRunnable.create(self._search.run))
-            self._timer.start()
+            self._timer.start(0)
 
     def _poll(self) -> None:
-        if self._search and self._search.is_done:
-            self.moves = self._search.moves
-            self._search = None
+        search = self._search
+        if search is None or search.is_done:
             self._timer.stop()
+            self._search = None
+            self.moves = search.moves if search else _NONE
             if self.moves is not _NONE:
                 self.found.emit()
+        elif not search.is_started:
+            search.is_started = True
+            self._timer.setInterval(_POLL_MS)
+            if search.changed_lines <= _MAX_LINES_AT_ONCE:
+                search.run()
+            else:
+                QThreadPool.globalInstance().start(QRunnable.create(search.run))
 
 
 class _Search:
@@ -49,7 +57,9 @@ class _Search:
 
     def __init__(self, diff: FileDiff) -> None:
         self.moves = _NONE
+        self.is_started = False
         self.is_done = False
+        self.changed_lines = diff.added + diff.removed
         self._diff = diff
 
     def run(self) -> None:
