@@ -27,13 +27,21 @@ class MovedSearch(QObject):
         self._timer.timeout.connect(self._poll)
 
     def set_diff(self, diff: FileDiff) -> None:
-        """Forget what is known, and look at this diff."""
+        """Forget what is known; look at this diff from the next `go_on`."""
         self.moves = _NONE
         self._search = None
         self._timer.stop()
         if len(diff.edits) > 1:  # what is moved leaves one place and comes to another
             self._search = _Search(diff)
+
+    def go_on(self) -> None:
+        """Look, if there is something to look at still. For when the diff is painted."""
+        if self._search and not self._timer.isActive():
             self._timer.start(0)
+
+    def pause(self) -> None:
+        """Wait for `go_on`. For when the diff is not seen any more."""
+        self._timer.stop()
 
     def _poll(self) -> None:
         search = self._search
