@@ -127,6 +127,7 @@ class DiffCanvas(QAbstractScrollArea):
             self._current_row = self._rows.changes[0]
         self.horizontalScrollBar().setValue(place[1])
         self.verticalScrollBar().setValue(place[2])
+        self._place_children()
         self.setAccessibleName(diff_name(diff) if diff else self.tr("No changes to show"))
         if is_other_mode:
             self.mode_changed.emit()
@@ -277,6 +278,7 @@ class DiffCanvas(QAbstractScrollArea):
         if anchor:
             side, line, above = anchor
             self.verticalScrollBar().setValue(self._geometry.top(self._rows.find(side, line)) - above)
+        self._place_children()
         self.mode_changed.emit()
 
     def _top_line(self) -> tuple[LineSide, int, int] | None:

@@ -1,7 +1,7 @@
 """The buttons at the right of a hunk's bar: comment, undo or redo, keep."""
 
-from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
-from PySide6.QtGui import QPixmap
+from PySide6.QtCore import QCoreApplication, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QPixmap, QRegion
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from desktop_agent.core.ids import HunkKey
@@ -84,7 +84,12 @@ class HunkActions(QWidget):
         """Return how the buttons look, with nothing behind them."""
         self.ensurePolished()
         self.resize(self.sizeHint())
-        return self.grab()
+        ratio = self.devicePixelRatioF()
+        picture = QPixmap(self.size() * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        self.render(picture, QPoint(), QRegion(), QWidget.RenderFlag.DrawChildren)
+        return picture
 
     def forget(self) -> None:
         """Look anew at everything the next time: fonts or colours are other ones."""
