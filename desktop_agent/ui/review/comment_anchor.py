@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from desktop_agent.core.changes.rows import LineSide, Rows
+from desktop_agent.core.changes.text import split_lines
 from desktop_agent.core.model import LineComment
 
+_MAX_QUOTED_LINES = 200
 _SEARCHED_LINES = 2_000
 """How far away lines are looked for that are not where they were."""
 
@@ -29,9 +31,9 @@ def row_of(rows: Rows, comment: LineComment) -> int:
 
 
 def quote_of(rows: Rows, spot: Spot) -> str:
-    """Return the text of these lines."""
+    """Return the text of these lines, or of as many as are enough to know them again."""
     lines = rows.diff.old_lines if spot.side == "old" else rows.diff.new_lines
-    return "".join(lines[spot.start : spot.end])
+    return "".join(lines[spot.start : min(spot.end, spot.start + _MAX_QUOTED_LINES)])
 
 
 def spot_of_change(rows: Rows, row: int) -> Spot:
@@ -47,12 +49,12 @@ def spot_of_change(rows: Rows, row: int) -> Spot:
 
 def _found(lines: Sequence[str], comment: LineComment) -> int:
     """The line where the quoted lines are now: the nearest one, or where they were when they are nowhere."""
-    quoted = comment.quote.splitlines(keepends=True)
-    size = comment.end - comment.start
-    if not quoted or list(lines[comment.start : comment.end]) == quoted:
+    quoted = split_lines(comment.quote)
+    size = len(quoted)
+    if not quoted or tuple(lines[comment.start : comment.start + size]) == quoted:
         return comment.start
     for away in range(1, _SEARCHED_LINES):
         for start in (comment.start - away, comment.start + away):
-            if 0 <= start < len(lines) and lines[start] == quoted[0] and list(lines[start : start + size]) == quoted:
+            if 0 <= start < len(lines) and lines[start] == quoted[0] and tuple(lines[start : start + size]) == quoted:
                 return start
     return min(comment.start, len(lines) - 1)

@@ -252,6 +252,11 @@ class DiffCanvas(QAbstractScrollArea):
         bar = self.verticalScrollBar()
         bar.setValue(max(bottom - self.viewport().height(), min(top, bar.value())))
 
+    def row_rect(self, row: int) -> QRect:
+        """Return where the row is in the viewport, without what stands below it."""
+        top = self._geometry.top(row) - self.verticalScrollBar().value()
+        return QRect(0, top, self.viewport().width(), self._geometry.row_height_at(row))
+
     def _scroll(self) -> QPoint:
         return QPoint(self.horizontalScrollBar().value(), self.verticalScrollBar().value())
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.ids import HunkKey
     from desktop_agent.core.model import LineComment
     from desktop_agent.ui.review.changed_files import ChangedFile
+    from desktop_agent.ui.review.diff_find_bar import DiffFindBar
     from desktop_agent.ui.review.review_view import ReviewView
     from desktop_agent.ui.review.source import DiffSource, Spawn
 
@@ -58,6 +59,7 @@ class DiffPane(QWidget):
         self._has_failed = False
         self._is_loading = False
         self._view: ReviewView | None = None
+        self._find: DiffFindBar | None = None
         self._bar = FileBar(theme)
         self._bar.mode_toggled.connect(self._on_mode_toggled)
         self._bar.call_clicked.connect(self.call_clicked)
@@ -96,6 +98,7 @@ class DiffPane(QWidget):
             view.redo_requested.connect(self.redo_requested)
             view.comment_added.connect(self.comment_added)
             view.comment_removed.connect(self.comment_removed)
+            view.find_requested.connect(self._open_find)
             self._editing.set_view(view)
             self._column.addWidget(view, 1)
         return self._view
@@ -143,6 +146,8 @@ class DiffPane(QWidget):
     def show_file(self, file: "ChangedFile", call: str) -> None:
         """Show this file's diff. `call` is what to say of the call behind it. Does nothing when it is shown already."""
         self._bar.set_file(file.path, call)
+        if self._file and self._file.path != file.path:
+            self._editing.leave()
         self._file = file
         if file.key != self._key:
             self._key = file.key
@@ -156,6 +161,7 @@ class DiffPane(QWidget):
         self._is_loading = False
         self._patience.stop()
         if self._view:
+            self._editing.leave()
             self._view.show_diff(None)
             self._editing.on_diff_shown()
 
@@ -214,6 +220,20 @@ class DiffPane(QWidget):
     def _on_mode_toggled(self) -> None:
         self.set_mode("unified" if self._wanted_mode == "side_by_side" else "side_by_side")
         self.mode_chosen.emit()
+
+    def _open_find(self) -> None:
+        if self._find is None:
+            from desktop_agent.ui.review.diff_find_bar import DiffFindBar
+
+            self._find = DiffFindBar(self)
+            self._find.find_requested.connect(self._find_next)
+            self._find.closed.connect(self.view.setFocus)
+            self._column.insertWidget(1, self._find)
+        self._find.open_bar()
+
+    def _find_next(self) -> None:
+        if self._find:
+            self._find.show_result(self.view.find_text(self._find.text))
 
     def _show_counts(self) -> None:
         kept, undone = self.view.decided_counts()

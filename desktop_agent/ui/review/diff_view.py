@@ -69,6 +69,10 @@ class DiffView(DiffCanvas):
         self._select_from = None
         self._describe_row()
 
+    def go_to(self, row: int) -> None:
+        """Mark the row and bring it into view."""
+        self._move_to(row)
+
     def next_change(self) -> bool:
         """Go to the next change; whether there is one."""
         return self._go_to_change(bisect_right(self._rows.changes, self._current_row))

@@ -76,8 +76,7 @@ class FileEditing(QObject):
         if self._diff is not None and self._editor is not None:
             is_same_file = diff is not None and diff.path == self._diff.path
             if not is_same_file or diff is None:
-                self._keep_draft()
-                self._close()
+                self.leave()
             elif self._saved is not None and _text_bytes(diff) == self._saved:
                 self._close()
             elif diff.new_lines != self._diff.new_lines:
@@ -145,14 +144,17 @@ class FileEditing(QObject):
         """Stop, and forget what was written."""
         self._close()
 
+    def leave(self) -> None:
+        """Stop, and keep what was written until the file is edited again."""
+        if self._editor and self._diff:
+            if self._editor.is_changed and self._saved is None:
+                self._drafts[self._diff.path] = _Draft(self._diff.new_lines, self._editor.content())
+            self._close()
+
     def _go_on(self) -> None:
         self._show_stage()
         if self._editor:
             self._editor.setFocus()
-
-    def _keep_draft(self) -> None:
-        if self._editor and self._diff and self._editor.is_changed:
-            self._drafts[self._diff.path] = _Draft(self._diff.new_lines, self._editor.content())
 
     def _close(self) -> None:
         editor, self._editor = self._editor, None

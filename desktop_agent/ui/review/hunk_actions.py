@@ -63,9 +63,7 @@ class HunkActions(QWidget):
         self._undo.setText(_tr("Undo"))
         self._redo.setText(_tr("Redo"))
         self._keep.setText(_tr("✓ Kept") if self._is_kept else _tr("Keep"))
-        self._keep.setVisible(state != "undone")
-        self._undo.setVisible(state != "undone")
-        self._redo.setVisible(state == "undone")
+        self._show_buttons(is_undone=state == "undone")
         self._comment.setToolTip(_tr("Write a comment on these lines (C)"))
         self._keep.setToolTip(_tr("Decide later (K)") if self._is_kept else _tr("Keep this change (K)"))
         for button, words in (
@@ -79,6 +77,16 @@ class HunkActions(QWidget):
         self._redo.setAccessibleName(_tr("Redo {0}").format(place))
         self._keep.setAccessibleName((_tr("Kept: {0}") if self._is_kept else _tr("Keep {0}")).format(place))
         self.resize(self.sizeHint())
+
+    def _show_buttons(self, *, is_undone: bool) -> None:
+        """Show those that fit; the keyboard does not leave the hunk when the button goes that it was on."""
+        shown, hidden = ((self._redo,), (self._undo, self._keep))[:: 1 if is_undone else -1]
+        for button in shown:
+            button.show()
+        if any(button.hasFocus() for button in hidden):
+            shown[0].setFocus()
+        for button in hidden:
+            button.hide()
 
     def picture(self) -> QPixmap:
         """Return how the buttons look, with nothing behind them."""

@@ -162,24 +162,20 @@ class HunkView(DiffView):
     def _place_actions(self, actions: HunkActions, row: int | None) -> None:
         key = self._rows.key(row) if row is not None else None
         has_focus = actions.isAncestorOf(self.focusWidget()) if self.focusWidget() else False
-        rect = self._bar_rect(row) if row is not None else QRect()
+        rect = self.row_rect(row) if row is not None else QRect()
         if row is None or key is None or not (rect.intersects(self.viewport().rect()) or has_focus):
             if actions.isVisible():
                 if has_focus:
                     self.setFocus()
-                self.viewport().update(self._bar_rect(actions.row) if actions.row < len(self._rows) else QRect())
+                self.viewport().update(self.row_rect(actions.row) if actions.row < len(self._rows) else QRect())
                 actions.hide()
             return
         is_other = actions.row != row or not actions.isVisible()
         if is_other and 0 <= actions.row < len(self._rows):
-            self.viewport().update(self._bar_rect(actions.row))
+            self.viewport().update(self.row_rect(actions.row))
         actions.show_hunk(row, key, bar_label(self._rows, row), self._decisions)
         actions.move(button_rect(rect.adjusted(PAD, 0, -PAD, 0), actions.width(), actions.height()).topLeft())
         actions.show()
-
-    def _bar_rect(self, row: int) -> QRect:
-        top = self._geometry.top(row) - self.verticalScrollBar().value()
-        return QRect(0, top, self.viewport().width(), self._geometry.row_height_at(row))
 
     def _move_to(self, row: int, *, is_selecting: bool = False) -> None:
         super()._move_to(row, is_selecting=is_selecting)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QHideEvent, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QContextMenuEvent, QHideEvent, QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from desktop_agent.core.changes.rows import LineSide
@@ -32,11 +32,13 @@ class ReviewView(HunkView):
         comment_added: carries a `LineComment`; one with a known id replaces the one that is there.
         comment_removed: carries the id of a comment.
         edit_requested: the person wants to edit the file, starting where the mark is.
+        find_requested: the person wants to find something in the diff.
     """
 
     comment_added = Signal(object)
     comment_removed = Signal(str)
     edit_requested = Signal()
+    find_requested = Signal()
 
     _comments: CommentBlocks | None = None
     """Made when the base has been: it asks for heights before."""
@@ -76,6 +78,8 @@ class ReviewView(HunkView):
     def write_comment(self) -> None:
         """Let the person comment on the selected lines, or on the marked one."""
         if self._are_actions_shown and len(self._rows):
+            if self._rows.gap(self._current_row) and (self._selection is None or self._selection.is_empty):
+                self._open(self._current_row)  # to see what the comment is on
             self._write_on(self._spot())
 
     def current_new_line(self) -> int:
@@ -108,7 +112,7 @@ class ReviewView(HunkView):
 
     def _words_of(self, row: int) -> str:
         words = [super()._words_of(row)]
-        if block := self._block_at(row):
+        if block := self.moved_block(row):
             words.append(moved_label(*block))
         if self._comments and (comments := self._comments.words_at(row)):
             words.append(comments)
@@ -175,8 +179,6 @@ class ReviewView(HunkView):
                 return spot
         if found := line_of(self._rows[row], side) or line_of(self._rows[row], None):
             return Spot(found[0], found[1], found[1] + 1)
-        if gap := self._rows.gap(row):
-            return Spot("new", gap.new_start, gap.new_start + gap.size)
         return spot_of_change(self._rows, row)
 
     def _spot_between(self, first: int, last: int, side: LineSide | None) -> Spot | None:
@@ -201,7 +203,7 @@ class ReviewView(HunkView):
 
     # -- moved lines --
 
-    def _block_at(self, row: int) -> "tuple[MovedBlock, LineSide] | None":
+    def moved_block(self, row: int) -> "tuple[MovedBlock, LineSide] | None":
         """The moved block that a row is in, and the side it is in it with."""
         if self._moved is None or self._rows[row].kind in ("context", "hunk", "gap"):
             return None
@@ -228,7 +230,7 @@ class ReviewView(HunkView):
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier or not len(self._rows):
             return False
         match event.key():
-            case Qt.Key.Key_Return | Qt.Key.Key_Enter if block := self._block_at(self._current_row):
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter if block := self.moved_block(self._current_row):
                 self._jump(*block)
             case Qt.Key.Key_C if self._are_actions_shown:
                 self.write_comment()
@@ -237,6 +239,19 @@ class ReviewView(HunkView):
             case _:
                 return False
         return True
+
+    def event(self, event: QEvent) -> bool:
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Find):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Find):
+            self.find_requested.emit()
+        else:
+            super().keyPressEvent(event)
 
     # -- mouse --
 
@@ -303,7 +318,7 @@ class ReviewView(HunkView):
         if plus != self._plus:
             for changed in (self._plus, plus):
                 if changed and changed[0] < len(self._rows):
-                    self.viewport().update(self._bar_rect(changed[0]))
+                    self.viewport().update(self.row_rect(changed[0]))
             self._plus = plus
         if self._gutter_at(point) or (len(self._rows) and self._painter.moved_at(self._scene(), point)):
             self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)

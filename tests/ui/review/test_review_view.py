@@ -1,6 +1,7 @@
 """In a diff that is reviewed, every hunk can be decided about and every line commented on, by mouse and by keyboard."""
 
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -8,6 +9,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
+from pytestqt.wait_signal import SignalBlocker
 
 from desktop_agent.core.model import FileDiff, LineComment
 from desktop_agent.ui.review.comment_card import CommentCard
@@ -49,10 +51,16 @@ def button(view: ReviewView, name: str) -> QPushButton:
     return next(found for found in view.findChildren(QPushButton, name) if found.isVisible())
 
 
+def payload(blocker: SignalBlocker) -> Any:
+    """What the signal carried."""
+    args = cast("list[Any] | None", blocker.args)  # pyright: ignore[reportUnknownMemberType] - pytest-qt leaves it open
+    assert args
+    return args[0]
+
+
 def place(view: ReviewView, row: int, x: int) -> QPoint:
-    """The middle of a row, by looking for it in the way a person does: from pixel to row."""
-    ys = [y for y in range(view.viewport().height()) if view._row_at(QPoint(x, y)) == row]
-    return QPoint(x, ys[len(ys) // 2])
+    """In the middle of a row."""
+    return QPoint(x, view.row_rect(row).center().y())
 
 
 def remark(start: int, end: int, text: str, *, quote: str = "") -> LineComment:
@@ -76,11 +84,11 @@ def test_the_current_hunk_is_decided_by_button_and_by_letter(
 ) -> None:
     with qtbot.waitSignal(getattr(view, signal)) as asked:
         button(view, name).click()
-    assert asked.args == [(keys[0],)]
+    assert payload(asked) == (keys[0],)
     view.next_change()
     with qtbot.waitSignal(getattr(view, signal)) as asked:
         QTest.keyClick(view, letter)
-    assert asked.args == [(keys[1],)]
+    assert payload(asked) == (keys[1],)
 
 
 def test_an_undone_hunk_can_only_be_made_again(qtbot: QtBot, view: ReviewView, keys: list[str]) -> None:
@@ -90,7 +98,7 @@ def test_an_undone_hunk_can_only_be_made_again(qtbot: QtBot, view: ReviewView, k
         QTest.keyClick(view, Qt.Key.Key_U)
     with qtbot.waitSignal(view.redo_requested) as asked:
         QTest.keyClick(view, Qt.Key.Key_R)
-    assert asked.args == [(keys[0],)]
+    assert payload(asked) == (keys[0],)
     with qtbot.waitSignal(view.redo_requested):
         button(view, "redoHunkButton").click()
     assert not any(found.isVisible() for found in view.findChildren(QPushButton, "keepHunkButton"))
@@ -107,7 +115,7 @@ def test_a_kept_hunk_can_be_left_undecided_again(qtbot: QtBot, view: ReviewView,
     view.set_states(frozenset(keys), frozenset(), can_revert=True)
     with qtbot.waitSignal(view.undecide_requested) as asked:
         QTest.keyClick(view, Qt.Key.Key_K)
-    assert asked.args == [(keys[0],)]
+    assert payload(asked) == (keys[0],)
     assert button(view, "keepHunkButton").text() == "✓ Kept"
 
 
@@ -126,7 +134,7 @@ def test_a_click_on_the_buttons_of_another_hunk_is_for_that_hunk(
     point = place(view, view.rows.changes[1], at.x())
     with qtbot.waitSignal(view.undo_requested) as asked:
         QTest.mouseClick(view.viewport(), LEFT, pos=point)
-    assert asked.args == [(keys[1],)]
+    assert payload(asked) == (keys[1],)
     assert view.current_change == 1
 
 
@@ -184,7 +192,7 @@ def test_mode_and_endings_and_whole_files_are_decided_like_hunks(qtbot: QtBot, v
         view.show_diff(diff)
         with qtbot.waitSignal(view.keep_requested) as asked:
             button(view, "keepHunkButton").click()
-        assert asked.args == [(key,)]
+        assert payload(asked) == (key,)
         assert not picture(view).isNull()
     assert view.message == "Binary file 2 bytes → 2 bytes"
 
@@ -208,28 +216,27 @@ def field(view: ReviewView) -> QPlainTextEdit:
 
 
 def test_a_comment_on_the_marked_line_says_where_it_is(qtbot: QtBot, view: ReviewView) -> None:
-    view._move_to(view.rows.find("new", 10))
+    view.go_to(view.rows.find("new", 10))
     QTest.keyClick(view, Qt.Key.Key_C)
     assert field(view).hasFocus()
     QTest.keyClicks(field(view), "Why?")
     with qtbot.waitSignal(view.comment_added) as saved:
         QTest.keyClick(field(view), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    assert saved.args
-    comment = saved.args[0]
+    comment = payload(saved)
     assert (comment.path, comment.side, comment.start, comment.end) == ("src/app.py", "new", 10, 11)
     assert (comment.quote, comment.text) == ("ELEVEN\n", "Why?")
     assert view.hasFocus()
 
 
 def test_a_comment_on_selected_lines_has_all_of_them(qtbot: QtBot, view: ReviewView) -> None:
-    view._move_to(view.rows.find("new", 8))
+    view.go_to(view.rows.find("new", 8))
     QTest.keyClick(view, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     QTest.keyClick(view, Qt.Key.Key_C)
     QTest.keyClicks(field(view), "Both")
     with qtbot.waitSignal(view.comment_added) as saved:
         button(view, "saveCommentButton").click()
-    assert saved.args
-    assert (saved.args[0].start, saved.args[0].end, saved.args[0].quote) == (8, 10, "line 9\nline 10\n")
+    comment = payload(saved)
+    assert (comment.start, comment.end, comment.quote) == (8, 10, "line 9\nline 10\n")
 
 
 def test_the_comment_button_is_for_the_lines_of_its_hunk(qtbot: QtBot, view: ReviewView) -> None:
@@ -238,8 +245,7 @@ def test_the_comment_button_is_for_the_lines_of_its_hunk(qtbot: QtBot, view: Rev
     QTest.keyClicks(field(view), "Hm")
     with qtbot.waitSignal(view.comment_added) as saved:
         button(view, "saveCommentButton").click()
-    assert saved.args
-    assert saved.args[0].quote == "line forty-one\nand more\n"
+    assert payload(saved).quote == "line forty-one\nand more\n"
 
 
 def test_a_click_in_the_gutter_comments_on_that_line(view: ReviewView) -> None:
@@ -269,7 +275,7 @@ def test_a_plus_shows_where_a_comment_can_be_started(view: ReviewView, theme: Th
 
 
 def test_escape_keeps_what_was_written_for_the_next_time(view: ReviewView) -> None:
-    view._move_to(view.rows.find("new", 10))
+    view.go_to(view.rows.find("new", 10))
     QTest.keyClick(view, Qt.Key.Key_C)
     QTest.keyClicks(field(view), "Not yet")
     QTest.keyClick(field(view), Qt.Key.Key_Escape)
@@ -282,13 +288,13 @@ def test_escape_keeps_what_was_written_for_the_next_time(view: ReviewView) -> No
 
 def test_saved_comments_stand_below_their_lines(view: ReviewView) -> None:
     below = view.rows.find("new", 11)
-    before = view._geometry.top(below)
+    before = view.row_rect(below).top()
     view.set_comments((remark(10, 11, "Why?"), remark(50, 51, "In a fold")))
     card = view.findChild(CommentCard)
     assert card
     assert card.accessibleName() == "You, on line 11: Why?"
-    assert view._geometry.top(below) >= before + card.height()
-    assert card.y() >= view._geometry.block_top(view.rows.find("new", 10))
+    assert view.row_rect(below).top() >= before + card.height()
+    assert view.row_rect(below - 1).bottom() < card.y() < view.row_rect(below).top() - card.height()
 
 
 def test_only_comments_in_view_are_widgets(qtbot: QtBot, view: ReviewView) -> None:
@@ -303,8 +309,9 @@ def test_a_comment_follows_its_lines(view: ReviewView) -> None:
     moved = "new\n" * 5 + EDITED
     view.set_comments((remark(10, 11, "Why?"),))
     view.show_diff(make_diff(LINES, moved), keep_place=True)
-    assert view._comments
-    assert [block.row for block in view._comments._blocks] == [view.rows.find("new", 15)]
+    card = view.findChild(CommentCard)
+    assert card
+    assert card.y() > view.row_rect(view.rows.find("new", 15)).bottom() > card.y() - 20
 
 
 def test_a_comment_can_be_edited_and_removed(qtbot: QtBot, view: ReviewView) -> None:
@@ -315,20 +322,20 @@ def test_a_comment_can_be_edited_and_removed(qtbot: QtBot, view: ReviewView) -> 
     field(view).setPlainText("How?")
     with qtbot.waitSignal(view.comment_added) as saved:
         button(view, "saveCommentButton").click()
-    assert saved.args == [replace(comment, text="How?")]
+    assert payload(saved) == replace(comment, text="How?")
     with qtbot.waitSignal(view.comment_removed) as removed:
         button(view, "removeCommentButton").click()
-    assert removed.args == [comment.id]
+    assert payload(removed) == comment.id
 
 
 def test_comments_are_told_with_their_row(view: ReviewView) -> None:
     view.set_comments((remark(10, 11, "Why?"),))
-    view._move_to(view.rows.find("new", 10))
+    view.go_to(view.rows.find("new", 10))
     assert view.accessibleDescription().endswith("You, on line 11: Why?")
 
 
 def test_the_draft_of_another_file_is_not_taken_for_one_of_this(view: ReviewView) -> None:
-    view._move_to(view.rows.find("new", 10))
+    view.go_to(view.rows.find("new", 10))
     QTest.keyClick(view, Qt.Key.Key_C)
     QTest.keyClicks(field(view), "Not yet")
     view.show_diff(make_diff(LINES, EDITED, path="other.py"))
@@ -349,8 +356,8 @@ def test_moved_lines_say_where_they_went_and_enter_goes_there(qtbot: QtBot, view
     view.show_diff(moved)
     view.set_mode("unified")
     row = view.rows.find("old", 0)
-    qtbot.waitUntil(lambda: view._block_at(row) is not None)
-    view._move_to(row)
+    qtbot.waitUntil(lambda: view.moved_block(row) is not None)
+    view.go_to(row)
     assert view.accessibleDescription().endswith("moved to line 61")
     QTest.keyClick(view, Qt.Key.Key_Return)
     assert view.current_row == view.rows.find("new", 60)
@@ -362,7 +369,7 @@ def test_moved_lines_say_where_they_went_and_enter_goes_there(qtbot: QtBot, view
 def test_a_click_on_the_label_of_moved_lines_goes_there(qtbot: QtBot, view: ReviewView, moved: FileDiff) -> None:
     view.show_diff(moved)
     row = view.rows.find("old", 0)
-    qtbot.waitUntil(lambda: view._block_at(row) is not None)
+    qtbot.waitUntil(lambda: view.moved_block(row) is not None)
     QTest.mouseClick(view.viewport(), LEFT, pos=place(view, row, 330))
     assert view.current_row == view.rows.find("new", 60)
 
@@ -370,8 +377,24 @@ def test_a_click_on_the_label_of_moved_lines_goes_there(qtbot: QtBot, view: Revi
 def test_moved_lines_have_their_own_colour(qtbot: QtBot, view: ReviewView, moved: FileDiff, theme: Theme) -> None:
     view.show_diff(moved)
     row = view.rows.find("old", 1)
-    qtbot.waitUntil(lambda: view._block_at(row) is not None)
+    qtbot.waitUntil(lambda: view.moved_block(row) is not None)
     image = picture(view)
     y = place(view, row, 5).y()
     assert image.pixelColor(1, y).name().upper() == theme.colours.syntax_keyword
     assert theme.colours.removed_line not in {image.pixelColor(x, y).name().upper() for x in range(10, 300)}
+
+
+def test_the_keyboard_stays_at_a_hunk_whose_buttons_change(view: ReviewView, keys: list[str]) -> None:
+    button(view, "undoHunkButton").setFocus()
+    view.set_states(frozenset(), frozenset(keys[:1]), can_revert=True)
+    assert button(view, "redoHunkButton").hasFocus()
+    view.set_states(frozenset(), frozenset(), can_revert=True)
+    assert button(view, "undoHunkButton").hasFocus()
+
+
+def test_a_comment_on_folded_lines_unfolds_them(view: ReviewView) -> None:
+    view.go_to(0)
+    assert view.rows.gap(0)
+    QTest.keyClick(view, Qt.Key.Key_C)
+    assert view.rows.gap(0) is None
+    assert field(view).accessibleName() == "You, on line 1"

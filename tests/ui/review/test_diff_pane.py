@@ -1,11 +1,11 @@
-"""A file can be edited in its diff; what is saved are its exact bytes, and nothing that was written is lost."""
+"""A file can be found in and edited in its diff; what is saved are its exact bytes, and nothing written is lost."""
 
 from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.review.changed_files import group_by_file
@@ -13,6 +13,7 @@ from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.stage import Session, Source, Tasks
+from tests.ui.review.test_review_view import payload
 
 OLD, NEW = b"one\r\ntwo\r\nthree\r\n", b"one\r\n2\r\nthree\r\n"
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -71,7 +72,7 @@ def test_what_is_saved_are_the_bytes_of_the_file(qtbot: QtBot, stage: Stage) -> 
     QTest.keyClick(editor, Qt.Key.Key_Return)
     with qtbot.waitSignal(stage.pane.edit_saved) as saved:
         QTest.keyClick(editor, Qt.Key.Key_S, CTRL)
-    assert saved.args == [b"zero\r\n" + NEW]
+    assert payload(saved) == b"zero\r\n" + NEW
     assert editor.isReadOnly()
 
 
@@ -176,7 +177,7 @@ def test_characters_that_a_field_cannot_hold_survive(qtbot: QtBot, stage: Stage)
     QTest.keyClicks(stage.edit(), "z")
     with qtbot.waitSignal(stage.pane.edit_saved) as saved:
         stage.button("saveEditButton").click()
-    assert saved.args == [b"z" + content]
+    assert payload(saved) == b"z" + content
 
 
 def test_too_large_files_are_not_edited(stage: Stage) -> None:
@@ -185,3 +186,18 @@ def test_too_large_files_are_not_edited(stage: Stage) -> None:
     stage.pane.view.show_diff(replace(diff, new_size=3_000_000))
     stage.pane.set_editable(True)
     assert stage.button("editFileButton").toolTip() == "Too large to edit here"
+
+
+def test_ctrl_f_finds_in_the_diff(stage: Stage) -> None:
+    view = stage.pane.view
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_F, CTRL)
+    field = stage.pane.findChild(QLineEdit, "diffFindField")
+    assert isinstance(field, QLineEdit)
+    assert field.hasFocus()
+    QTest.keyClicks(field, "THREE")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert view.selected_text() == "three"
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert view.hasFocus()
+    assert not field.isVisible()
