@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QTimer, Signal, SignalInstance
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
@@ -92,10 +92,10 @@ class DiffPane(QWidget):
             view.set_mode(self._wanted_mode)
             view.set_actions_shown(True)
             view.mode_changed.connect(self._show_mode)
-            view.keep_requested.connect(self.keep_requested)
-            view.undecide_requested.connect(self.undecide_requested)
-            view.undo_requested.connect(self.undo_requested)
-            view.redo_requested.connect(self.redo_requested)
+            view.keep_requested.connect(self._on_keep)
+            view.undecide_requested.connect(self._on_undecide)
+            view.undo_requested.connect(self._on_undo)
+            view.redo_requested.connect(self._on_redo)
             view.comment_added.connect(self.comment_added)
             view.comment_removed.connect(self.comment_removed)
             view.find_requested.connect(self._open_find)
@@ -146,8 +146,7 @@ class DiffPane(QWidget):
     def show_file(self, file: "ChangedFile", call: str) -> None:
         """Show this file's diff. `call` is what to say of the call behind it. Does nothing when it is shown already."""
         self._bar.set_file(file.path, call)
-        if self._file and self._file.path != file.path:
-            self._editing.leave()
+        self._editing.set_path(file.path)
         self._file = file
         if file.key != self._key:
             self._key = file.key
@@ -161,7 +160,7 @@ class DiffPane(QWidget):
         self._is_loading = False
         self._patience.stop()
         if self._view:
-            self._editing.leave()
+            self._editing.set_path("")
             self._view.show_diff(None)
             self._editing.on_diff_shown()
 
@@ -220,6 +219,24 @@ class DiffPane(QWidget):
     def _on_mode_toggled(self) -> None:
         self.set_mode("unified" if self._wanted_mode == "side_by_side" else "side_by_side")
         self.mode_chosen.emit()
+
+    def _on_keep(self, keys: object) -> None:
+        self._forward(self.keep_requested, keys)
+
+    def _on_undecide(self, keys: object) -> None:
+        self._forward(self.undecide_requested, keys)
+
+    def _on_undo(self, keys: object) -> None:
+        self._forward(self.undo_requested, keys)
+
+    def _on_redo(self, keys: object) -> None:
+        self._forward(self.redo_requested, keys)
+
+    def _forward(self, signal: SignalInstance, keys: object) -> None:
+        """Pass on what the person wants, unless it is about the file before: that is still there for a moment."""
+        diff = self.view.diff
+        if diff is not None and self._file is not None and diff.path == self._file.path:
+            signal.emit(keys)
 
     def _open_find(self) -> None:
         if self._find is None:

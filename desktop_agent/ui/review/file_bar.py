@@ -60,6 +60,7 @@ class FileBar(QWidget):
         self._save = _button("saveEditButton", "primary", self.save_clicked)
         self._save.setText(self.tr("Save"))
         self._save.setToolTip(self.tr("Write the file (Ctrl+S)"))
+        self._update_font()
         self._stage: EditStage = "reading"
         self._is_edit_offered = False
         layout = QHBoxLayout(self)
@@ -71,7 +72,6 @@ class FileBar(QWidget):
         for button in (self._edit, self._mode, self._discard, self._continue, self._cancel, self._save):
             layout.addWidget(button)
         self.show_editing("reading")
-        self._update_font()
         theme.changed.connect(self._update_font)
 
     def set_file(self, path: str, call: str) -> None:

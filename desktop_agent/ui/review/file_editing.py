@@ -46,6 +46,7 @@ class FileEditing(QObject):
         self._saved: bytes | None = None
         self._is_stale = False
         self._drafts: dict[str, _Draft] = {}
+        self._path = ""
         self._is_editable = False
         self._reason = ""
         bar.edit_clicked.connect(self.start)
@@ -63,6 +64,13 @@ class FileEditing(QObject):
         """Edit over this view."""
         self._view = view
         view.edit_requested.connect(self.start)
+
+    def set_path(self, path: str) -> None:
+        """Name the file that is shown, or will be in a moment. With another one, editing is over for now."""
+        if path != self._path:
+            self._path = path
+            self.leave()
+            self._show_offer()
 
     def set_editable(self, is_editable: bool, reason: str = "") -> None:
         """Say whether the new side is what is on disk, and why it is not, if so."""
@@ -185,7 +193,9 @@ class FileEditing(QObject):
         diff = self._view.diff if self._view else None
         if not self._is_editable:
             return self._reason or self.tr("The file is not as shown any more")
-        if diff is None or diff.kind == "deleted":
+        if diff is None or diff.path != self._path:
+            return self.tr("The file is being loaded")
+        if diff.kind == "deleted":
             return self.tr("There is no file to edit")
         is_regular = stat.S_ISREG(diff.new_mode) or not stat.S_IFMT(diff.new_mode) if diff.new_mode else True
         if diff.is_binary or not is_regular:

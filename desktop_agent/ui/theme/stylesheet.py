@@ -30,7 +30,7 @@ QLabel[role="warning"] { color: $warning_text; }
 
 QPushButton, QToolButton {
   background: $surface; color: $text; border: 1px solid $border; border-radius: $controlpx;
-  padding: 0 10px; min-height: $buttonpx; font-size: $secondarypx;
+  padding: 0 10px; min-height: $buttonpx; font-size: $secondarypx; outline: none;
 }
 QPushButton:hover, QToolButton:hover { background: $sunken; }
 QPushButton:pressed, QToolButton:pressed { background: $border; }

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.review.changed_files import group_by_file
@@ -201,3 +201,47 @@ def test_ctrl_f_finds_in_the_diff(stage: Stage) -> None:
     QTest.keyClick(field, Qt.Key.Key_Escape)
     assert view.hasFocus()
     assert not field.isVisible()
+
+
+def test_a_click_while_the_next_file_is_loading_means_nothing(
+    qtbot: QtBot, stage: Stage, source: Source, tasks: Tasks
+) -> None:
+    view = stage.pane.view
+    source.is_held = True
+    stage.show("b.bin")
+    with qtbot.assertNotEmitted(stage.pane.undo_requested), qtbot.assertNotEmitted(stage.pane.keep_requested):
+        QTest.keyClick(view, Qt.Key.Key_U)
+        QTest.keyClick(view, Qt.Key.Key_K)
+    QTest.keyClick(view, Qt.Key.Key_E)
+    assert not stage.is_editing()
+    tasks.let_go()
+    with qtbot.waitSignal(stage.pane.keep_requested) as asked:
+        QTest.keyClick(view, Qt.Key.Key_K)
+    assert payload(asked) == ("file",)
+
+
+def test_decisions_are_passed_on_and_counted(qtbot: QtBot, stage: Stage) -> None:
+    with qtbot.waitSignal(stage.pane.keep_requested) as asked:
+        QTest.keyClick(stage.pane.view, Qt.Key.Key_K)
+    keys = payload(asked)
+    stage.pane.set_states(frozenset(keys), frozenset(), can_revert=True)
+    labels = [label.text() for label in stage.pane.findChildren(QLabel) if label.isVisible()]
+    assert "1 change · 1 kept" in labels
+    assert not stage.pane.next_undecided(from_start=True)
+
+
+def test_the_first_undecided_change_is_gone_to_when_the_diff_is_there(
+    stage: Stage, source: Source, tasks: Tasks
+) -> None:
+    lines = [f"{number}\n" for number in range(60)]
+    edited = [*lines[:10], "ten\n", *lines[11:40], "forty\n", *lines[41:]]
+    stage.session.change(1, "c6", "long.txt", "".join(lines), "".join(edited))
+    stage.show("long.txt")
+    first = stage.pane.view.rows.key(stage.pane.view.rows.changes[0]) or ""
+    stage.show("a.txt")
+    source.is_held = True
+    stage.show("long.txt")
+    stage.pane.set_states(frozenset([first]), frozenset(), can_revert=True)
+    stage.pane.start_at_undecided()
+    tasks.let_go()
+    assert stage.pane.view.current_change == 1
