@@ -18,6 +18,7 @@ from desktop_agent.core.model import (
     ApprovalPolicy,
     AssistantMessage,
     Decision,
+    FileImage,
     ModelRef,
     ModelRequest,
     SandboxMode,
@@ -30,6 +31,7 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
 from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.confiner import SandboxProbe
@@ -176,6 +178,11 @@ class Ground:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content.encode() if isinstance(content, str) else content)
         return target
+
+    def blob(self, image: FileImage | None) -> bytes:
+        """What an image of a file holds."""
+        assert image is not None
+        return Blobs(self.paths.blobs).get(image.digest)
 
     def read(self, path: str) -> str:
         return (self.workspace / path).read_bytes().decode()

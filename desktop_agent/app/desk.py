@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from desktop_agent.app.later import LaterDiffs, LaterJudges
+from desktop_agent.app.later import LaterDiffs, LaterGit, LaterJudges
 from desktop_agent.ui.banner import Banner
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.composer import Composer
@@ -51,7 +51,7 @@ def furnish(
     composer.add_control(pickers.approval_button)
     composer.add_control(pickers.sandbox_button)
     jobs = JobsPanel(theme, _now)
-    review = ReviewPanel(theme, diffs, spawner.spawn)
+    review = ReviewPanel(theme, diffs, spawner.spawn, git=LaterGit())
     banner = Banner()
     find_bar = FindBar(transcript)
     conversation = _stack(banner, find_bar, transcript)

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from desktop_agent.app.diffs import BlobDiffs
-    from desktop_agent.core.ids import Digest
-    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff
+    from desktop_agent.app.git_review import GitReview
+    from desktop_agent.core.ids import Digest, HunkKey
+    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
     from desktop_agent.core.settings import ExecutionSettings
     from desktop_agent.core.transcript import ChangeRecord, Transcript
     from desktop_agent.ui.approvals.rule_maths import RuleMaths
+    from desktop_agent.ui.review.source import GitRevert, GitState
 
 
 class LaterDiffs:
@@ -29,6 +31,10 @@ class LaterDiffs:
     async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
         """See `DiffSource.preview`."""
         return await self._real().preview(request)
+
+    async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
+        """See `DiffSource.contents`."""
+        return await self._real().contents(images)
 
     async def change_diff(self, change: "FileChange") -> "FileDiff":
         """See `CardSource.change_diff`."""
@@ -57,3 +63,33 @@ class LaterJudges:
         from desktop_agent.app.rule_judge import RuleJudge
 
         return RuleJudge(transcript, self.is_sandbox_available, self.execution)
+
+
+class LaterGit:
+    """A `GitSource` that is imported when git is first asked something, not before the window."""
+
+    def __init__(self) -> None:
+        self._source: GitReview | None = None
+
+    async def look(self, folder: str) -> "GitState":
+        """See `GitSource.look`."""
+        return await self._real().look(folder)
+
+    async def changes(self, folder: str, branch: str) -> "tuple[FileChange, ...]":
+        """See `GitSource.changes`."""
+        return await self._real().changes(folder, branch)
+
+    async def diff(self, folder: str, change: "FileChange") -> "FileDiff":
+        """See `GitSource.diff`."""
+        return await self._real().diff(folder, change)
+
+    async def revert(self, folder: str, change: "FileChange", keys: "Sequence[HunkKey]") -> "GitRevert":
+        """See `GitSource.revert`."""
+        return await self._real().revert(folder, change, keys)
+
+    def _real(self) -> "GitReview":
+        if self._source is None:
+            from desktop_agent.app.git_review import GitReview
+
+            self._source = GitReview()
+        return self._source

@@ -2,22 +2,32 @@
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from desktop_agent.commands.console import Console, table
+from desktop_agent.commands.selecting import (
+    NumberedHunk,
+    agents_rows,
+    hunks_of,
+    matching,
+    revertible,
+    with_hunks,
+)
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.attribution import Contents
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.changes.patch import patch_text
-from desktop_agent.core.changes.revert import Direction, plan_revert
+from desktop_agent.core.changes.net import NetChange, net_state
+from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.changes.revert import Direction
 from desktop_agent.core.errors import StorageError
-from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import ChangeSelection, FileOutcome, JsonObject
+from desktop_agent.core.ids import HunkKey, SessionId
+from desktop_agent.core.model import ChangeSelection, FileChange, FileImage, FileOutcome, JsonObject
 from desktop_agent.core.store.journal import read_journal
-from desktop_agent.core.transcript import ChangeRecord, Transcript, replay
+from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript, replay
+from desktop_agent.core.undoing import draft_revert
 from desktop_agent.headless.result import describe_outcome
 from desktop_agent.workbench import Workbench
 
@@ -26,130 +36,224 @@ def main(args: argparse.Namespace, console: Console) -> int:
     """Carry out one of the subcommands and return the exit code."""
     bench = Workbench.from_environment()
     session_id = bench.catalog.find(args.id)
-    selection = ChangeSelection(turn=args.turn, call_id=args.call, path=args.file)
+    wanted = ChangeSelection(turn=args.turn, since_turn=args.since, call_id=args.call, path=args.file)
     transcript = replay(read_journal(bench.catalog.journal_path(session_id), bench.blobs)[0])
+    contents = _contents(bench)
     match args.action:
         case "list":
-            return _list(_selected(transcript, selection), console)
+            return _list(transcript, wanted, contents if args.hunks else None, console)
         case "diff":
-            return _diff(bench, transcript, selection, console)
+            return _diff(agents_rows(matching(transcript, wanted)), contents, console)
         case "undo" | "redo":
             direction: Direction = args.action
+            if args.hunk:
+                selection = with_hunks(transcript, wanted, args.hunk, contents)
+            else:
+                selection = revertible(transcript, wanted)
             if args.dry_run:
                 outcomes = _preview(bench, transcript, direction, selection)
             else:
-                outcomes = asyncio.run(_revert(bench, session_id, direction, selection))  # noqa: TID251 - entry point
-            return _report(outcomes, direction, console, is_dry_run=args.dry_run)
+                op = _op(direction, selection, args)
+                outcomes = asyncio.run(_revert(bench, session_id, op))  # noqa: TID251 - entry point
+            return _report(outcomes, direction, console, session_id, is_dry_run=args.dry_run)
         case _:
             raise AssertionError(args.action)
 
 
-def _list(records: Sequence[ChangeRecord], console: Console) -> int:
-    documents: list[JsonObject] = [
-        {
-            "id": record.change.id,
-            "path": record.change.path,
-            "kind": record.change.kind,
-            "author": record.change.author,
-            "turn": record.turn,
-            "call": record.call_id,
-            "added": record.change.added,
-            "removed": record.change.removed,
-            "is_binary": record.change.is_binary,
-            "state": "undone" if record.is_undone else "standing",
-        }
-        for record in records
-    ]
-    rows = [[str(d[key]) for key in ("id", "state", "author", "kind", "added", "removed", "path")] for d in documents]
-    shown = [[*row[:4], f"+{row[4]}", f"-{row[5]}", row[6]] for row in rows]
-    console.result({"changes": documents}, table(shown, right=(4, 5)) or "There are no changes.")
+def _contents(bench: Workbench) -> Contents:
+    def content(image: FileImage | None) -> bytes | None:
+        return None if image is None or image.kind == "folder" else bench.blobs.get(image.digest)
+
+    return content
+
+
+# -- list --
+
+
+def _list(transcript: Transcript, wanted: ChangeSelection, contents: Contents | None, console: Console) -> int:
+    records = matching(transcript, wanted)
+    uncaptured = _uncaptured(transcript, wanted)
+    document: JsonObject = {"changes": [_as_json(record) for record in records], "uncaptured": uncaptured}
+    parts = [table([_as_row(record) for record in records], right=(4, 5)) or "There are no changes."]
+    if contents is not None:
+        files = [
+            (row, hunks_of(transcript, row, contents), transcript.kept.get(row.path, set[HunkKey]()))
+            for row in agents_rows(records)
+        ]
+        document["files"] = [_file_as_json(*file) for file in files]
+        parts += [_describe_file(*file) for file in files]
+    if uncaptured:
+        missing = [f"{item['path']} ({item['reason']}; turn {item['turn']})" for item in uncaptured]
+        parts.append("\n".join(["Not recorded, so it cannot be undone:", *missing]))
+    console.result(document, "\n\n".join(parts))
     return 0
 
 
-def _diff(bench: Workbench, transcript: Transcript, selection: ChangeSelection, console: Console) -> int:
-    ledger = Ledger(Path(transcript.workspace), bench.blobs)
-    chains: dict[str, list[ChangeRecord]] = {}
-    for record in _selected(transcript, selection):
-        chains.setdefault(record.change.path, []).append(record)
-    changes = [net_change([record.change for record in chain]) for chain in chains.values()]
-    diffs = [diff_change(change, ledger.content(change.before), ledger.content(change.after)) for change in changes]
-    patch = patch_text(diffs)
+def _as_json(record: ChangeRecord) -> JsonObject:
+    change = record.change
+    return {
+        "id": change.id,
+        "path": change.path,
+        "kind": change.kind,
+        "author": change.author,
+        "turn": record.turn,
+        "call": record.call_id,
+        "added": change.added,
+        "removed": change.removed,
+        "is_binary": change.is_binary,
+        "state": net_state([record]),
+        "moved_from": change.moved_from or None,
+        "moved_to": change.moved_to or None,
+        "file_kind": _file_kind(change),
+        "reverts": [{"id": reverted.change_id, "hunks": list(reverted.hunks)} for reverted in change.reverts],
+    }
+
+
+def _as_row(record: ChangeRecord) -> list[str]:
+    change = record.change
+    path = f"{change.path}/" if _file_kind(change) == "folder" else change.path
+    if change.moved_from:
+        path = f"{change.moved_from} → {path}"
+    elif change.moved_to:
+        path = f"{path} (now {change.moved_to})"
+    counts = ["binary", ""] if change.is_binary else [f"+{change.added}", f"-{change.removed}"]
+    return [change.id, net_state([record]), change.author, change.kind, *counts, path]
+
+
+def _file_kind(change: FileChange) -> str:
+    image = change.after or change.before
+    return image.kind if image else "file"
+
+
+def _file_as_json(row: NetChange, hunks: Sequence[NumberedHunk], kept: Collection[HunkKey]) -> JsonObject:
+    return {
+        "path": row.path,
+        "moved_from": row.moved_from or None,
+        "kind": row.change.kind,
+        "authors": list(row.authors),
+        "state": row.state,
+        "ids": list(row.change_ids),
+        "hunks": [
+            {
+                "number": hunk.number,
+                "key": hunk.key,
+                "title": hunk.title,
+                "old_start": hunk.old_start + 1,
+                "old_count": hunk.old_count,
+                "new_start": hunk.new_start + 1,
+                "new_count": hunk.new_count,
+                "state": hunk.state,
+                "kept": hunk.key in kept,
+            }
+            for hunk in hunks
+        ],
+    }
+
+
+def _describe_file(row: NetChange, hunks: Sequence[NumberedHunk], kept: Collection[HunkKey]) -> str:
+    name = f"{row.moved_from} → {row.path}" if row.moved_from else row.path
+    rows = [
+        [f"  {hunk.number}", hunk.key, f"{hunk.state}, kept" if hunk.key in kept else hunk.state, hunk.title]
+        for hunk in hunks
+    ]
+    return f"{name}\n{table(rows, right=(0,))}"
+
+
+def _uncaptured(transcript: Transcript, wanted: ChangeSelection) -> list[JsonObject]:
+    """What could not be recorded of the selected calls, and why."""
+    return [
+        {"path": missing.path, "reason": missing.reason, "turn": entry.turn, "call": entry.call.id}
+        for entry in transcript.entries
+        if isinstance(entry, ToolEntry)
+        and wanted.turn in (None, entry.turn)
+        and (wanted.since_turn is None or entry.turn >= wanted.since_turn)
+        and wanted.call_id in (None, entry.call.id)
+        for missing in entry.uncaptured
+        if wanted.path in (None, missing.path)
+    ]
+
+
+# -- diff --
+
+
+def _diff(rows: Sequence[NetChange], contents: Contents, console: Console) -> int:
+    patch = make_patch(PatchFile(row.change, contents(row.change.before), contents(row.change.after)) for row in rows)
     if console.is_json:
-        console.result({"patch": patch.decode("utf-8", "replace"), "files": list(chains)}, "")
+        # Bytes that are no UTF-8 come as lone surrogates, so that the very patch can be made of it again.
+        console.result({"patch": patch.decode("utf-8", "surrogateescape"), "files": [row.path for row in rows]}, "")
     else:
         console.write_bytes(patch)
     return 0
+
+
+# -- undo and redo --
+
+
+def _op(
+    direction: Direction, selection: ChangeSelection, args: argparse.Namespace
+) -> ops.UndoChanges | ops.RedoChanges:
+    if direction == "redo":
+        return ops.RedoChanges(selection=selection, reason=args.reason)
+    return ops.UndoChanges(selection=selection, reason=args.reason, is_recovery=args.recover)
 
 
 def _preview(
     bench: Workbench, transcript: Transcript, direction: Direction, selection: ChangeSelection
 ) -> tuple[FileOutcome, ...]:
     """What the undo or redo would do, without opening the session for writing."""
-    records = transcript.active_changes() if direction == "undo" else transcript.undone_changes()
-    selected = [r.change for r in records if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
-    plan = plan_revert(direction, selected, [record.change for record in records])
-    return Ledger(Path(transcript.workspace), bench.blobs).preview_revert(plan)
+    draft = draft_revert(transcript, Ledger(Path(transcript.workspace), bench.blobs), direction, selection)
+    return draft.outcomes() if draft is not None else ()
 
 
 async def _revert(
-    bench: Workbench, session_id: SessionId, direction: Direction, selection: ChangeSelection
+    bench: Workbench, session_id: SessionId, op: ops.UndoChanges | ops.RedoChanges
 ) -> tuple[FileOutcome, ...]:
     """Open the session, undo or redo, and close it again."""
-    done: asyncio.Future[tuple[FileOutcome, ...]] = asyncio.get_running_loop().create_future()
-
-    is_begun = False
+    answers: list[ev.ChangesUndone | ev.ChangesRedone | ev.Notice] = []
 
     def on_event(event: ev.Event) -> None:
-        nonlocal is_begun
-        if done.done():
-            return
         match event:
-            case ev.ChangesPrepared():
-                is_begun = True
-            # Before that it is an earlier one, cut off, that recovery concludes.
-            case ev.ChangesUndone(outcomes=outcomes) | ev.ChangesRedone(outcomes=outcomes) if is_begun:
-                done.set_result(outcomes)
-            case ev.Notice(code="nothing_selected"):
-                done.set_result(())
-            case ev.Notice(code="storage", title=title, hint=hint, detail=detail):
-                done.set_exception(StorageError(title, hint=hint, detail=detail))
+            case ev.ChangesUndone() | ev.ChangesRedone() | ev.Notice(code="nothing_selected" | "storage"):
+                answers.append(event)
             case _:
                 pass
 
     session = (await bench.open_session(session_id, sink=on_event)).session
-    serving = asyncio.create_task(session.run(), name="session")
-    try:
-        op = ops.UndoChanges if direction == "undo" else ops.RedoChanges
-        session.submit(op(selection=selection))
-        await asyncio.wait([done, serving], return_when=asyncio.FIRST_COMPLETED)
-        if not done.done():
-            await serving  # a session that ends by itself is a defect, and raises it here
-        return await done
-    finally:
-        session.submit(ops.Shutdown())
-        await serving
+    session.submit(op)
+    session.submit(ops.Shutdown())
+    await session.run()
+    match answers[-1]:  # earlier ones are of an undo that was cut off, and now concluded
+        case ev.Notice(code="storage", title=title, hint=hint, detail=detail):
+            raise StorageError(title, hint=hint, detail=detail)
+        case ev.Notice():
+            return ()
+        case answer:
+            return answer.outcomes
 
 
-def _report(outcomes: Sequence[FileOutcome], direction: Direction, console: Console, *, is_dry_run: bool) -> int:
+def _report(
+    outcomes: Sequence[FileOutcome],
+    direction: Direction,
+    console: Console,
+    session_id: SessionId,
+    *,
+    is_dry_run: bool,
+) -> int:
     documents: list[JsonObject] = [
         {
             "path": outcome.path,
             "state": outcome.state,
             "reason": outcome.reason,
             "change_ids": list(outcome.change_ids),
+            "hunks": list(outcome.hunks),
+            "clash": asdict(outcome.clash) if outcome.clash else None,
         }
         for outcome in outcomes
     ]
     lines = [describe_outcome(outcome) for outcome in outcomes] or [f"There is nothing to {direction}."]
     if is_dry_run:
         lines.insert(0, "Nothing was written. This would happen:")
+    if any(outcome.clash for outcome in outcomes):
+        lines.append(f"To decide line by line, open the session: desktop-agent --resume {session_id}")
     console.result({"outcomes": documents, "dry_run": is_dry_run}, "\n".join(lines))
     return 0 if all(outcome.is_done for outcome in outcomes) else 1
-
-
-def _selected(transcript: Transcript, selection: ChangeSelection) -> list[ChangeRecord]:
-    return [
-        record
-        for record in transcript.changes.values()
-        if selection.includes(record.change, turn=record.turn, call_id=record.call_id)
-    ]

@@ -35,6 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_sessions(commands)
     _add_changes(commands)
+    _add_storage(commands)
     _add_tools(commands)
     _add_auth(commands)
     _add_config(commands)
@@ -117,11 +118,33 @@ def _add_changes(commands: "_Commands") -> None:
     for name, summary in summaries.items():
         action = _command(actions, name, summary, f"changes {name} k3f9qx --turn 2")
         action.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
-        action.add_argument("--turn", type=_at_least_one, metavar="N", help="only this turn")
+        turns = action.add_mutually_exclusive_group()
+        turns.add_argument("--turn", type=_at_least_one, metavar="N", help="only this turn")
+        turns.add_argument("--since", type=_at_least_one, metavar="N", help="this turn and all that follow")
         action.add_argument("--call", metavar="ID", help="only this tool call")
         action.add_argument("--file", metavar="P", help="only this file, by its path in the workspace")
+        if name == "list":
+            action.add_argument("--hunks", action="store_true", help="list the hunks of each file, too")
         if name in ("undo", "redo"):
-            action.add_argument("--dry-run", action="store_true", help="only say what would happen")
+            _add_revert(action, name)
+
+
+def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
+    hunk_help = "only this hunk of --file, by its number or key (`changes list ID --hunks`); may be repeated"
+    action.add_argument("--hunk", action="append", default=[], metavar="K", help=hunk_help)
+    action.add_argument("--dry-run", action="store_true", help="only say what would happen")
+    action.add_argument("--reason", default="", metavar="TEXT", help="a word to the model, told with the next prompt")
+    if name == "undo":
+        recover_help = "also put back branches, tags and stash entries that the calls moved or dropped"
+        action.add_argument("--recover", action="store_true", help=recover_help)
+
+
+def _add_storage(commands: "_Commands") -> None:
+    summary = "Show what the sessions take of the disk, and remove contents that none of them needs."
+    storage = _command(commands, "storage", summary, "storage collect --dry-run")
+    action = "show (the default): count; collect: remove what no session needs and nobody stored for 24 hours"
+    storage.add_argument("action", nargs="?", choices=("show", "collect"), default="show", help=action)
+    storage.add_argument("--dry-run", action="store_true", help="with collect: only say what would be removed")
 
 
 def _add_tools(commands: "_Commands") -> None:

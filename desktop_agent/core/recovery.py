@@ -14,14 +14,13 @@ from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import (
     Aborted,
-    ChangeSelection,
     FileChange,
-    FileOutcome,
     ToolCall,
     ToolResult,
     ToolUseBlock,
 )
 from desktop_agent.core.tools.effects import Effects
+from desktop_agent.core.undoing import recovered
 
 
 @dataclass(slots=True)
@@ -95,27 +94,13 @@ async def _settle_changes(prepared: ev.ChangesPrepared, ledger: Ledger, effects:
     done = await asyncio.to_thread(_done, prepared, ledger)
     if prepared.purpose == "apply":
         await effects.record_applied(prepared.turn, prepared.call_id, done)
-        return
-    ids = tuple(change.id for change in done)
-    outcomes = tuple(FileOutcome(path=change.path, state="restored", change_ids=(change.id,)) for change in done)
-    kind = ev.ChangesUndone if prepared.purpose == "undo" else ev.ChangesRedone
-    await log.record(kind(selection=ChangeSelection(change_ids=ids), change_ids=ids, outcomes=outcomes))
+    else:
+        await log.record(recovered(prepared.purpose, done))
 
 
 def _done(prepared: ev.ChangesPrepared, ledger: Ledger) -> tuple[FileChange, ...]:
-    """The prepared changes whose file has reached the state that was meant. Blocks: it reads the files.
-
-    Several changes of one file are one write, from one end of their chain to the other.
-    """
-    chains: dict[str, list[FileChange]] = {}
-    for change in prepared.changes:
-        chains.setdefault(change.path, []).append(change)
-    done: list[FileChange] = []
-    for path, chain in chains.items():
-        meant = chain[0].before if prepared.purpose == "undo" else chain[-1].after
-        if ledger.is_at(path, meant):
-            done += chain
-    return tuple(done)
+    """The prepared changes whose file has reached the state that was meant. Blocks: it reads the files."""
+    return tuple(change for change in prepared.changes if ledger.is_at(change.path, change.after))
 
 
 async def _answer(turn: int, block: ToolUseBlock, log: EventLog, *, is_started: bool) -> None:

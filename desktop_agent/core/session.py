@@ -16,7 +16,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.revert import Direction, plan_revert
+from desktop_agent.core.changes.revert import Direction
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.comments import prompt_of_comments
 from desktop_agent.core.context.history import History
@@ -35,6 +35,7 @@ from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import Turn, TurnLimits, TurnSetup
+from desktop_agent.core.undoing import Undoing
 from desktop_agent.core.workspace import check_workspace
 
 logger = logging.getLogger(__name__)
@@ -107,6 +108,7 @@ class Session:
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
+        self._undoing = Undoing(parts.state.transcript, parts.ledger, parts.effects, parts.recorder)
         self._mailbox: asyncio.Queue[ops.Op | _TurnDone] = asyncio.Queue()
         self._turn: asyncio.Task[None] | None = None
         self._providers: dict[ModelRef, Provider] = {}
@@ -157,10 +159,10 @@ class Session:
                 self._parts.approvals.answer(call_id, decision)
             case ops.Interrupt():
                 self._interrupt()
-            case ops.UndoChanges(selection=selection):
-                await self._revert("undo", selection)
-            case ops.RedoChanges(selection=selection):
-                await self._revert("redo", selection)
+            case ops.UndoChanges():
+                await self._revert("undo", op)
+            case ops.RedoChanges():
+                await self._revert("redo", op)
             case ops.MarkReviewed(path=path, hunks=hunks, state=state):
                 await self._record(ev.ReviewMarked(path=path, hunks=hunks, state=state))
             case ops.AddComment(comment=comment):
@@ -169,8 +171,10 @@ class Session:
                 await self._record(ev.CommentsRemoved(comment_ids=(comment_id,)))
             case ops.SendComments(text=text):
                 await self._send_comments(text)
-            case ops.RewindTo() | ops.WriteFile():
-                pass
+            case ops.WriteFile():
+                await self._write_file(op)
+            case ops.RewindTo():
+                await self._rewind(op)
             case ops.SetMode():
                 await self._set_mode(op)
             case ops.StopJob(job_id=job_id):
@@ -296,27 +300,40 @@ class Session:
 
     # -- changes --
 
-    async def _revert(self, direction: Direction, selection: ChangeSelection) -> None:
+    async def _revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
+        """Whether it was carried out; a notice says why not."""
         if self._is_running:
             await self._notify("busy", f"The agent is working, so nothing was {_PAST[direction]}.", "Stop it first.")
+            return False
+        await self._get_ready()
+        is_done = await self._undoing.revert(direction, op)
+        if not is_done:
+            await self._notify("nothing_selected", f"There is nothing to {direction} there.", "")
+        return is_done
+
+    async def _write_file(self, op: ops.WriteFile) -> None:
+        if self._is_running:
+            await self._notify("busy", f"The agent is working, so {op.path} was not written.", "Stop it first.")
             return
         await self._get_ready()
-        is_undo = direction == "undo"
-        records = self.transcript.active_changes() if is_undo else self.transcript.undone_changes()
-        standing = [record.change for record in records]
-        selected = [r.change for r in records if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
-        if not selected:
-            await self._notify("nothing_selected", f"There is nothing to {direction} there.", "")
+        try:
+            await self._undoing.write(op)
+        except StorageError:
+            raise
+        except AgentError as error:
+            await self._record(_notice(error, None))
+
+    async def _rewind(self, op: ops.RewindTo) -> None:
+        if self._is_running:
+            await self._notify("busy", "The agent is working, so nothing was taken back.", "Stop it first.")
             return
-        plan = plan_revert(direction, selected, standing)
-        meant = {change_id for step in plan.steps for change_id in step.change_ids}
-        changes = tuple(change for change in selected if change.id in meant)
-        turn = self.transcript.turn
-        await self._record(ev.ChangesPrepared(turn=turn, call_id="", purpose=direction, changes=changes))
-        outcomes = await asyncio.to_thread(self._parts.ledger.revert, plan)
-        ids = tuple(change_id for outcome in outcomes if outcome.is_done for change_id in outcome.change_ids)
-        kind = ev.ChangesUndone if is_undo else ev.ChangesRedone
-        await self._record(kind(selection=selection, change_ids=ids, outcomes=outcomes))
+        await self._get_ready()
+        if not 1 <= op.turn <= self.transcript.turn:
+            await self._notify("nothing_selected", f"There is no turn {op.turn} to go back to.", "")
+            return
+        if op.scope != "conversation":
+            await self._undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
+        await self._record(ev.Rewound(turn=op.turn, scope=op.scope))
 
     async def _send_comments(self, text: str) -> None:
         """Send the person's remarks on the diff as one prompt."""

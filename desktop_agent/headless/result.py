@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.events import Notice, TurnEndReason
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import Aborted, ApprovalPolicy, FileOutcome, JsonObject, Usage
+from desktop_agent.core.model import Aborted, ApprovalPolicy, FileImage, FileOutcome, JsonObject, OutcomeState, Usage
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
 
 EXIT_CODES: dict[TurnEndReason, int] = {
@@ -92,7 +92,11 @@ def collect_result(
     entries = [entry for entry in transcript.entries if getattr(entry, "turn", None) == turn]
     texts = [entry.text.strip() for entry in entries if isinstance(entry, TextEntry) and entry.kind == "text"]
     tools = [entry for entry in entries if isinstance(entry, ToolEntry)]
-    records = [record for record in transcript.changes.values() if record.turn == turn]
+    records = [
+        record
+        for record in transcript.changes.values()
+        if record.turn == turn and record.change.author not in ("person", "undo")
+    ]
     notices = [entry.notice for entry in transcript.entries if isinstance(entry, NoticeEntry)]
     return RunResult(
         session_id=transcript.session_id,
@@ -151,10 +155,27 @@ def turn_summary(turn: int, records: list[ChangeRecord], tools: list[ToolEntry])
 
 
 def describe_outcome(outcome: FileOutcome) -> str:
-    """One file of an undo or redo in words."""
-    words = {"restored": "restored", "unchanged": "already as wanted:", "conflict": "left alone:", "failed": "failed:"}
-    text = f"{words[outcome.state]} {outcome.path}"
-    return f"{text} ({outcome.reason})" if outcome.reason else text
+    """One file of an undo or redo in words; of a clash also what the three versions are."""
+    text = f"{_OUTCOME_WORDS[outcome.state]} {outcome.path}"
+    details = [outcome.reason]
+    if outcome.clash is not None:
+        images = {"the agent's": outcome.clash.base, "yours": outcome.clash.yours, "wanted": outcome.clash.wanted}
+        details.append(f"Versions: {', '.join(f'{name} {_size(image)}' for name, image in images.items())}.")
+    said = " ".join(filter(None, details))
+    return f"{text} ({said})" if said else text
+
+
+_OUTCOME_WORDS: dict[OutcomeState, str] = {
+    "restored": "restored",
+    "merged": "merged with your edits:",
+    "unchanged": "already as wanted:",
+    "conflict": "left alone:",
+    "failed": "failed:",
+}
+
+
+def _size(image: FileImage | None) -> str:
+    return "absent" if image is None else f"{image.size} bytes"
 
 
 def _metadata(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:

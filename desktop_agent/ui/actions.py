@@ -30,6 +30,12 @@ _DECLARATIONS = (
     _Declaration("filter_files", "Go to file…", "Ctrl+P"),
     _Declaration("undo_turn", "Undo the agent's turn", "Ctrl+Shift+Z"),
     _Declaration("redo_turn", "Redo the agent's turn", "Ctrl+Shift+Y"),
+    _Declaration("rewind", "Go back to before a message…", "Ctrl+Alt+Z"),
+    _Declaration("next_undecided", "Go to the next undecided change", "F8"),
+    _Declaration("keep_file", "Keep the file in review", "Ctrl+Shift+K"),
+    _Declaration("undo_file", "Undo the file in review", "Ctrl+Shift+U"),
+    _Declaration("keep_all", "Keep all that is listed in the review", "Ctrl+Alt+K"),
+    _Declaration("send_comments", "Send the comments of the review…", "Ctrl+Alt+M"),
     _Declaration("toggle_side", "Sessions and files", "Ctrl+B"),
     _Declaration("toggle_review", "Review", "Ctrl+Shift+R"),
     _Declaration("toggle_jobs", "Background commands", "Ctrl+J"),
@@ -50,6 +56,12 @@ class Actions:
     filter_files: QAction
     undo_turn: QAction
     redo_turn: QAction
+    rewind: QAction
+    next_undecided: QAction
+    keep_file: QAction
+    undo_file: QAction
+    keep_all: QAction
+    send_comments: QAction
     toggle_side: QAction
     toggle_review: QAction
     toggle_jobs: QAction

@@ -129,12 +129,13 @@ class SessionWiring(QObject):
         view.approval_opened.connect(self._open_approval)
         view.stop_requested.connect(self._interrupt)
         view.changes_requested.connect(self._show_changes)
+        view.recover_requested.connect(self._recover)
         view.link_activated.connect(self._open_link)
         view.retry_requested.connect(self._retry)
         view.settings_requested.connect(self.settings_requested)
         view.example_chosen.connect(self._submit_prompt)
-        review.undo_requested.connect(self._undo)
-        review.redo_requested.connect(self._redo)
+        view.rewind_requested.connect(self._ask_how_to_rewind)
+        review.op_requested.connect(self.submit)
         review.call_requested.connect(view.show_call)
         self._panels.files.show_changes_requested.connect(self._show_changes_of)
         self._panels.pickers.model_chosen.connect(self._set_model)
@@ -146,6 +147,12 @@ class SessionWiring(QObject):
         self._actions.connect(self._actions.stop, self._interrupt)
         self._actions.connect(self._actions.undo_turn, self._undo_last_turn)
         self._actions.connect(self._actions.redo_turn, self._redo_last_turn)
+        self._actions.connect(self._actions.rewind, self._rewind_last_turn)
+        self._actions.connect(self._actions.next_undecided, review.next_undecided)
+        self._actions.connect(self._actions.keep_file, review.keep_file)
+        self._actions.connect(self._actions.undo_file, review.undo_file)
+        self._actions.connect(self._actions.keep_all, review.keep_all)
+        self._actions.connect(self._actions.send_comments, review.send_comments)
 
     def _submit_prompt(self, text: str) -> None:
         if self._bridge is None:
@@ -183,6 +190,12 @@ class SessionWiring(QObject):
 
         self.submit(RedoChanges(selection=selection))
 
+    def _recover(self, call_id: str) -> None:
+        from desktop_agent.core.model import ChangeSelection
+        from desktop_agent.core.ops import UndoChanges
+
+        self.submit(UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))
+
     def _undo_last_turn(self) -> None:
         from desktop_agent.core.model import ChangeSelection
 
@@ -194,6 +207,26 @@ class SessionWiring(QObject):
 
         if self._bridge is not None and (undone := self._bridge.transcript.undone_changes()):
             self._redo(ChangeSelection(turn=undone[0].turn))
+
+    def _rewind_last_turn(self) -> None:
+        if self._bridge is not None:
+            self._ask_how_to_rewind(self._bridge.transcript.turn)
+
+    def _ask_how_to_rewind(self, turn: int) -> None:
+        from desktop_agent.ui.chat.rewind import rewind_choices
+        from desktop_agent.ui.chat.rewind_dialog import RewindDialog
+
+        choices = rewind_choices(self._bridge.transcript) if self._bridge is not None else []
+        if choices:
+            dialog = RewindDialog(self._theme, choices, turn, self._window)
+            dialog.chosen.connect(self._rewind)
+            dialog.open()
+
+    def _rewind(self, turn: int, scope: str) -> None:
+        from desktop_agent.core.ops import RewindTo
+
+        if scope in ("conversation", "files", "both"):
+            self.submit(RewindTo(turn=turn, scope=scope))
 
     def _set_model(self, provider: str, model: str) -> None:
         from desktop_agent.core.model import ModelRef
@@ -293,6 +326,8 @@ class SessionWiring(QObject):
         self._show_in_composer(transcript)
         self._actions.stop.setEnabled(transcript.is_running)
         self._actions.undo_turn.setEnabled(not transcript.is_running and bool(transcript.active_changes()))
+        self._actions.rewind.setEnabled(not transcript.is_running and transcript.turn > 0)
+        self._actions.undo_file.setEnabled(not transcript.is_running)
         self._actions.redo_turn.setEnabled(not transcript.is_running and bool(transcript.undone_changes()))
 
     def _show_jobs(self, jobs: "Sequence[Job]") -> None:

@@ -29,6 +29,7 @@ async def test_the_example_fixes_the_demo_project_and_takes_it_back(capsys: pyte
     assert {path: path.read_bytes() for path in PROJECT.rglob("*.py")} == before
 
 
-def test_the_library_document_shows_the_example_as_it_is() -> None:
+@pytest.mark.parametrize("example", sorted(EXAMPLE.parent.glob("*.py")), ids=lambda path: path.stem)
+def test_the_library_document_shows_every_example_as_it_is(example: Path) -> None:
     document = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
-    assert f"```python\n{EXAMPLE.read_text(encoding='utf-8')}```" in document
+    assert f"```python\n{example.read_text(encoding='utf-8')}```" in document

@@ -9,13 +9,23 @@ import pytest
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QSignalSpy, QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QListWidget, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QListWidget, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.app import Window, build
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.model import Allowed, Denied, Job, ModelRef, Rule, ToolCall
+from desktop_agent.core.model import (
+    Allowed,
+    ChangeSelection,
+    Denied,
+    FileChange,
+    FileImage,
+    Job,
+    ModelRef,
+    Rule,
+    ToolCall,
+)
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.bridge import SessionBridge
@@ -78,6 +88,7 @@ def window(qtbot: QtBot) -> Generator[Window]:
     window.main_window.activateWindow()
     qtbot.waitUntil(window.main_window.isActiveWindow)
     yield window
+    window._spawner.cancel_all()  # pyright: ignore[reportPrivateUsage] - nothing runs the loop that would start it
     window.main_window.let_close()
     window.main_window.deleteLater()
     window.deleteLater()
@@ -141,6 +152,38 @@ def test_the_bar_and_the_actions_follow_the_session(window: Window, shown: Shown
     shown.end("interrupted")
     assert not actions.stop.isEnabled()
     assert not actions.undo_turn.isEnabled()
+
+
+def test_what_is_decided_in_the_review_is_asked_of_the_session(window: Window, shown: Shown) -> None:
+    image = FileImage(digest="d", size=2, mode=0o644)
+    change = FileChange(id="1.1", path="a.bin", kind="created", author="agent", before=None, after=image)
+    shown.start("Make it")
+    shown.happen(ev.ChangesRecorded(turn=1, call_id="c1", changes=(change,)))
+    actions = window.main_window.actions_
+    actions.undo_file.trigger()
+    assert shown.asked == []
+    shown.end()
+    undo = window.main_window.findChild(QPushButton, "undoTurnButton")
+    assert undo
+    undo.click()
+    assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(turn=1))]
+    actions.undo_file.trigger()
+    assert shown.asked[-1] == ops.UndoChanges(selection=ChangeSelection(turn=1, path="a.bin"))
+
+
+def test_going_back_asks_how_first(window: Window, shown: Shown) -> None:
+    actions = window.main_window.actions_
+    assert not actions.rewind.isEnabled()
+    shown.start("Count the pages")
+    shown.end()
+    actions.rewind.trigger()
+    dialog = window.main_window.findChild(QDialog, "rewindDialog")
+    assert dialog
+    assert shown.asked == []
+    go = dialog.findChild(QPushButton, "rewindButton")
+    assert go
+    go.click()
+    assert shown.asked == [ops.RewindTo(turn=1, scope="conversation")]
 
 
 def test_a_picked_mode_is_asked_for_and_shown_when_it_holds(window: Window, shown: Shown) -> None:
@@ -297,3 +340,10 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     assert isinstance(answer.decision, Allowed)
     (rule,) = answer.decision.rules
     assert (rule.pattern, rule.scope, rule.workspace, rule.created_at) == ("git push origin", "project", "/srv", NOW)
+
+
+def test_recover_on_a_card_asks_the_session_to_put_back_what_the_call_destroyed(window: Window, shown: Shown) -> None:
+    view = window.main_window.findChild(TranscriptView)
+    assert view is not None
+    view.recover_requested.emit("c1")
+    assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(call_id="c1"), is_recovery=True)]

@@ -21,7 +21,8 @@ class EditedText:
 
     def __init__(self, text: Text) -> None:
         self._text = text
-        content = "".join(without_ending(line) + "\n" for line in text.lines)
+        self._lines = text.lines
+        content = "".join(without_ending(line) + "\n" for line in self._lines)
         self._has_bom = text.has_bom
         content = content.removeprefix(BOM)
         used = set(content)
@@ -30,7 +31,7 @@ class EditedText:
         self._stand_ins = dict(zip(special, free, strict=False))
         self._back = {ord(stand_in): char for char, stand_in in self._stand_ins.items()}
         content = content.translate({ord(char): stand_in for char, stand_in in self._stand_ins.items()})
-        self.shown = content if text.lines and text.ends_with_newline else content.removesuffix("\n")
+        self.shown = content if self._lines and text.ends_with_newline else content.removesuffix("\n")
         """The lines, each ended by a line feed, but for the last one if the file's last line is not."""
 
     def encoded(self, edited: str) -> bytes:
@@ -46,11 +47,11 @@ class EditedText:
         content = "".join((*lines, last)).translate(self._back)
         if self._has_bom:
             content = BOM + content
-        return Text((content,), self._text.encoding).encoded()
+        return Text(content, self._text.encoding).encoded()
 
     def _endings(self, edited: str) -> Sequence[str]:
         """How each edited line ends: as it did when it was not touched, else as most lines do."""
-        kinds = Counter(_ending(line) for line in self._text.lines if line.endswith("\n"))
+        kinds = Counter(_ending(line) for line in self._lines if line.endswith("\n"))
         usual = kinds.most_common(1)[0][0] if kinds else "\n"
         count = edited.count("\n")
         if len(kinds) < 2:
@@ -58,7 +59,7 @@ class EditedText:
         return list(self._aligned(edited, usual))
 
     def _aligned(self, edited: str, usual: str) -> Iterator[str]:
-        endings = [_ending(line) if line.endswith("\n") else usual for line in self._text.lines]
+        endings = [_ending(line) if line.endswith("\n") else usual for line in self._lines]
         before, after = self.shown.encode("utf-8"), edited.encode("utf-8", "surrogatepass")
         old_at = 0
         for edit in find_edits(before, after):

@@ -5,14 +5,14 @@ lines change, it is another hunk, and undecided again.
 """
 
 import hashlib
+import stat
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from desktop_agent.core.changes.diff import is_only_endings
-from desktop_agent.core.changes.hunks import Hunk, group
+from desktop_agent.core.changes.hunks import group
 from desktop_agent.core.ids import HunkKey
-from desktop_agent.core.model import Edit, FileDiff
+from desktop_agent.core.model import Edit, FileDiff, Hunk, ReviewHunk
 
 CONTEXT_LINES = 3
 MIN_FOLDED_LINES = 4
@@ -25,15 +25,13 @@ ENDINGS: HunkKey = "endings"
 """Names all lines of a file whose ending changed and nothing else."""
 
 
-class ReviewHunk(NamedTuple):
-    """A hunk with its name."""
-
-    key: HunkKey
-    hunk: Hunk
-
-
 def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
     """Return the hunks with lines, in order. Two that say the same are told apart by their number."""
+    if diff.landmarks is not None:
+        return list(diff.landmarks.hunks)
+    if changes_kind(diff):
+        hunk = group(diff.edits, old_count=len(diff.old_lines), context=CONTEXT_LINES, keep=len(diff.old_lines))
+        return [ReviewHunk(WHOLE_FILE, one) for one in hunk]
     edits = [edit for edit in diff.edits if not is_only_endings(diff, edit)]
     hunks = group(edits, old_count=len(diff.old_lines), context=CONTEXT_LINES, keep=MIN_FOLDED_LINES - 1)
     seen: Counter[str] = Counter()
@@ -47,17 +45,27 @@ def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
 
 def converted_edits(diff: FileDiff) -> list[Edit]:
     """Return the edits that change nothing but line endings: together they are the hunk `ENDINGS`."""
+    if diff.landmarks is not None:
+        return list(diff.landmarks.converted)
     return [edit for edit in diff.edits if is_only_endings(diff, edit)]
 
 
 def all_keys(diff: FileDiff) -> tuple[HunkKey, ...]:
     """Return the names of everything there is to decide about in this diff."""
+    if changes_kind(diff):
+        return (WHOLE_FILE,)
     keys = [named.key for named in review_hunks(diff)]
     if converted_edits(diff):
         keys.append(ENDINGS)
     if diff.old_mode is not None and diff.new_mode is not None and diff.old_mode != diff.new_mode:
         keys.append(MODE)
     return tuple(keys) or (WHOLE_FILE,)
+
+
+def changes_kind(diff: FileDiff) -> bool:
+    """Whether a file became a symlink or the other way round: then it is one decision, whatever the lines are."""
+    is_change = diff.old_mode is not None and diff.new_mode is not None
+    return is_change and stat.S_IFMT(diff.old_mode or 0) != stat.S_IFMT(diff.new_mode or 0)
 
 
 def _text_key(diff: FileDiff, hunk: Hunk) -> str:

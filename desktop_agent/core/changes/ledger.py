@@ -4,21 +4,30 @@ It writes files and blobs but keeps no list of its own: what was changed is in t
 writes between `record` and `apply`. All methods block; the session calls them in a thread, one at a time.
 """
 
+import errno
 import os
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.changes.anchored import anchored
 from desktop_agent.core.changes.diff import count_lines
-from desktop_agent.core.changes.revert import RevertPlan, RevertStep, is_same_content
 from desktop_agent.core.changes.text import is_binary
 from desktop_agent.core.errors import StorageError, ToolError
 from desktop_agent.core.files import FileState, FileTransition, is_left_over, is_torn, read_state, write_state
-from desktop_agent.core.ids import ChangeId
-from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage, FileOutcome, OutcomeState
+from desktop_agent.core.ids import ChangeId, Digest
+from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerWrite:
+    """A recorded change to write, and the folders that go with a removed file when they are empty."""
+
+    change: FileChange
+    new_folders: tuple[str, ...] = ()
 
 
 class Ledger:
@@ -28,15 +37,29 @@ class Ledger:
         self._root = root.resolve()
         self._blobs = blobs
 
-    def record(self, transition: FileTransition, *, author: Author, change_id: ChangeId) -> FileChange:
+    @property
+    def root(self) -> Path:
+        """The workspace folder."""
+        return self._root
+
+    def blob(self, digest: Digest) -> bytes:
+        """A stored content by its digest. Raises `StorageError` when it is missing."""
+        return self._blobs.get(digest)
+
+    def record(
+        self,
+        transition: FileTransition,
+        *,
+        author: Author,
+        change_id: ChangeId,
+        reverts: tuple[Reverted, ...] = (),
+    ) -> FileChange:
         """Store both images of a file durably and return the change.
 
         Nothing in the workspace is touched. Raises `StorageError`: then nothing may be written.
         """
         before, after = transition.before, transition.after
-        for state in (before, after):
-            if state is not None:
-                self._blobs.put(state.content)
+        self._blobs.put_many([state.content for state in (before, after) if state is not None])
         old = before.content if before else None
         new = after.content if after else None
         added, removed = count_lines(old, new)
@@ -50,8 +73,18 @@ class Ledger:
             added=added,
             removed=removed,
             is_binary=is_binary(old or b"") or is_binary(new or b""),
+            reverts=reverts,
             new_folders=transition.new_folders or (self._missing_folders(transition.path) if before is None else ()),
         )
+
+    def record_outside(self, transition: FileTransition) -> OutsideFile:
+        """Store both images of a file that no change can name, by its absolute path; it had one before."""
+        before, after = transition.before, transition.after
+        assert before is not None
+        for state in (before, after):
+            if state is not None:
+                self._blobs.put(state.content)
+        return OutsideFile(path=transition.path, before=before.image(), after=after.image() if after else None)
 
     def apply(self, changes: Sequence[FileChange]) -> None:
         """Write the after-images, if every file still is its before-image; otherwise none of them.
@@ -62,14 +95,14 @@ class Ledger:
         if not self._root.is_dir():
             # Writing would make it anew, empty but for this file, where somebody took it away.
             raise ToolError(f"The folder {self._root} is gone. Nothing was written.", error_type="fatal")
-        states = [(change, self._state(change.before), self._state(change.after)) for change in changes]
+        states = [(change, self.state(change.before), self.state(change.after)) for change in changes]
         for change, before, _ in states:
-            if not self._is_inside(change.path):
+            if not self.is_inside(change.path):
                 raise ToolError(
                     f"The folder of {change.path} does not lie in the workspace any more. Nothing was written.",
                     error_type="permission",
                 )
-            if self._current(change.path) != before:
+            if self.current(change.path) != before:
                 raise ToolError(
                     f"{change.path} changed on disk before the edit could be written. Nothing was written. Read it "
                     "again, then redo the edit against its current content."
@@ -89,17 +122,40 @@ class Ledger:
     def is_at(self, path: str, image: FileImage | None) -> bool:
         """Whether the file is in this state now. Tells, after a crash, how far a write got."""
         try:
-            return _image(self._current(path)) == image
+            return _image(self.current(path)) == image
         except OSError:
             return False
 
-    def revert(self, plan: RevertPlan) -> tuple[FileOutcome, ...]:
-        """Carry out an undo or redo file by file. A file that somebody changed since is left alone and reported."""
-        return (*(self._revert_file(step) for step in plan.steps), *plan.conflicts)
+    def apply_each(self, writes: Sequence[LedgerWrite]) -> dict[ChangeId, str]:
+        """Write the after-images one by one, each if its file still is its before-image.
 
-    def preview_revert(self, plan: RevertPlan) -> tuple[FileOutcome, ...]:
-        """What `revert` would come to, without writing anything."""
-        return (*(self._check(step) for step in plan.steps), *plan.conflicts)
+        Return why those that were left alone were.
+        """
+        problems = ((write.change.id, self._problem(write)) for write in writes)
+        return {change_id: problem for change_id, problem in problems if problem}
+
+    def current(self, path: str) -> FileState | None:
+        """The file, symlink or folder as it is now. Raises `OSError` when it cannot be read."""
+        try:
+            return read_state(self._root / path)
+        except IsADirectoryError:
+            mode = stat.S_IMODE((self._root / path).lstat().st_mode)
+            return FileState(content=b"", mode=mode, kind="folder")
+
+    def state(self, image: FileImage | None) -> FileState | None:
+        """The whole state that an image stands for. Raises `StorageError` when its content is missing."""
+        if image is None:
+            return None
+        content = b"" if image.kind == "folder" else self._blobs.get(image.digest)
+        return FileState(content=content, mode=image.mode, kind=image.kind)
+
+    def keep(self, state: FileState) -> None:
+        """Make a content durable that no change has, such as what a person wrote where an undo clashes with it."""
+        self._blobs.put(state.content)
+
+    def is_inside(self, path: str) -> bool:
+        """Whether the folder of `path` still lies in the workspace; somebody may have put a symlink in its place."""
+        return Path(os.path.realpath((self._root / path).parent)).is_relative_to(self._root)
 
     def content(self, image: FileImage | None) -> bytes | None:
         """The bytes of an image; None for an absent file."""
@@ -123,56 +179,34 @@ class Ledger:
                 self._mend(path, chain[0].before, chain[-1].after)
 
     def _mend(self, path: str, before: FileImage | None, after: FileImage | None) -> None:
-        current = self._current(path)
+        current = self.current(path)
         if before is None or after is None or current is None or _image(current) in (before, after):
             return
         old = self._blobs.get(before.digest)
         if current.digest != after.digest and is_torn(current.content, old, self._blobs.get(after.digest)):
             write_state(self._root / path, FileState(content=old, mode=before.mode, kind=before.kind))
 
-    def _is_inside(self, path: str) -> bool:
-        """Whether the folder of `path` still lies in the workspace; somebody may have put a symlink in its place."""
-        return Path(os.path.realpath((self._root / path).parent)).is_relative_to(self._root)
-
     def _missing_folders(self, path: str) -> tuple[str, ...]:
         """The folders that writing `path` will have to make, outermost first."""
         parents = reversed([parent for parent in Path(path).parents if parent != Path()])
         return tuple(parent.as_posix() for parent in parents if not (self._root / parent).exists())
 
-    def _check(self, step: RevertStep) -> FileOutcome:
-        """Whether the file is as the plan expects it. `restored` here means: it can be."""
-        if not self._is_inside(step.path):
-            return _outcome(step, "conflict", "Its folder does not lie in the workspace any more.")
+    def _problem(self, write: LedgerWrite) -> str:
+        """Carry out one write, and say why it could not be."""
+        change = write.change
         try:
-            current = _image(self._current(step.path))
-        except OSError as error:
-            return _outcome(step, "failed", f"It cannot be read: {error.strerror or error}.")
-        if is_same_content(current, step.wanted) and (current is None or current.mode == _mode(step, current)):
-            return _outcome(step, "unchanged", "")
-        if not is_same_content(current, step.expected):
-            reason = "It is gone." if current is None else "It was changed since; your version was left alone."
-            return _outcome(step, "conflict", reason)
-        if _clashes_in_mode(step, current):
-            return _outcome(step, "conflict", "Its permissions were changed since; they were left alone.")
-        if step.wanted is not None and not self._blobs.has(step.wanted.digest):
-            return _outcome(step, "failed", "Its earlier content is missing from the data folder.")
-        return _outcome(step, "restored", "")
-
-    def _revert_file(self, step: RevertStep) -> FileOutcome:
-        outcome = self._check(step)
-        if outcome.state != "restored":
-            return outcome
-        try:
-            current = self._current(step.path)
-            wanted = self._state(step.wanted)
-            if wanted is not None and current is not None:
-                wanted = replace(wanted, mode=_mode(step, current))
-            self._restore(step.path, wanted, step.new_folders)
+            if not self.is_inside(change.path):
+                return "Its folder does not lie in the workspace any more."
+            if _image(self.current(change.path)) != change.before:
+                return "It was changed at this very moment; that version was left alone."
+            self._restore(change.path, self.state(change.after), write.new_folders)
         except StorageError as error:
-            return _outcome(step, "failed", error.title)
+            return error.title
         except OSError as error:
-            return _outcome(step, "failed", f"It could not be written: {error}.")
-        return outcome
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and change.after is None:
+                return "There is something else in it, so it was kept."
+            return f"It could not be written: {error.strerror or error}."
+        return ""
 
     def _restore(self, path: str, state: FileState | None, new_folders: Sequence[str]) -> None:
         self._write(path, state)
@@ -189,14 +223,6 @@ class Ledger:
             if state is not None:
                 raise
 
-    def _current(self, path: str) -> FileState | None:
-        return read_state(self._root / path)
-
-    def _state(self, image: FileImage | None) -> FileState | None:
-        if image is None:
-            return None
-        return FileState(content=self._blobs.get(image.digest), mode=image.mode, kind=image.kind)
-
 
 def _kind(before: FileState | None, after: FileState | None) -> ChangeKind:
     if before is None:
@@ -206,23 +232,5 @@ def _kind(before: FileState | None, after: FileState | None) -> ChangeKind:
     return "mode_changed" if (before.content, before.kind) == (after.content, after.kind) else "modified"
 
 
-def _mode(step: RevertStep, current: FileState | FileImage) -> int:
-    """The mode to restore. Permission bits that the changes did not touch stay as the person has them now."""
-    if step.expected is None or step.wanted is None:
-        return current.mode if step.wanted is None else step.wanted.mode
-    return current.mode if step.expected.mode == step.wanted.mode else step.wanted.mode
-
-
-def _clashes_in_mode(step: RevertStep, current: FileImage | None) -> bool:
-    """Whether both the changes and, since then, somebody else set the permission bits."""
-    if step.expected is None or step.wanted is None or current is None:
-        return False
-    return step.expected.mode != step.wanted.mode and current.mode != step.expected.mode
-
-
 def _image(state: FileState | None) -> FileImage | None:
     return None if state is None else state.image()
-
-
-def _outcome(step: RevertStep, state: OutcomeState, reason: str) -> FileOutcome:
-    return FileOutcome(path=step.path, state=state, change_ids=step.change_ids, reason=reason)

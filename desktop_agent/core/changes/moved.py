@@ -6,10 +6,9 @@ As in `git diff --color-moved=blocks`: only runs of several lines count, since s
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from desktop_agent.core.changes.diff import is_only_endings
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.model import FileDiff, MovedBlock
 
 MIN_MOVED_LINES = 3
 """Lines with a word in them. Fewer, and the closing brackets and blank lines of the world would all have moved."""
@@ -19,14 +18,6 @@ _MAX_CANDIDATES = 8
 """Places where the start of a block is looked for. The others are copies of the same few lines."""
 
 _Start = tuple[str, str, str]
-
-
-class MovedBlock(NamedTuple):
-    """Old lines from `old_start` on are the new lines from `new_start` on, `size` of them (0-based)."""
-
-    old_start: int
-    new_start: int
-    size: int
 
 
 class Moves:
@@ -55,6 +46,8 @@ def moved_blocks(diff: FileDiff) -> tuple[MovedBlock, ...]:
     Lines are the same when they are without the blanks around them. A line is in one block at most on each side. Takes
     time in proportion to the changed lines, about 1 ms for a thousand; nothing for diffs with too many of them.
     """
+    if diff.landmarks is not None:
+        return diff.landmarks.moved
     edits = [edit for edit in diff.edits if not is_only_endings(diff, edit)]
     if sum(edit.old_end - edit.old_start + edit.new_end - edit.new_start for edit in edits) > MAX_CHANGED_LINES:
         return ()

@@ -1,35 +1,157 @@
-"""Several changes to one file seen as one: from before the first to after the last."""
+"""What several changes come to together: one row of a review for each file, also where files were renamed.
 
-from collections.abc import Sequence
-from dataclasses import replace
+    net_changes(records) -> list[NetChange]   the rows, for the review, the command line and patches
+    net_change(changes) -> FileChange         several changes of one file as a single one
 
-from desktop_agent.core.model import ChangeKind, FileChange
+A `NetChange` has the net `change`, the `records` it is made of, their `state` and `authors`. The rules:
+
+- A file that was renamed is one row at its last path. `change.moved_from` is the path it had first, and `change.before`
+  what it held *there*. (In a recorded change, `before` is what a rename replaced. After netting, never.)
+- Where a renamed file took the place of another, that is two rows: one deleted, one modified. Nothing that is gone
+  hides behind a rename.
+- Created and renamed is created at the last path; renamed and deleted is deleted at the first one; deleted and created
+  again is modified. A file that was created and deleted again is a row without images: it never was there.
+- Applied to the files as they were before the first change, the rows make those after the last one. Paths are unique.
+- Changes of the person between the agent's are left out of the agent's rows, and are rows of their own where no other
+  has their path. Undos and redos are left out: they are no work of their own, but the `state` of other rows.
+
+Everything here is pure, and fast enough for the window's thread.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from desktop_agent.core.changes.renames import Life, follow
+from desktop_agent.core.ids import ChangeId, Digest
+from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage
+from desktop_agent.core.transcript import ChangeRecord
+
+NetState = Literal["standing", "partly", "undone"]
+
+
+@dataclass(frozen=True, slots=True)
+class NetChange:
+    """One file, before the first and after the last of its changes."""
+
+    change: FileChange
+    """Its id and author are those of the last change. Line counts are sums: see `net_change`."""
+    records: tuple[ChangeRecord, ...]
+    """In the order they were made; of all paths that the file had."""
+
+    @property
+    def path(self) -> str:
+        """Where the file is at the end, or was when it was deleted."""
+        return self.change.path
+
+    @property
+    def moved_from(self) -> str:
+        """Where the file was at first, when that is another path; empty otherwise."""
+        return self.change.moved_from
+
+    @property
+    def change_ids(self) -> tuple[ChangeId, ...]:
+        """The changes by their ids: what an undo of the row has to select, both halves of a rename included."""
+        return tuple(record.change.id for record in self.records)
+
+    @property
+    def authors(self) -> tuple[Author, ...]:
+        """Who made the changes, each once, the first one first."""
+        return tuple(dict.fromkeys(record.change.author for record in self.records))
+
+    @property
+    def state(self) -> NetState:
+        """Whether all of it is in force, some of it, or nothing."""
+        return net_state(self.records)
+
+
+def net_state(records: Iterable[ChangeRecord]) -> NetState:
+    """Return whether these changes are in force: all, some, or none of them."""
+    states: set[NetState] = {_state(record) for record in records}
+    return states.pop() if len(states) == 1 else "partly"
+
+
+def net_changes(records: Iterable[ChangeRecord]) -> list[NetChange]:
+    """Return the rows for `records`, given in the order they were made. Rows come in the order of their first change.
+
+    To compare a row, take its `change`: where files replaced each other, its records alone do not tell all of it.
+    """
+    known = list(records)
+    rows = _rows([record for record in known if record.change.author not in ("person", "undo")])
+    taken = {path for row in rows for path in (row.path, row.moved_from)}
+    persons = _rows([record for record in known if record.change.author == "person"])
+    rows += [row for row in persons if not taken & {row.path, row.moved_from or row.path}]
+    order = {record.change.id: place for place, record in enumerate(known)}
+    return sorted(rows, key=lambda row: order[row.records[0].change.id])
 
 
 def net_change(changes: Sequence[FileChange]) -> FileChange:
-    """Return what `changes` to one path, in the order they were made, come to.
+    """Return what `changes` to one file, in the order they were made, come to: the `change` of its row.
 
     Identity and author are those of the last one. Line counts are added up, which overstates lines that were changed
     twice: only a comparison of the two images knows the net counts. A file that was created and deleted again is
-    absent on both sides.
+    absent on both sides. Changes of the person and undos count only where there is nothing else.
     """
-    first, last = changes[0], changes[-1]
-    if first is last:
-        return first
+    own = [change for change in changes if change.author not in ("person", "undo")] or list(changes)
+    return _net(max(follow(own), key=lambda life: len(life.places)), own)
+
+
+def _rows(records: Sequence[ChangeRecord]) -> list[NetChange]:
+    changes = [record.change for record in records]
+    return [
+        NetChange(_net(life, changes), tuple(records[place] for place in sorted(life.places)))
+        for life in follow(changes)
+    ]
+
+
+def _net(life: Life, changes: Sequence[FileChange]) -> FileChange:
+    own = [changes[place] for place in sorted(life.places)]
+    is_moved = life.before is not None and life.origin != life.path
+    if len(own) == 1 and not own[0].moved_from and not own[0].moved_to:
+        return own[0]
+    added, removed = _line_counts(own)
     return replace(
-        last,
-        kind=_kind(first, last),
-        before=first.before,
-        added=sum(change.added for change in changes),
-        removed=sum(change.removed for change in changes),
-        is_binary=first.is_binary or last.is_binary,
+        own[-1],
+        path=life.path,
+        kind="renamed" if is_moved else _kind(life.before, life.after),
+        before=life.before,
+        after=life.after,
+        added=added,
+        removed=removed,
+        is_binary=own[0].is_binary or own[-1].is_binary,
+        moved_from=life.origin if is_moved else "",
+        moved_to="",
     )
 
 
-def _kind(first: FileChange, last: FileChange) -> ChangeKind:
-    if last.after is None:
+def _line_counts(changes: Sequence[FileChange]) -> tuple[int, int]:
+    """Add up the lines, but not those of a file that only went elsewhere: it left and arrived with the same content."""
+    left = {(change.path, change.moved_to, _digest(change.before)) for change in changes if change.moved_to}
+    arrived = {(change.moved_from, change.path, _digest(change.after)) for change in changes if change.moved_from}
+    moved = left & arrived
+    counted = [
+        change
+        for change in changes
+        if (change.path, change.moved_to, _digest(change.before)) not in moved
+        and (change.moved_from, change.path, _digest(change.after)) not in moved
+    ]
+    return sum(change.added for change in counted), sum(change.removed for change in counted)
+
+
+def _digest(image: FileImage | None) -> Digest | None:
+    return image.digest if image else None
+
+
+def _kind(before: FileImage | None, after: FileImage | None) -> ChangeKind:
+    if after is None:
         return "deleted"
-    if first.before is None:
+    if before is None:
         return "created"
-    is_same_content = (first.before.digest, first.before.kind) == (last.after.digest, last.after.kind)
-    return "mode_changed" if is_same_content and first.before.mode != last.after.mode else "modified"
+    is_same_content = (before.digest, before.kind) == (after.digest, after.kind)
+    return "mode_changed" if is_same_content and before.mode != after.mode else "modified"
+
+
+def _state(record: ChangeRecord) -> NetState:
+    if record.is_undone:
+        return "undone"
+    return "partly" if record.undone_hunks else "standing"

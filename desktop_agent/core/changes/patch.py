@@ -1,91 +1,177 @@
-r"""Diffs as a patch that `git apply` takes: new, deleted, changed and emptied files, modes, symlinks, missing newlines.
+r"""Changes as a patch that `git apply` takes, forwards and in reverse: exact bytes, modes, symlinks, renames.
 
 The format is git's extended unified diff (git-diff, "Generating patch text with -p"). Paths are quoted as git quotes
-them with `core.quotePath` off.
+them with `core.quotePath` off. What git would not show line by line is there as a whole, as with `git diff --binary`.
 """
 
+import io
 import stat
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
+from desktop_agent.core.changes.diff import MAX_COMPARED_BYTES, find_edits
+from desktop_agent.core.changes.git_blobs import binary_section, blob_id
 from desktop_agent.core.changes.hunks import Hunk, group
-from desktop_agent.core.changes.text import encode_lines
-from desktop_agent.core.model import Edit, FileDiff
+from desktop_agent.core.model import Edit, FileChange, FileImage
 
 CONTEXT_LINES = 3
-_NO_NEWLINE = b"\\ No newline at end of file\n"
+_NO_NEWLINE = b"\n\\ No newline at end of file\n"
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f"}
 _ESCAPES["\r"] = "\\r"
 
 
-def patch_text(diffs: Iterable[FileDiff]) -> bytes:
-    """Return the patch for `diffs`, as bytes because files need not be UTF-8.
+@dataclass(frozen=True, slots=True)
+class PatchFile:
+    """A file of a patch: a net change (see `changes.net`) and the contents of its images, `None` where it has none."""
 
-    A diff without lines cannot be in a patch of text: binary and UTF-16 files, and those too large to compare, are
-    named at the top, where git skips what it does not know. Empty when nothing changed that git would record.
+    change: FileChange
+    before: bytes | None
+    after: bytes | None
+
+
+def make_patch(files: Iterable[PatchFile]) -> bytes:
+    """Return the patch for `files`; empty when nothing changed that git would record.
+
+    Git knows no folders and no permissions but `644` and `755`. What it does not know is named at the top, in lines
+    that it skips.
     """
     left_out: list[bytes] = []
-    parts: list[bytes] = []
-    for diff in diffs:
-        if _is_text(diff):
-            parts += _file_patch(diff)
-        else:
-            left_out.append(f"# not in this patch, because it is not UTF-8 text: {_quoted(diff.path)}\n".encode())
-    return b"".join(left_out + parts)
+    steps: list[_Step] = []
+    for file in files:
+        left_out += (f"# not in this patch: {note}\n".encode() for note in _left_out(file.change))
+        steps += _steps(file)
+    # A new file at the place that another one leaves has to wait for it, or git cannot take the patch back.
+    origins = {old.path for old, new in steps if old and new and old.path != new.path}
+    steps.sort(key=lambda step: step.old is None and step.new is not None and step.new.path in origins)
+    return b"".join([*left_out, *(part for step in steps for part in _section(*step))])
 
 
-def _is_text(diff: FileDiff) -> bool:
-    has_lines = bool(diff.old_lines or diff.new_lines) or not (diff.old_size or diff.new_size)
-    return has_lines and not diff.is_binary and diff.old_encoding == diff.new_encoding == "utf-8"
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A file as git has it: `mode` is one of `100644`, `100755` and `120000`."""
+
+    path: str
+    mode: int
+    content: bytes
+
+    @property
+    def type(self) -> int:
+        return stat.S_IFMT(self.mode)
+
+    @property
+    def is_text(self) -> bool:
+        return b"\0" not in self.content
 
 
-def _file_patch(diff: FileDiff) -> Iterator[bytes]:
-    old_mode, new_mode = _git_mode(diff.old_mode), _git_mode(diff.new_mode)
-    if old_mode and new_mode and stat.S_IFMT(old_mode) != stat.S_IFMT(new_mode):
+class _Step(NamedTuple):
+    """What becomes of one file; of the two sides, one at least is there."""
+
+    old: _Side | None
+    new: _Side | None
+
+
+def _left_out(change: FileChange) -> Iterator[str]:
+    before, after = change.before, change.after
+    if before and before.kind == "folder" and not (after and after.kind == "folder"):
+        yield f"the folder {_quoted(change.moved_from or change.path)}, which is gone"
+    if after and after.kind == "folder" and not (before and before.kind == "folder"):
+        yield f"the folder {_quoted(change.path)}, which is new"
+    if before and after and before.kind == after.kind and before.mode != after.mode:
+        is_folder = before.kind == "folder"
+        if is_folder or (before.kind == "file" and _git_mode(before) == _git_mode(after)):
+            yield f"mode {before.mode:o} → {after.mode:o} of {_quoted(change.path)}"
+
+
+def _steps(file: PatchFile) -> Iterator[_Step]:
+    change = file.change
+    old = _side(change.moved_from or change.path, change.before, file.before)
+    new = _side(change.path, change.after, file.after)
+    if old and new and old.type != new.type:
         # Git has no change of type: the old thing goes, and the new one comes.
-        everything = Edit(old_start=0, old_end=len(diff.old_lines), new_start=0, new_end=0)
-        yield from _file_patch(replace(diff, new_mode=None, new_lines=(), edits=(everything,)))
-        everything = Edit(old_start=0, old_end=0, new_start=0, new_end=len(diff.new_lines))
-        yield from _file_patch(replace(diff, old_mode=None, old_lines=(), edits=(everything,)))
+        yield _Step(old, None)
+        yield _Step(None, new)
+    elif old != new:
+        yield _Step(old, new)
+
+
+def _side(path: str, image: FileImage | None, content: bytes | None) -> _Side | None:
+    if image is None or image.kind == "folder":
+        return None
+    return _Side(path, _git_mode(image), content or b"")
+
+
+def _section(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
+    """Yield what makes `new` of `old`."""
+    old_content, new_content = old.content if old else None, new.content if new else None
+    edits = _edits(old, new)
+    old_path, new_path = old.path if old else new.path if new else "", new.path if new else old.path if old else ""
+    yield f"diff --git {_quoted(f'a/{old_path}')} {_quoted(f'b/{new_path}')}\n".encode()
+    yield from _mode_lines(old, new)
+    if old and new and old.path != new.path:
+        yield f"similarity index {_similarity(old.content, new.content, edits)}%\n".encode()
+        yield f"rename from {_quoted(old.path)}\nrename to {_quoted(new.path)}\n".encode()
+    if old_content == new_content:
         return
-    if old_mode == new_mode and not diff.edits:
-        return
-    old_name, new_name = _quoted(f"a/{diff.path}"), _quoted(f"b/{diff.path}")
-    yield f"diff --git {old_name} {new_name}\n".encode()
-    if old_mode is None:
-        yield f"new file mode {new_mode:o}\n".encode()
-    elif new_mode is None:
-        yield f"deleted file mode {old_mode:o}\n".encode()
-    elif old_mode != new_mode:
-        yield f"old mode {old_mode:o}\nnew mode {new_mode:o}\n".encode()
-    hunks = group([edit for edit in diff.edits if _is_real(edit)], old_count=len(diff.old_lines), context=CONTEXT_LINES)
-    if hunks:
-        yield f"--- {'/dev/null' if old_mode is None else _in_header(old_name)}\n".encode()
-        yield f"+++ {'/dev/null' if new_mode is None else _in_header(new_name)}\n".encode()
-    for hunk in hunks:
-        yield from _hunk_patch(diff, hunk)
+    same_mode = f" {old.mode:o}" if old and new and old.mode == new.mode else ""
+    yield f"index {blob_id(old_content)}..{blob_id(new_content)}{same_mode}\n".encode()
+    if edits is None:
+        yield from binary_section(old_content, new_content)
+    elif edits:
+        yield f"--- {_in_header(_quoted(f'a/{old.path}')) if old else '/dev/null'}\n".encode()
+        yield f"+++ {_in_header(_quoted(f'b/{new.path}')) if new else '/dev/null'}\n".encode()
+        yield from _hunk_lines(old_content or b"", new_content or b"", edits)
 
 
-def _hunk_patch(diff: FileDiff, hunk: Hunk) -> Iterator[bytes]:
-    yield f"@@ -{_range(hunk.old_start, hunk.old_end)} +{_range(hunk.new_start, hunk.new_end)} @@\n".encode()
-    old_at = hunk.old_start
-    for edit in hunk.edits:
-        yield from _marked(b" ", diff.old_lines[old_at : edit.old_start])
-        yield from _marked(b"-", diff.old_lines[edit.old_start : edit.old_end])
-        yield from _marked(b"+", diff.new_lines[edit.new_start : edit.new_end])
-        old_at = edit.old_end
-    yield from _marked(b" ", diff.old_lines[old_at : hunk.old_end])
+def _edits(old: _Side | None, new: _Side | None) -> list[Edit] | None:
+    """Return where the lines differ, or None when they are not to be compared: no text, or too much of it."""
+    sides = [side for side in (old, new) if side is not None]
+    if sum(len(side.content) for side in sides) > MAX_COMPARED_BYTES or not all(side.is_text for side in sides):
+        return None
+    edits = find_edits(old.content if old else b"", new.content if new else b"")
+    return [edit for edit in edits if edit.old_start < edit.old_end or edit.new_start < edit.new_end]
 
 
-def _marked(sign: bytes, lines: tuple[str, ...]) -> Iterator[bytes]:
-    for line in lines:
-        yield sign + encode_lines((line,), "utf-8")
-        if not line.endswith("\n"):
-            yield b"\n" + _NO_NEWLINE
+def _mode_lines(old: _Side | None, new: _Side | None) -> Iterator[bytes]:
+    if old is None and new is not None:
+        yield f"new file mode {new.mode:o}\n".encode()
+    elif new is None and old is not None:
+        yield f"deleted file mode {old.mode:o}\n".encode()
+    elif old and new and (old.mode != new.mode or (old.path != new.path and stat.S_ISLNK(old.mode))):
+        # Of a renamed link, git must know on both sides that it is one: something may come below its path.
+        yield f"old mode {old.mode:o}\nnew mode {new.mode:o}\n".encode()
 
 
-def _is_real(edit: Edit) -> bool:
-    return edit.old_start < edit.old_end or edit.new_start < edit.new_end
+def _similarity(old: bytes, new: bytes, edits: Sequence[Edit] | None) -> int:
+    """Return how many percent of the bytes stayed, rounded down. Git shows it and does not rely on it."""
+    if old == new:
+        return 100
+    if edits is None:
+        return 0
+    lines = _lines(new)
+    added = sum(len(line) for edit in edits for line in lines[edit.new_start : edit.new_end])
+    return (len(new) - added) * 100 // max(len(old), len(new))
+
+
+def _hunk_lines(old: bytes, new: bytes, edits: Sequence[Edit]) -> Iterator[bytes]:
+    old_lines, new_lines = _lines(old), _lines(new)
+    for hunk in group(edits, old_count=len(old_lines), context=CONTEXT_LINES):
+        yield _hunk_head(hunk)
+        old_at = hunk.old_start
+        for edit in hunk.edits:
+            yield from _marked(b" ", old_lines[old_at : edit.old_start])
+            yield from _marked(b"-", old_lines[edit.old_start : edit.old_end])
+            yield from _marked(b"+", new_lines[edit.new_start : edit.new_end])
+            old_at = edit.old_end
+        yield from _marked(b" ", old_lines[old_at : hunk.old_end])
+
+
+def _lines(content: bytes) -> list[bytes]:
+    return list(io.BytesIO(content))
+
+
+def _hunk_head(hunk: Hunk) -> bytes:
+    return f"@@ -{_range(hunk.old_start, hunk.old_end)} +{_range(hunk.new_start, hunk.new_end)} @@\n".encode()
 
 
 def _range(start: int, end: int) -> str:
@@ -93,13 +179,17 @@ def _range(start: int, end: int) -> str:
     return f"{start + 1 if count else start},{count}"
 
 
-def _git_mode(mode: int | None) -> int | None:
-    """The one of the three modes that git knows: `100644`, `100755`, `120000`."""
-    if mode is None:
-        return None
-    if stat.S_ISLNK(mode):
+def _marked(sign: bytes, lines: Sequence[bytes]) -> Iterator[bytes]:
+    for line in lines:
+        yield sign + line
+        if not line.endswith(b"\n"):
+            yield _NO_NEWLINE
+
+
+def _git_mode(image: FileImage) -> int:
+    if image.kind == "symlink":
         return 0o120000
-    return 0o100755 if mode & stat.S_IXUSR else 0o100644
+    return 0o100755 if image.mode & stat.S_IXUSR else 0o100644
 
 
 def _quoted(name: str) -> str:

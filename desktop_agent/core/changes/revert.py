@@ -1,63 +1,87 @@
-"""Which file must become what, to undo or redo a selection of changes: pure planning, no disk.
+"""Which deltas an undo or redo has to apply, file by file: pure planning, no disk.
 
-A file's recorded changes form a chain, each one's before-image being the after-image of the one in front. Undo walks
-it backwards, redo forwards. Where the chain is broken (somebody wrote in between), or a change outside the selection
-stands in the way, the walk stops and says so.
+An undo applies what the selected changes did the other way round, a redo applies it again. Neighbouring changes of one
+file, each one's before-image being the after-image of the one in front, are one delta. Where somebody else's change
+stands between them there are several, and each is merged into what the file is by then (`undo` does it).
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from desktop_agent.core.ids import ChangeId
-from desktop_agent.core.model import FileChange, FileImage, FileOutcome
+from desktop_agent.core.ids import ChangeId, HunkKey
+from desktop_agent.core.model import FileChange, FileImage
 
 Direction = Literal["undo", "redo"]
 
 
 @dataclass(frozen=True, slots=True)
-class RevertStep:
-    """One file to restore: write `wanted` if the file still is `expected`."""
+class Delta:
+    """From `base`, which the file is where nobody else touched it, to `wanted`."""
+
+    base: FileImage | None
+    wanted: FileImage | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePlan:
+    """What is to become of one path."""
 
     path: str
-    expected: FileImage | None
-    wanted: FileImage | None
-    change_ids: tuple[ChangeId, ...]
+    changes: tuple[FileChange, ...]
+    """The selected changes of the path, in the order they were made. At least one."""
+    deltas: tuple[Delta, ...]
+    """In the order they are to be applied."""
+    chain: tuple[FileChange, ...]
+    """Everybody's changes of the path from the first to the last selected one."""
+    hunks: tuple[HunkKey, ...] = ()
+    """Only these hunks of `net`; empty for all."""
+    net: FileChange | None = None
+    """With `hunks`: what the file they are of has come to, also where it had another path at first."""
+    inverse: Delta | None = None
+    """When it is the opposite of the last undo or redo of the path: back to the very bytes from before that."""
+    moves_to: str = ""
+    """Where the content of the path goes, when a renaming is reverted or done again."""
     new_folders: tuple[str, ...] = ()
-    """Folders that the undone changes had created: removed when they are empty afterwards."""
+    """Folders that came with the file: removed with it when they are empty afterwards."""
+
+    @property
+    def change_ids(self) -> tuple[ChangeId, ...]:
+        """The ids of the selected changes."""
+        return tuple(change.id for change in self.changes)
 
 
-@dataclass(frozen=True, slots=True)
-class RevertPlan:
-    """What to write, and what cannot be done by anybody's disk."""
+def plan_revert(
+    direction: Direction,
+    selected: Sequence[FileChange],
+    recorded: Sequence[FileChange],
+    *,
+    hunks: tuple[HunkKey, ...] = (),
+    net: FileChange | None = None,
+) -> tuple[FilePlan, ...]:
+    """Return what `selected`, a part of all `recorded` changes, means for each path. Both are in the order made.
 
-    steps: tuple[RevertStep, ...]
-    conflicts: tuple[FileOutcome, ...]
-
-
-def plan_revert(direction: Direction, selected: Sequence[FileChange], standing: Sequence[FileChange]) -> RevertPlan:
-    """Return the plan for `selected`.
-
-    For an undo `standing` are all changes in force, in the order they were made; for a redo all changes undone at the
-    moment. `selected` is the part of them that is meant.
+    With `hunks`, only these of `net`, which is what the selected changes of the one file come to together.
     """
-    meant = {change.id for change in selected}
-    steps: list[RevertStep] = []
-    conflicts: list[FileOutcome] = []
-    # Undo goes backwards over the files, too: the one that came with a new folder goes last, when the folder is empty.
-    paths = _paths(selected)
-    for path in reversed(paths) if direction == "undo" else paths:
-        chain = [change for change in standing if change.path == path]
-        if direction == "undo":
-            chain.reverse()
-        step, conflict = _walk(direction, path, chain, meant)
-        if step is not None:
-            steps.append(step)
-        if conflict is not None:
-            conflicts.append(conflict)
-    # What is removed goes first: a file may have taken a folder's place, or a folder a file's.
-    steps.sort(key=lambda step: step.wanted is not None)
-    return RevertPlan(tuple(steps), tuple(conflicts))
+    by_path: dict[str, list[FileChange]] = {}
+    # Hunks are of a file where it is now: that it was renamed stands.
+    for change in selected if hunks else with_partners(selected, recorded):
+        by_path.setdefault(change.path, []).append(change)
+    plans = (
+        _plan(direction, path, changes, [change for change in recorded if change.path == path], hunks)
+        for path, changes in by_path.items()
+    )
+    return tuple(replace(plan, net=net) if hunks else plan for plan in plans)
+
+
+def with_partners(selected: Sequence[FileChange], recorded: Sequence[FileChange]) -> list[FileChange]:
+    """Return `selected` with the other half of every renaming in it, in the order of `recorded`."""
+    ids = {change.id for change in selected}
+    places = {change.id: place for place, change in enumerate(recorded)}
+    for change in selected:
+        if change.moved_from or change.moved_to:
+            ids |= {other.id for other in _halves(change, recorded, places.get(change.id, 0))}
+    return [change for change in recorded if change.id in ids]
 
 
 def is_same_content(left: FileImage | None, right: FileImage | None) -> bool:
@@ -67,48 +91,55 @@ def is_same_content(left: FileImage | None, right: FileImage | None) -> bool:
     return (left.kind, left.digest) == (right.kind, right.digest)
 
 
-def _walk(
-    direction: Direction, path: str, chain: Sequence[FileChange], meant: set[ChangeId]
-) -> tuple[RevertStep | None, FileOutcome | None]:
-    """Follow the chain from the end that is on disk, as far as it is meant and unbroken."""
-    taken: list[FileChange] = []
-    for change in chain:
-        if change.id not in meant:
-            break
-        if taken and not is_same_content(_far(direction, taken[-1]), _near(direction, change)):
-            break
-        taken.append(change)
-    left = tuple(change.id for change in chain if change.id in meant and change not in taken)
-    step = None
-    if taken:
-        step = RevertStep(
-            path=path,
-            expected=_near(direction, taken[0]),
-            wanted=_far(direction, taken[-1]),
-            change_ids=tuple(change.id for change in taken),
-            new_folders=tuple(folder for change in taken for folder in change.new_folders),
-        )
-    if not left:
-        return step, None
-    reason = (
-        "The file was changed by somebody else between the agent's changes."
-        if taken
-        else "A later change of the agent stands in the same file; take that back first."
-        if direction == "undo"
-        else "An earlier change of the agent to the same file is still undone; redo that first."
+def _halves(change: FileChange, recorded: Sequence[FileChange], place: int) -> list[FileChange]:
+    """The other half of a renaming: the nearest record that says the reverse."""
+    other = [
+        (abs(at - place), candidate)
+        for at, candidate in enumerate(recorded)
+        if (change.moved_to and candidate.path == change.moved_to and candidate.moved_from == change.path)
+        or (change.moved_from and candidate.path == change.moved_from and candidate.moved_to == change.path)
+    ]
+    return [min(other, key=lambda pair: pair[0])[1]] if other else []
+
+
+def _plan(
+    direction: Direction,
+    path: str,
+    changes: Sequence[FileChange],
+    recorded: Sequence[FileChange],
+    hunks: tuple[HunkKey, ...],
+) -> FilePlan:
+    places = {change.id: place for place, change in enumerate(recorded)}
+    first, last = changes[0], changes[-1]
+    moves_to = last.moved_to if direction == "redo" else first.moved_from
+    return FilePlan(
+        path=path,
+        changes=tuple(changes),
+        deltas=_deltas(direction, changes),
+        chain=tuple(recorded[places[first.id] : places[last.id] + 1]),
+        hunks=hunks,
+        inverse=_inverse(changes, recorded) if not hunks else None,
+        moves_to=moves_to,
+        new_folders=tuple(folder for change in changes for folder in change.new_folders),
     )
-    return step, FileOutcome(path=path, state="conflict", change_ids=left, reason=reason)
 
 
-def _near(direction: Direction, change: FileChange) -> FileImage | None:
-    """The image on the side of the disk."""
-    return change.after if direction == "undo" else change.before
+def _deltas(direction: Direction, changes: Sequence[FileChange]) -> tuple[Delta, ...]:
+    runs: list[list[FileChange]] = []
+    for change in changes:
+        if runs and runs[-1][-1].after == change.before:
+            runs[-1].append(change)
+        else:
+            runs.append([change])
+    if direction == "redo":
+        return tuple(Delta(run[0].before, run[-1].after) for run in runs)
+    return tuple(Delta(run[-1].after, run[0].before) for run in reversed(runs))
 
 
-def _far(direction: Direction, change: FileChange) -> FileImage | None:
-    """The image that is wanted."""
-    return change.before if direction == "undo" else change.after
-
-
-def _paths(changes: Iterable[FileChange]) -> list[str]:
-    return list(dict.fromkeys(change.path for change in changes))
+def _inverse(changes: Sequence[FileChange], recorded: Sequence[FileChange]) -> Delta | None:
+    last = recorded[-1]
+    if last.author != "undo":
+        return None
+    reverted = {reverted.change_id for reverted in last.reverts if not reverted.hunks}
+    is_exact = len(reverted) == len(last.reverts) and reverted == {change.id for change in changes}
+    return Delta(last.after, last.before) if is_exact else None

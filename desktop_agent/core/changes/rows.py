@@ -14,6 +14,7 @@ from desktop_agent.core.changes.hunk_keys import (
     MIN_FOLDED_LINES,
     MODE,
     WHOLE_FILE,
+    changes_kind,
     converted_edits,
     review_hunks,
 )
@@ -28,7 +29,7 @@ LineSide = Literal["old", "new"]
 
 
 _TOLD_BY: dict[HunkKey, tuple[str, ...]] = {
-    MODE: ("mode ", "symbolic link →", "file →"),
+    MODE: ("mode ",),
     ENDINGS: ("line endings changed", "only line endings changed"),
 }
 """How the notes begin that a head says in their place."""
@@ -203,6 +204,8 @@ class Rows:
 
     def _heads(self) -> list[HunkKey]:
         diff = self.diff
+        if changes_kind(diff):
+            return [] if self._named else [WHOLE_FILE]
         heads: list[HunkKey] = [ENDINGS] if self.converted_lines() else []
         if None not in (diff.old_mode, diff.new_mode) and diff.old_mode != diff.new_mode:
             heads.append(MODE)

@@ -62,6 +62,11 @@ class FileChange:
     is_shared: bool = False
     """Whether another session's command ran at the same time, so that the change may be its work."""
 
+    @property
+    def is_by_agent(self) -> bool:
+        """Whether the agent made it, with whatever tool; not the person, nor an undo or redo."""
+        return self.author not in ("person", "undo")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncaptured:
@@ -75,13 +80,33 @@ class Uncaptured:
 class RefChange:
     """A branch, tag or stash entry of the git repository, before and after one call: object ids, `None` for absent.
 
-    A stash entry is named `stash:` and its object id, and its message is in `message`.
+    A stash entry is named `stash:` and its object id, and its message is in `message`. `HEAD` on a branch has the
+    branch's name (`refs/heads/main`) instead of an object id.
     """
 
     name: str
     before: str | None
     after: str | None
     message: str = ""
+    folder: str = ""
+    """A folder of the repository, relative to the workspace, or absolute outside; empty for the workspace itself."""
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether something was there before that can be put back."""
+        return self.before is not None and self.before != self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutsideFile:
+    """A file outside the workspace, or one of git's own, that a command destroyed while a safety copy was kept.
+
+    `path` is absolute. No undo touches it; only a recovery puts it back, and only while it still is `after`.
+    """
+
+    path: str
+    before: FileImage
+    after: FileImage | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +127,7 @@ class ChangeSelection:
 
     def includes(self, change: FileChange, *, turn: int, call_id: CallId) -> bool:
         """Whether the selection covers `change`, made by `call_id` in `turn`."""
-        if change.author in ("person", "undo") and change.id not in self.change_ids:
+        if not change.is_by_agent and change.id not in self.change_ids:
             return False
         return (
             (self.turn is None or self.turn == turn)

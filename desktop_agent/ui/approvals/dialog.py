@@ -22,11 +22,11 @@ from desktop_agent.ui.approvals.question_head import QuestionHead
 from desktop_agent.ui.approvals.request_words import quoted
 from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
-from desktop_agent.ui.approvals.shortcut_button import ShortcutButton
 from desktop_agent.ui.arming import ARMING_DELAY_MS
 from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.model_words import one_line
 from desktop_agent.ui.picker import Picker
+from desktop_agent.ui.shortcut_button import ShortcutButton
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
 

@@ -143,11 +143,20 @@ class Pointer(QObject):
 
             copy = menu.addAction(self.tr("Copy message"), self._on_copy_text)
             copy.setData(copied_row(spot.row))
+            if spot.row.entry.kind == "prompt":
+                back = menu.addAction(self.tr("Go back to before this…"), self._on_go_back)
+                back.setData(spot.row.entry.turn)
+                back.setEnabled(self._view.can_rewind)
 
     def _on_copy_text(self) -> None:
         action = self.sender()
         if isinstance(action, QAction):
             QGuiApplication.clipboard().setText(str(action.data()))
+
+    def _on_go_back(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self._view.rewind_requested.emit(action.data())
 
     # -- drawing on --
 

@@ -46,6 +46,7 @@ class TranscriptView(RowArea):
         approval_opened: look at a question (call id) in full.
         stop_requested: stop the running turn.
         changes_requested: show what a call (id) changed.
+        recover_requested: put back what a call (id) destroyed.
         output_requested: show the whole output of a `ToolEntry`.
         file_requested: open a file: its path as a tool gave it, and a line from 1, or 0 for none.
         picture_requested: show a picture (`BlobRef`) large, of this `ToolEntry`.
@@ -53,6 +54,7 @@ class TranscriptView(RowArea):
         retry_requested: ask the model again after an error.
         settings_requested: open the settings.
         folder_requested: let the person choose another folder.
+        rewind_requested: the person wants to go back to before this turn; asks how first.
         example_chosen: the person picked this prompt in an empty conversation.
         found: number of the current match, from 1 (0: none), and how many there are so far.
     """
@@ -61,6 +63,7 @@ class TranscriptView(RowArea):
     approval_opened = Signal(str)
     stop_requested = Signal()
     changes_requested = Signal(str)
+    recover_requested = Signal(str)
     output_requested = Signal(object)
     file_requested = Signal(str, int)
     picture_requested = Signal(object, object)
@@ -68,6 +71,7 @@ class TranscriptView(RowArea):
     retry_requested = Signal()
     settings_requested = Signal()
     folder_requested = Signal()
+    rewind_requested = Signal(int)
     example_chosen = Signal(str)
     found = Signal(int, int)
 
@@ -141,6 +145,11 @@ class TranscriptView(RowArea):
             if row.entry.kind == "tool" and row.entry.call.id == call_id:
                 self.reveal(self.row_top(row))
                 return
+
+    @property
+    def can_rewind(self) -> bool:
+        """Whether going back can be asked for now: not while a turn runs."""
+        return self._transcript is not None and not self._transcript.is_running
 
     def _show_status(self) -> None:
         transcript = self._transcript
@@ -256,6 +265,7 @@ class TranscriptView(RowArea):
             case ToolWidget():
                 widget.stop_requested.connect(self.stop_requested)
                 widget.changes_requested.connect(self.changes_requested)
+                widget.recover_requested.connect(self.recover_requested)
                 widget.output_requested.connect(self.output_requested)
                 widget.file_requested.connect(self.file_requested)
                 widget.picture_requested.connect(self.picture_requested)

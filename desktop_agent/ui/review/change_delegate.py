@@ -5,7 +5,7 @@ from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.ui.review.change_model import ChangeModel
-from desktop_agent.ui.review.changed_files import ChangedFile, State
+from desktop_agent.ui.review.changed_files import ChangedFile, Mark
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
 
 _MARK_RADIUS = 3.5
@@ -18,7 +18,9 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class ChangeDelegate(QStyledItemDelegate):
-    """Paints a `ChangedFile`: a ring when its changes stand, half filled when some are undone, struck when all are.
+    """Paints a `ChangedFile`: full when it is kept, half when in part, a ring while undecided, struck when undone.
+
+    Amber with a bar is for a file whose undo clashed: it waits for the person.
 
     Without enough room the folder gives way first, then the tag.
     """
@@ -38,8 +40,8 @@ class ChangeDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_ground(painter, rect, option.state)
-        self._paint_mark(painter, QPointF(rect.left() + _MARK_CENTRE, rect.center().y() + 0.5), file.state)
-        right = self._paint_counts(painter, file, rect.adjusted(0, 0, -Space.S, 0))
+        self._paint_mark(painter, QPointF(rect.left() + _MARK_CENTRE, rect.center().y() + 0.5), file.mark)
+        right = self._paint_counts(painter, file, model.aside_words(file), rect.adjusted(0, 0, -Space.S, 0))
         self._tag_and_path(painter, file, model.tag_words(file), rect.adjusted(_PATH_LEFT, 0, 0, 0), right)
         painter.restore()
 
@@ -55,31 +57,36 @@ class ChangeDelegate(QStyledItemDelegate):
             inner = QRectF(rect).adjusted(1, 1, -1, -1)
             painter.drawRoundedRect(inner, Radius.CONTROL, Radius.CONTROL)
 
-    def _paint_mark(self, painter: QPainter, centre: QPointF, state: State) -> None:
-        colour = self._theme.colour("accent" if state == "partly_undone" else "faint")
+    def _paint_mark(self, painter: QPainter, centre: QPointF, mark: Mark) -> None:
+        role = {"partly": "accent", "kept": "accent", "conflict": "warning_text"}.get(mark, "faint")
+        colour = self._theme.colour(role)
         ring = QRectF(centre.x() - _MARK_RADIUS, centre.y() - _MARK_RADIUS, 2 * _MARK_RADIUS, 2 * _MARK_RADIUS)
         painter.setPen(QPen(colour, 1.3))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setBrush(colour if mark == "kept" else Qt.BrushStyle.NoBrush)
         painter.drawEllipse(ring)
-        if state == "partly_undone":
-            painter.setBrush(colour)
-            painter.drawPie(ring, 90 * 16, 180 * 16)
-        elif state == "undone":
-            painter.drawLine(ring.bottomLeft(), ring.topRight())
+        match mark:
+            case "partly":
+                painter.setBrush(colour)
+                painter.drawPie(ring, 90 * 16, 180 * 16)
+            case "undone":
+                painter.drawLine(ring.bottomLeft(), ring.topRight())
+            case "conflict":
+                painter.drawLine(QPointF(centre.x(), ring.top() + 2), QPointF(centre.x(), ring.bottom() - 2))
+            case _:
+                pass
 
-    def _paint_counts(self, painter: QPainter, file: ChangedFile, rect: QRect) -> int:
+    def _paint_counts(self, painter: QPainter, file: ChangedFile, aside: str, rect: QRect) -> int:
         """Paint from the right edge; return where there is room again."""
-        painter.setFont(self._theme.code_font(TypeSize.HEAD))
+        code, plain = self._theme.code_font(TypeSize.HEAD), self._theme.text_font(TypeSize.HEAD)
         added, removed = file.counts
-        pieces = [(f"−{removed}", "removed_text")] if removed else []
-        pieces += [(f"+{added}", "added_text")] if added else []
-        if file.is_binary:
-            painter.setFont(self._theme.text_font(TypeSize.HEAD))
-            pieces = [("binary", "muted")]
+        pieces = [(f"−{removed}", "removed_text", code)] if removed else []
+        pieces += [(f"+{added}", "added_text", code)] if added else []
+        pieces += [(aside, "muted", plain)] if aside else []
         right = rect.right()
-        for text, role in pieces:
-            width = QFontMetrics(painter.font()).horizontalAdvance(text)
-            painter.setPen(self._theme.colour("faint" if file.state == "undone" else role))
+        for text, role, font in pieces:
+            painter.setFont(font)
+            width = QFontMetrics(font).horizontalAdvance(text)
+            painter.setPen(self._theme.colour("faint" if file.mark == "undone" else role))
             place = QRect(right - width, rect.top(), width, rect.height())
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
             right -= width + Space.XS + 2
@@ -105,18 +112,29 @@ class ChangeDelegate(QStyledItemDelegate):
 
     def _paint_path(self, painter: QPainter, file: ChangedFile, rect: QRect, room: int) -> int:
         """Paint the folder muted and the name plain; return how wide they are."""
-        folder, slash, name = file.path.rpartition("/")
+        folder, name = _parts(file)
+        is_faded = file.mark == "undone"
         font = QFont(self._theme.text_font(TypeSize.BODY))
-        font.setStrikeOut(file.state == "undone")
+        font.setStrikeOut(is_faded)
         metrics = QFontMetrics(font)
         name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room)
         name_width = metrics.horizontalAdvance(name)
-        folder = metrics.elidedText(folder + slash, Qt.TextElideMode.ElideMiddle, room - name_width)
+        folder = metrics.elidedText(folder, Qt.TextElideMode.ElideMiddle, room - name_width)
         folder_width = metrics.horizontalAdvance(folder)
-        is_faded = file.state == "undone"
         painter.setFont(font)
         for text, left, width, role in ((folder, 0, folder_width, "muted"), (name, folder_width, name_width, "text")):
             painter.setPen(self._theme.colour("muted" if is_faded else role))
             place = QRect(rect.left() + left, rect.top(), width + 1, rect.height())
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
         return folder_width + name_width
+
+
+def _parts(file: ChangedFile) -> tuple[str, str]:
+    """Return what is said muted and what is said plain: the folder and the name, and where it was before."""
+    folder, slash, name = file.path.rpartition("/")
+    if not file.moved_from:
+        return folder + slash, name
+    old_folder, _, old_name = file.moved_from.rpartition("/")
+    if old_folder == folder:
+        return folder + slash, f"{old_name} → {name}"
+    return f"{file.moved_from} → {folder}{slash}", name

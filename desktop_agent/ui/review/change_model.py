@@ -6,6 +6,7 @@ from typing import Literal
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.tooltips import plain_tooltip
 
 Tags = Literal["author", "kind"]
 """What is said beside a path: who changed the file, or what becomes of it."""
@@ -55,8 +56,10 @@ class ChangeModel(QAbstractListModel):
             return None
         file = self._files[index.row()]
         match role:
-            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.ToolTipRole:
+            case Qt.ItemDataRole.DisplayRole:
                 return file.path
+            case Qt.ItemDataRole.ToolTipRole:
+                return plain_tooltip(self._in_words(file))
             case Qt.ItemDataRole.AccessibleTextRole:
                 return self._in_words(file)
             case _:
@@ -66,6 +69,13 @@ class ChangeModel(QAbstractListModel):
         """Return what to say beside the path; nothing for what is usual."""
         return self._author_words(file) if self._tags == "author" else self._kind_words(file)
 
+    def aside_words(self, file: ChangedFile) -> str:
+        """Return what to say beside the counts: what the file is, or what became of it beyond its lines."""
+        words = [self._special_words(file)]
+        if self._tags == "author":
+            words.insert(0, self._kind_words(file))
+        return " ".join(filter(None, words))
+
     def _author_words(self, file: ChangedFile) -> str:
         names = {"agent": self.tr("agent"), "shell": self.tr("shell"), "mcp": self.tr("MCP"), "person": self.tr("you")}
         return ", ".join(names[author] for author in file.authors)
@@ -73,10 +83,33 @@ class ChangeModel(QAbstractListModel):
     def _kind_words(self, file: ChangedFile) -> str:
         return {"created": self.tr("new"), "deleted": self.tr("deleted")}.get(file.kind, "")
 
+    def _special_words(self, file: ChangedFile) -> str:
+        if file.special == "mode" and file.modes is not None:
+            return "{:o} → {:o}".format(*(mode & 0o7777 for mode in file.modes))
+        names = {"folder": self.tr("folder"), "symlink": self.tr("link"), "binary": self.tr("binary")}
+        return names.get(file.special, "")
+
     def _in_words(self, file: ChangedFile) -> str:
-        states = {"stands": "", "partly_undone": self.tr("partly undone"), "undone": self.tr("undone")}
         added, removed = file.counts
-        counts = self.tr("binary") if file.is_binary else self.tr("{0} added, {1} removed").format(added, removed)
+        counts = "" if file.special else self.tr("{0} added, {1} removed").format(added, removed)
+        renamed = self.tr("renamed from {0}").format(file.moved_from) if file.moved_from else ""
         author = self._author_words(file) if self._tags == "author" else ""
-        parts = (file.path, self._kind_words(file), counts, author, states[file.state])
+        state = self._state_words(file) if self._tags == "author" else ""
+        parts = (file.path, renamed, self._kind_words(file), self._special_words(file), counts, author, state)
         return ", ".join(filter(None, parts))
+
+    def _state_words(self, file: ChangedFile) -> str:
+        decided, total = file.decided
+        match file.mark:
+            case "partly" if total:
+                return self.tr("{0} of {1} changes decided").format(decided, total)
+            case "partly":
+                return self.tr("decided in part")
+            case "kept":
+                return "" if file.is_by_person else self.tr("kept")
+            case "undone":
+                return self.tr("undone")
+            case "conflict":
+                return self.tr("in conflict")
+            case "pending":
+                return self.tr("undecided")

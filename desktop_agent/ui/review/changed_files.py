@@ -4,13 +4,34 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ChangeKind
+    from desktop_agent.core.model import ChangeKind, ChangeSelection
     from desktop_agent.core.transcript import ChangeRecord, Transcript
 
-Baseline = Literal["last_turn", "session"] | int
-"""What to review: the last turn that changed something, everything, or the turn of this number."""
+BaselineKind = Literal["last_turn", "session", "turn", "since", "uncommitted", "branch"]
+
+
+class Baseline(NamedTuple):
+    """What is reviewed: changes of this session, or what git finds different on disk."""
+
+    kind: BaselineKind = "last_turn"
+    turn: int = 0
+    """For `turn` the one, for `since` the first."""
+    branch: str = ""
+    """For `branch` its name: what is on disk is compared with where the two parted."""
+
+    @property
+    def is_git(self) -> bool:
+        """Whether git is asked, and not the session."""
+        return self.kind in ("uncommitted", "branch")
+
+
+LAST_TURN = Baseline()
+SESSION = Baseline("session")
+UNCOMMITTED = Baseline("uncommitted")
 
 State = Literal["stands", "partly_undone", "undone"]
+Mark = Literal["pending", "partly", "kept", "undone", "conflict"]
+"""What the person decided about a file: nothing, some of it, to keep it, to undo it; or an undo clashed."""
 
 
 class ChangedFile(NamedTuple):
@@ -18,23 +39,34 @@ class ChangedFile(NamedTuple):
 
     path: str
     records: "tuple[ChangeRecord, ...]"
+    """Also the person's own, but no undos and redos. Of a renamed file, those at its old path first."""
     standing: "tuple[ChangeRecord, ...]"
-    """The changes to show: those that stand, or all of them when none does."""
+    """The changes that are compared and shown: the agent's, or the person's when there are no others."""
     state: State
     net_counts: tuple[int, int] | None = None
     """Lines added and removed by all changes together, once somebody compared."""
+    moved_from: str = ""
+    """The path it had before, when it was renamed."""
+    mark: Mark = "pending"
+    decided: tuple[int, int] = (0, 0)
+    """How many of its hunks are decided, and how many it has; none before somebody compared."""
+    is_git: bool = False
+    """Whether git found it, and not the session."""
 
     @classmethod
-    def of(cls, path: str, records: "Sequence[ChangeRecord]") -> "ChangedFile":
+    def of(cls, path: str, records: "Sequence[ChangeRecord]", moved_from: str = "") -> "ChangedFile":
         """Return the file as it stands now."""
-        standing = tuple(record for record in records if not record.is_undone)
-        state: State = "undone" if not standing else "stands" if len(standing) == len(records) else "partly_undone"
-        return cls(path, tuple(records), standing or tuple(records), state)
+        shown = tuple(record for record in records if record.change.author != "person") or tuple(records)
+        undone = [record for record in shown if record.is_undone]
+        is_touched = bool(undone) or any(record.undone_hunks for record in shown)
+        state: State = "undone" if len(undone) == len(shown) else "partly_undone" if is_touched else "stands"
+        mark: Mark = "undone" if state == "undone" else "pending"
+        return cls(path, tuple(records), shown, state, moved_from=moved_from, mark=mark)
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Names the comparison that shows this file: it is the same as long as the same changes stand."""
-        return (self.path, *(record.change.id for record in self.standing))
+        """Names the comparison that shows this file: it is the same as long as the same of it stands."""
+        return (self.path, *map(_name, self.standing))
 
     @property
     def kind(self) -> "ChangeKind":
@@ -42,16 +74,18 @@ class ChangedFile(NamedTuple):
         first, last = self.standing[0].change, self.standing[-1].change
         if last.after is None:
             return "deleted"
+        if self.moved_from:
+            return "renamed"
         return "created" if first.before is None else last.kind if first is last else "modified"
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Lines added and removed: the sum over its changes until the net counts are known."""
+        """Lines added and removed: the sum over what is in force until the net counts are known."""
         if self.net_counts is not None:
             return self.net_counts
-        if len(self.standing) == 1:
-            return self.standing[0].change.added, self.standing[0].change.removed
-        changes = [record.change for record in self.standing]
+        in_force = [record for record in self.standing if not record.is_undone] or self.standing
+        # What a rename takes away at the one path it brings at the other.
+        changes = [record.change for record in in_force if not (self.moved_from and record.change.moved_to)]
         return sum(change.added for change in changes), sum(change.removed for change in changes)
 
     @property
@@ -60,28 +94,114 @@ class ChangedFile(NamedTuple):
         return any(record.change.is_binary for record in self.standing)
 
     @property
+    def is_by_person(self) -> bool:
+        """Whether nobody but the person changed it, so that there is nothing to decide."""
+        return not self.is_git and all(record.change.author == "person" for record in self.records)
+
+    @property
     def authors(self) -> list[str]:
-        """Who wrote it, in the order they did, each once."""
-        return list(dict.fromkeys(record.change.author for record in self.standing))
+        """Who wrote it, in the order they did, each once. git does not know."""
+        return [] if self.is_git else list(dict.fromkeys(record.change.author for record in self.records))
+
+    @property
+    def special(self) -> Literal["", "folder", "symlink", "mode", "binary"]:
+        """What it is, or what changed of it, beyond lines of text."""
+        before, after = self.standing[0].change.before, self.standing[-1].change.after
+        image = after or before
+        if image is not None and image.kind != "file":
+            return image.kind
+        if self.is_binary:
+            return "binary"
+        return "mode" if before and after and before.mode != after.mode else ""
+
+    @property
+    def modes(self) -> tuple[int, int] | None:
+        """The permission bits before and after, where both are known."""
+        before, after = self.standing[0].change.before, self.standing[-1].change.after
+        return (before.mode, after.mode) if before and after else None
+
+
+def _name(record: "ChangeRecord") -> str:
+    after = record.change.after
+    version = after.digest if record.change.id.startswith(GIT_ID) and after else ""
+    undone = "undone" if record.is_undone else ",".join(sorted(record.undone_hunks))
+    return " ".join(filter(None, (record.change.id, version, undone)))
+
+
+GIT_ID = "git:"
+"""How the id of a change begins that git found: it is in no ledger."""
 
 
 def group_by_file(records: "Iterable[ChangeRecord]") -> list[ChangedFile]:
-    """Return the changed files in the order in which they were first changed."""
-    by_path: dict[str, list[ChangeRecord]] = {}
+    """Return the changed files in the order in which they were first changed. A renamed file is one of them."""
+    chains: dict[str, list[ChangeRecord]] = {}
     for record in records:
-        by_path.setdefault(record.change.path, []).append(record)
-    return [ChangedFile.of(path, found) for path, found in by_path.items()]
+        if record.change.author != "undo":
+            chains.setdefault(record.change.path, []).append(record)
+    origins = _origins(chains)
+    gone = set(origins.values())
+    files: list[ChangedFile] = []
+    for path, chain in chains.items():
+        if path in gone:
+            continue
+        first = path
+        while first in origins:
+            first = origins[first]
+            chain = chains[first] + chain  # noqa: PLW2901 - the chain grows backwards
+        is_renamed = first != path and chain[0].change.before is not None
+        files.append(ChangedFile.of(path, chain, first if is_renamed else ""))
+    return files
+
+
+def _origins(chains: "dict[str, list[ChangeRecord]]") -> dict[str, str]:
+    """Return, for every path where a file came into being by a rename, where from.
+
+    Where something else was before, the two are better read as what they are: one gone, one changed.
+    """
+    origins: dict[str, str] = {}
+    for path, chain in chains.items():
+        target = chain[-1].change.moved_to
+        if target and target in chains and target != path:
+            there = chains[target]
+            is_still_there = there[-1].change.after is not None or bool(there[-1].change.moved_to)
+            if there[0].change.moved_from == path and is_still_there:
+                origins[target] = path
+    return origins
+
+
+def git_files(records: "Iterable[ChangeRecord]") -> list[ChangedFile]:
+    """Return what git found different, one file for each."""
+    files = (ChangedFile.of(record.change.path, (record,), record.change.moved_from) for record in records)
+    return [file._replace(is_git=True) for file in files]
 
 
 def turns_with_changes(transcript: "Transcript") -> list[int]:
-    """Return the turns that changed something, newest first."""
-    return sorted({record.turn for record in transcript.changes.values()}, reverse=True)
+    """Return the turns that changed something, newest first. The person's changes and undos make no turn."""
+    records = transcript.changes.values()
+    return sorted({record.turn for record in records if record.change.author not in ("person", "undo")}, reverse=True)
 
 
-def turn_of(baseline: Baseline, turns: Sequence[int]) -> int | None:
-    """Return the one turn that `baseline` means, given the turns newest first; `None` for all of them."""
-    if baseline == "session":
-        return None
-    if baseline == "last_turn":
-        return turns[0] if turns else None
-    return baseline
+def selection_of(baseline: Baseline, turns: Sequence[int]) -> "ChangeSelection":
+    """Return what `baseline` means in the ledger, given the turns with changes, newest first."""
+    from desktop_agent.core.model import ChangeSelection
+
+    match baseline.kind:
+        case "last_turn" if turns:
+            return ChangeSelection(turn=turns[0])
+        case "turn":
+            return ChangeSelection(turn=baseline.turn)
+        case "since":
+            return ChangeSelection(since_turn=baseline.turn)
+        case _:
+            return ChangeSelection()
+
+
+def records_of(baseline: Baseline, transcript: "Transcript", turns: Sequence[int]) -> "list[ChangeRecord]":
+    """Return the records of a transcript within `baseline`, the person's own among them."""
+    selection = selection_of(baseline, turns)
+    return [
+        record
+        for record in transcript.changes.values()
+        if selection.turn in (None, record.turn)
+        and (selection.since_turn is None or record.turn >= selection.since_turn)
+    ]

@@ -1,61 +1,92 @@
-"""What the review panel holds once something changed: the files, the diff of one of them, and the way back."""
+"""What the review panel holds once there is something to review: the files, the diff of one of them, the decisions."""
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.change_list import ChangeList
-from desktop_agent.ui.review.changed_files import Baseline, ChangedFile, group_by_file, turn_of, turns_with_changes
+from desktop_agent.ui.review.changed_files import Baseline, ChangedFile
+from desktop_agent.ui.review.decisions import Decisions, last_undo, selection_of_undo
 from desktop_agent.ui.review.diff_pane import DiffPane
+from desktop_agent.ui.review.file_decisions import FileDecisions
+from desktop_agent.ui.review.filter_button import FilterButton
+from desktop_agent.ui.review.filters import FileFilter
+from desktop_agent.ui.review.git_listing import GitListing
 from desktop_agent.ui.review.header import header_row
 from desktop_agent.ui.review.net_counts import NetCounts
-from desktop_agent.ui.review.undo_bar import UndoBar
+from desktop_agent.ui.review.reviewed import Reviewed, undos_since
+from desktop_agent.ui.review.source import BothSources
+from desktop_agent.ui.review.undo_bar import BarState, Scope, UndoBar
+from desktop_agent.ui.review.verdicts import is_decided, progress
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.throttle import Throttle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from desktop_agent.core.changes.rows import RowMode
-    from desktop_agent.core.model import ChangeSelection, Uncaptured
-    from desktop_agent.core.transcript import ChangeRecord, Transcript, UndoEntry
-    from desktop_agent.ui.review.source import DiffSource, Spawn
+    from desktop_agent.core.transcript import Transcript, UndoEntry
+    from desktop_agent.ui.review.comments_dialog import CommentsDialog
+    from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
 
 _MIN_LIST_ROWS = 3
 _LIST_SHARE = 0.35
+_FIELD_FROM_FILES = 9
+"""With so many files or more, the field that filters them is there without being asked for."""
+_REDRAW_INTERVAL_MS = 100
+"""Deciding about 1,000 files at once is 1,000 pieces of news; each would have all of them drawn anew."""
 
 
 class ReviewContent(QWidget):
-    """Draws the changes of a transcript, and asks for undo and redo by signals. It changes nothing itself.
+    """Draws the changes of a transcript, or what git finds different, and asks for what the person decides.
 
     Signals:
-        undo_requested, redo_requested: the person wants these changes back, or again; carries a `ChangeSelection`.
+        op_requested: the session should do this; carries an `Op`.
         file_open_requested: the person wants to open the file of this path.
         call_requested: the person wants to see the call of this id in the conversation.
         diff_mode_changed: the person chose how diffs are shown, `side_by_side` or `unified`.
     """
 
-    undo_requested = Signal(object)
-    redo_requested = Signal(object)
+    op_requested = Signal(object)
     file_open_requested = Signal(str)
     call_requested = Signal(str)
     diff_mode_changed = Signal(str)
 
-    def __init__(self, theme: Theme, diff_source: "DiffSource", spawn: "Spawn", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        diff_source: "DiffSource",
+        git: "GitSource | None",
+        spawn: "Spawn",
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._transcript: Transcript | None = None
-        self._baseline: Baseline = "last_turn"
-        self._turn: int | None = None
         self._last_undo: UndoEntry | None = None
         self._shown_state: object = None
+        self._disk_state: object = None
+        self._comments_dialog: CommentsDialog | None = None
+        self._source = BothSources(diff_source, git) if git is not None else None
+        source = self._source or diff_source
+        self._git = GitListing(git, spawn, self)
+        self._counts = NetCounts(source, spawn, self)
+        self._reviewed = Reviewed(self._git, self._counts)
+        self._decisions = Decisions(self._counts, git, spawn, self)
         self._picker = BaselinePicker()
+        self._filter = FilterButton()
+        self._field = QLineEdit()
         self._added, self._removed = QLabel(), QLabel()
         self._list = ChangeList(theme)
-        self._pane = DiffPane(theme, diff_source, spawn)
-        self._undo_bar = UndoBar()
-        self._counts = NetCounts(diff_source, spawn, self)
+        self._note = QLabel()
+        self._pane = DiffPane(theme, source, spawn)
+        self._file = FileDecisions(self._list, self._pane, self._reviewed, self._git, self._decisions, self)
+        self._gap = QWidget()
+        self._bar = UndoBar(theme)
+        self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)
         self._lay_out()
         self._connect()
         self._on_theme_changed()
@@ -64,157 +95,245 @@ class ReviewContent(QWidget):
 
     def set_transcript(self, transcript: "Transcript") -> None:
         """Show the changes of this transcript. What was undone in it before is no news."""
-        self._transcript = transcript
-        self._baseline = "last_turn"
-        self._shown_state = None
+        self._reviewed.set_transcript(transcript)
+        self._shown_state = self._disk_state = None
         self._pane.forget()
         self._counts.forget()
-        self._last_undo = self._newest_undos()[-1] if self._newest_undos() else None
-        self.refresh()
+        self._decisions.forget()
+        self._bar.set_problem("")
+        self._clear_filter()
+        if self._source is not None:
+            self._source.folder = transcript.workspace
+        self._git.set_folder(transcript.workspace)
+        known = undos_since(transcript, None)
+        self._last_undo = known[-1] if known else None
+        self._draw()
+
+    def choose(self, baseline: Baseline) -> None:
+        """Review this from now on."""
+        self._reviewed.baseline = baseline
+        self._disk_state = None
+        self._bar.set_problem("")
+        self._draw()
 
     def refresh(self) -> None:
-        """Look at the transcript again. Costs next to nothing when nothing that is shown has changed."""
+        """Look at the transcript again: at once, but not more often than the eye needs, and not while hidden."""
         self._tell_of_conflicts()
-        transcript = self._transcript
-        turns = turns_with_changes(transcript) if transcript else []
-        if isinstance(self._baseline, int) and self._baseline not in turns:
-            self._baseline = "last_turn"
-        self._turn = turn_of(self._baseline, turns)
-        state = self._state(turns)
+        self._redraw.trigger()
+
+    def _draw(self) -> None:
+        """Draw what changed. Costs next to nothing when nothing that is shown has changed."""
+        self._reviewed.update_turns()
+        self._ask_git_again()
+        state = self._reviewed.state(), self._last_undo, self._decisions.git_redo_count
         if state == self._shown_state:
             return
         self._shown_state = state
-        self._picker.set_turns(turns, self._prompts(), self._baseline)
+        reviewed = self._reviewed
+        self._picker.set_choices(reviewed.turns, reviewed.prompts(), self._git.state, reviewed.baseline)
         self._show_files()
+        if self._comments_dialog is not None:
+            self._comments_dialog.set_comments(reviewed.comments())
 
     def show_call(self, call_id: str) -> bool:
         """Show what this call changed; whether it changed anything."""
-        records = self._transcript.changes.values() if self._transcript else ()
-        record = next((record for record in records if record.call_id == call_id), None)
+        record = self._reviewed.record_of_call(call_id)
         if record is None:
             return False
-        if self._turn is not None and self._turn != record.turn:
-            self._choose(record.turn)
-        return self._list.select(record.change.path)
+        if not self._reviewed.covers(record):
+            self.choose(Baseline("turn", record.turn))
+        path = record.change.moved_to or record.change.path
+        if not self._list.select(path):
+            self._clear_filter()
+        return self._list.select(path)
 
     def set_diff_mode(self, mode: "RowMode") -> None:
         """Show diffs in this mode from now on, where there is room."""
         self._pane.set_mode(mode)
 
+    def look_again(self) -> None:
+        """Ask git again: the person was elsewhere, and may have changed files there."""
+        self._git.look()
+        if self._reviewed.baseline.is_git:
+            self._git.load(self._reviewed.baseline)
+
     def _show_files(self) -> None:
-        files = group_by_file(self._records())
-        files = [file._replace(net_counts=net) if (net := self._counts.known(file)) else file for file in files]
+        to_compare = self._reviewed.update_files()
+        files = self._wanted_filter().select(self._reviewed.files)
         self._list.set_files(files)
         self._show_totals(files)
+        self._show_note(files)
         self._show_current()
-        is_running = bool(self._transcript and self._transcript.is_running)
-        self._list.set_can_revert(not is_running)
-        self._undo_bar.set_counts(
-            standing=sum(file.state != "undone" for file in files),
-            undone=sum(file.state == "undone" for file in files),
-            scope="session" if self._turn is None else "turn",
-            is_running=is_running,
-        )
-        self._show_uncaptured()
-        self._counts.request(files)
+        self._list.set_can_revert(not self._reviewed.is_running)
+        is_long = len(self._reviewed.files) >= _FIELD_FROM_FILES
+        self._field.setVisible(is_long or self._field.hasFocus() or bool(self._field.text()))
+        self._filter.set_has_authors(has_authors=not self._reviewed.baseline.is_git)
+        self._bar.set_state(self._bar_state(files))
+        found = self._reviewed.uncaptured()
+        self._bar.set_uncaptured([missed.path for missed in found], "\n".join(f"{m.path}: {m.reason}" for m in found))
+        self._counts.request(to_compare)
+
+    def _wanted_filter(self) -> FileFilter:
+        return self._filter.chosen._replace(text=self._field.text())
 
     def _show_totals(self, files: list[ChangedFile]) -> None:
-        counts = [file.counts for file in files if file.state != "undone"]
+        counts = [file.counts for file in files if file.mark != "undone"]
         added, removed = sum(added for added, _ in counts), sum(removed for _, removed in counts)
         self._added.setText(f"+{added}" if added else "")
         self._added.setAccessibleName(self.tr("{0} lines added").format(added))
         self._removed.setText(f"−{removed}" if removed else "")
         self._removed.setAccessibleName(self.tr("{0} lines removed").format(removed))
 
+    def _show_note(self, files: list[ChangedFile]) -> None:
+        self._note.setText("" if files else self._empty_words())
+        for widget in (self._note, self._gap):
+            widget.setVisible(not files)
+        for widget in (self._list, self._pane):
+            widget.setVisible(bool(files))
+        if not files:
+            self._pane.forget()
+
+    def _empty_words(self) -> str:
+        if self._reviewed.files:
+            return self.tr("No changed file is like that.") + f' <a href="#all">{self.tr("Show all files")}</a>'
+        if not self._reviewed.baseline.is_git:
+            return self.tr("Nothing changed here.")
+        if self._git.is_loading:
+            return self.tr("Looking…")
+        return self._git.problem or self.tr("Nothing differs: what is on disk is what was committed.")
+
     def _show_current(self) -> None:
-        file = self._list.current_file
-        if file is not None:
-            self._pane.show_file(file, self._call_words(file))
+        file, reviewed = self._list.current_file, self._reviewed
+        if file is None:
+            return
+        tool = reviewed.tool_behind(file)
+        self._pane.show_file(file, self.tr("turn {0} · {1}").format(*tool) if tool is not None else "")
+        can_revert = not reviewed.is_running and not file.is_by_person
+        self._pane.set_states(frozenset(reviewed.kept(file)), reviewed.undone(file), can_revert)
+        self._pane.set_comments(tuple(comment for comment in reviewed.comments() if comment.path == file.path))
 
-    def _show_uncaptured(self) -> None:
-        found = self._uncaptured()
-        details = "\n".join(f"{uncaptured.path}: {uncaptured.reason}" for uncaptured in found)
-        self._undo_bar.set_uncaptured([uncaptured.path for uncaptured in found], details)
+    def _bar_state(self, files: "Sequence[ChangedFile]") -> BarState:
+        is_git = self._reviewed.baseline.is_git
+        decided, total = progress(files)
+        undone = sum(file.state == "undone" for file in files)
+        last = None if is_git else last_undo(self._reviewed.transcript)
+        redo = len({outcome.path for outcome in last.outcomes if outcome.is_done}) if last else undone
+        return BarState(
+            decided=decided,
+            total=total,
+            standing=sum(file.mark != "undone" and not file.is_by_person for file in files),
+            undone=undone,
+            scope=self._scope(),
+            is_running=self._reviewed.is_running,
+            comments=len(self._reviewed.comments()),
+            can_redo_last=is_git or last is not None,
+            redo_count=self._decisions.git_redo_count if is_git else redo,
+        )
 
-    # -- what it knows of the transcript --
-
-    def _records(self) -> "list[ChangeRecord]":
-        records = self._transcript.changes.values() if self._transcript else ()
-        return [record for record in records if self._turn in (None, record.turn)]
-
-    def _uncaptured(self) -> "list[Uncaptured]":
-        entries = self._transcript.entries if self._transcript else ()
-        tools = (entry for entry in entries if entry.kind == "tool" and self._turn in (None, entry.turn))
-        return [uncaptured for entry in tools for uncaptured in entry.uncaptured]
-
-    def _state(self, turns: list[int]) -> object:
-        """Everything that what is shown depends on."""
-        is_running = bool(self._transcript and self._transcript.is_running)
-        changes = [(record.change.id, record.is_undone) for record in self._records()]
-        return self._baseline, turns, is_running, changes, self._uncaptured()
-
-    def _prompts(self) -> dict[int, str]:
-        entries = self._transcript.entries if self._transcript else ()
-        return {entry.turn: entry.text for entry in entries if entry.kind == "prompt"}
-
-    def _call_words(self, file: ChangedFile) -> str:
-        """Which turn and tool changed the file last, within the baseline."""
-        record = file.standing[-1]
-        entry = self._transcript.tool_entry(record.call_id) if self._transcript else None
-        if entry is None:
-            return ""
-        return self.tr("turn {0} · {1}").format(record.turn, entry.call.name)
-
-    def _newest_undos(self) -> "list[UndoEntry]":
-        """The undos and redos since the last one that is known, oldest first."""
-        found: list[UndoEntry] = []
-        for entry in reversed(self._transcript.entries if self._transcript else ()):
-            if entry is self._last_undo:
-                break
-            if entry.kind == "undo":
-                found.append(entry)
-        return found[::-1]
+    def _scope(self) -> Scope:
+        if not self._wanted_filter().is_empty:
+            return "filtered"
+        kinds: dict[str, Scope] = {"session": "session", "since": "since", "uncommitted": "git", "branch": "git"}
+        return kinds.get(self._reviewed.baseline.kind, "turn")
 
     def _tell_of_conflicts(self) -> None:
-        for entry in self._newest_undos():
+        for entry in undos_since(self._reviewed.transcript, self._last_undo):
             self._last_undo = entry
             if not all(outcome.is_done for outcome in entry.outcomes):
                 from desktop_agent.ui.review.conflicts import UndoConflictDialog
 
                 UndoConflictDialog(entry.purpose, entry.outcomes, self).open()
 
-    # -- what the person does --
+    def _ask_git_again(self) -> None:
+        """Ask git when files were changed from here: its answer is of before."""
+        state = self._reviewed.disk_state()
+        if state != self._disk_state:
+            self._disk_state = state
+            if self._reviewed.baseline.is_git:
+                self._git.load(self._reviewed.baseline)
 
-    def _choose(self, baseline: Baseline) -> None:
-        self._baseline = baseline
-        self.refresh()
+    # -- what the person decides about everything that is listed --
 
-    def _undo(self) -> None:
-        self.undo_requested.emit(self._selection())
+    def keep_all(self) -> None:
+        """Keep what is undecided of the listed files."""
+        self._decisions.mark_files([file for file in self._list.files if not is_decided(file)], "kept")
 
-    def _redo(self) -> None:
-        self.redo_requested.emit(self._selection())
+    def undo_all(self, reason: str = "") -> None:
+        """Undo everything that is listed."""
+        self._bar.set_problem("")
+        is_filtered = not self._wanted_filter().is_empty
+        if self._reviewed.baseline.is_git:
+            self._decisions.undo_git(self._git.folder, self._list.files)
+        elif is_filtered:
+            self._decisions.undo(self._reviewed.selection_of_files(self._list.files), reason)
+        else:
+            self._decisions.undo(self._reviewed.selection(), reason)
 
-    def _undo_file(self) -> None:
-        if file := self._list.current_file:
-            self.undo_requested.emit(self._selection(file.path))
+    def redo(self) -> None:
+        """Redo what was undone last, or else everything in the baseline that is undone."""
+        if self._reviewed.baseline.is_git:
+            self._decisions.redo_git()
+        elif (entry := last_undo(self._reviewed.transcript)) is not None:
+            self._decisions.redo(selection_of_undo(entry))
+        else:
+            self._decisions.redo(self._reviewed.selection())
 
-    def _redo_file(self) -> None:
-        if file := self._list.current_file:
-            self.redo_requested.emit(self._selection(file.path))
+    def next_undecided(self) -> None:
+        """Go to the next undecided place: in this file, else in the next file that has one."""
+        file = self._list.current_file
+        if file is None or is_decided(file) or not self._pane.next_undecided():
+            self._list.select_next_undecided()
 
-    def _selection(self, path: str | None = None) -> "ChangeSelection":
-        from desktop_agent.core.model import ChangeSelection
+    def open_comments(self) -> None:
+        """Show the remarks, to be sent."""
+        if self._comments_dialog is not None or not self._reviewed.comments():
+            return
+        from desktop_agent.ui.review.comments_dialog import CommentsDialog
 
-        return ChangeSelection(turn=self._turn, path=path)
+        dialog = self._comments_dialog = CommentsDialog(self._theme, self)
+        dialog.set_comments(self._reviewed.comments())
+        dialog.removed.connect(self._decisions.remove_comment)
+        dialog.sent.connect(self._decisions.send_comments)
+        dialog.finished.connect(self._forget_comments_dialog)
+        dialog.open()
 
-    def _open_file(self) -> None:
-        if file := self._list.current_file:
-            self.file_open_requested.emit(file.path)
+    def _forget_comments_dialog(self) -> None:
+        self._comments_dialog = None
 
-    def _show_the_call(self) -> None:
-        if file := self._list.current_file:
-            self.call_requested.emit(file.standing[-1].call_id)
+    def _undo_all_plainly(self) -> None:
+        self.undo_all()
+
+    def _undo_all_with_word(self) -> None:
+        from desktop_agent.ui.review.word_dialog import WordDialog
+
+        dialog = WordDialog(self.tr("Undo everything that is listed"), self)
+        dialog.given.connect(self.undo_all)
+        dialog.open()
+
+    def keep_file(self) -> None:
+        """Keep what is not undone of the current file."""
+        self._file.keep()
+
+    def undo_file(self) -> None:
+        """Undo what is shown of the current file."""
+        self._file.undo()
+
+    # -- what the person looks for --
+
+    def _on_counted(self) -> None:
+        self._shown_state = None
+        self._redraw.trigger()
+
+    def _on_filter(self) -> None:
+        self._show_files()
+
+    def _clear_filter(self) -> None:
+        self._filter.clear()
+        self._field.clear()
+
+    def _ask_for_text(self) -> None:
+        self._field.show()
+        self._field.setFocus()
 
     def _next_change(self) -> None:
         self._pane.view.next_change()
@@ -225,47 +344,80 @@ class ReviewContent(QWidget):
     def _on_mode_chosen(self) -> None:
         self.diff_mode_changed.emit(self._pane.wanted_mode)
 
+    def _forget_problem(self) -> None:
+        self._bar.set_problem("")
+
+    def _on_failed(self, words: str) -> None:
+        self._bar.set_problem(words)
+
     # -- how it is built --
 
     def _lay_out(self) -> None:
+        self._field.setObjectName("reviewFilterEdit")
+        self._field.setAccessibleName(self.tr("Filter the files by path"))
+        self._field.setPlaceholderText(self.tr("Filter by path"))
+        self._field.setClearButtonEnabled(True)
+        self._field.hide()
+        self._note.setObjectName("reviewNote")
+        self._note.setProperty("role", "secondary")
+        self._note.setWordWrap(True)
+        self._note.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
         totals = QHBoxLayout()
         totals.setSpacing(Space.S)
         totals.addWidget(self._added)
         totals.addWidget(self._removed)
         header = header_row()
         header.insertWidget(1, self._picker)
+        header.insertWidget(2, self._filter)
         header.addLayout(totals)
-        list_margins = QHBoxLayout()
-        list_margins.setContentsMargins(Space.S - 1, 0, Space.S - 1, Space.XS)
-        list_margins.addWidget(self._list)
+        margins = QVBoxLayout()
+        margins.setContentsMargins(Space.S - 1, 0, Space.S - 1, Space.XS)
+        margins.setSpacing(Space.XS)
+        margins.addWidget(self._field)
+        margins.addWidget(self._list)
+        margins.addWidget(self._note)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(header)
-        column.addLayout(list_margins)
+        column.addLayout(margins)
         column.addWidget(hairline())
         column.addWidget(self._pane, 1)
+        column.addWidget(self._gap, 1)
         column.addWidget(hairline())
-        column.addWidget(self._undo_bar)
+        column.addWidget(self._bar)
 
     def _connect(self) -> None:
-        self._picker.chosen.connect(self._choose)
+        self._picker.chosen.connect(self.choose)
+        self._picker.opened.connect(self._git.look)
+        self._filter.changed.connect(self._on_filter)
+        self._filter.text_requested.connect(self._ask_for_text)
+        self._field.textChanged.connect(self._on_filter)
+        self._note.linkActivated.connect(self._clear_filter)
+        self._git.changed.connect(self._redraw.trigger)
+        self._counts.changed.connect(self._on_counted)
+        self._decisions.op_requested.connect(self.op_requested)
+        self._decisions.failed.connect(self._on_failed)
+        self._theme.changed.connect(self._on_theme_changed)
         self._list.current_changed.connect(self._show_current)
         self._list.clicked.connect(self._pane.try_again)
-        self._list.open_requested.connect(self._open_file)
-        self._list.call_requested.connect(self._show_the_call)
-        self._list.undo_requested.connect(self._undo_file)
-        self._list.redo_requested.connect(self._redo_file)
-        self._pane.call_clicked.connect(self._show_the_call)
         self._pane.mode_chosen.connect(self._on_mode_chosen)
-        self._undo_bar.undo_clicked.connect(self._undo)
-        self._undo_bar.redo_clicked.connect(self._redo)
-        self._counts.changed.connect(self._show_files)
-        self._theme.changed.connect(self._on_theme_changed)
-        for key, slot in ((Qt.Key.Key_F7, self._next_change), ("Shift+F7", self._previous_change)):
+        self._file.open_requested.connect(self.file_open_requested)
+        self._file.call_requested.connect(self.call_requested)
+        self._file.started.connect(self._forget_problem)
+        self._connect_bar()
+        for key, slot in (("F7", self._next_change), ("Shift+F7", self._previous_change)):
             shortcut = QShortcut(QKeySequence(key), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(slot)
+
+    def _connect_bar(self) -> None:
+        self._bar.undo_clicked.connect(self._undo_all_plainly)
+        self._bar.undo_with_word_clicked.connect(self._undo_all_with_word)
+        self._bar.redo_clicked.connect(self.redo)
+        self._bar.keep_clicked.connect(self.keep_all)
+        self._bar.next_clicked.connect(self.next_undecided)
+        self._bar.comments_clicked.connect(self.open_comments)
 
     def _on_theme_changed(self) -> None:
         for label, role in ((self._added, "added_text"), (self._removed, "removed_text")):
@@ -276,3 +428,16 @@ class ReviewContent(QWidget):
         super().resizeEvent(event)
         rows = int(self.height() * _LIST_SHARE) // Height.LIST_ROW
         self._list.set_max_rows(max(_MIN_LIST_ROWS, rows))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._redraw.resume()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._redraw.pause()
+        super().hideEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self.isVisible():
+            self.look_again()

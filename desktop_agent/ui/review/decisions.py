@@ -1,22 +1,180 @@
-"""What the person decided about the hunks of one diff, as far as drawing them needs to know."""
+"""What the person decides in the review, made into ops for the session. Holds nothing that the session should know."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from desktop_agent.core.ids import HunkKey
+from PySide6.QtCore import QObject, Signal
+from shiboken6 import isValid
 
-HunkState = Literal["undecided", "kept", "undone"]
+from desktop_agent.core.errors import AgentError
+
+if TYPE_CHECKING:
+    from desktop_agent.core.ids import HunkKey
+    from desktop_agent.core.model import ChangeSelection, LineComment, ReviewState
+    from desktop_agent.core.ops import WriteFile
+    from desktop_agent.core.transcript import Transcript, UndoEntry
+    from desktop_agent.ui.review.changed_files import ChangedFile
+    from desktop_agent.ui.review.net_counts import NetCounts
+    from desktop_agent.ui.review.source import GitSource, Spawn
 
 
-class Decisions(NamedTuple):
-    """The hunks that were kept and undone, and whether more can be undone now; `reason` says why not."""
+class Decisions(QObject):
+    """Turns decisions about files and hunks into ops.
 
-    kept: frozenset[HunkKey] = frozenset()
-    undone: frozenset[HunkKey] = frozenset()
-    can_revert: bool = True
-    reason: str = ""
+    Signals:
+        op_requested: the session should do this; carries an `Op`.
+        failed: something could not be prepared; says what and why.
+    """
 
-    def state(self, key: HunkKey) -> HunkState:
-        """Return what was decided about a hunk. One that is undone is not in force, whatever was said before."""
-        if key in self.undone:
-            return "undone"
-        return "kept" if key in self.kept else "undecided"
+    op_requested = Signal(object)
+    failed = Signal(str)
+
+    def __init__(
+        self, counts: "NetCounts", git: "GitSource | None", spawn: "Spawn", parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._counts = counts
+        self._git = git
+        self._spawn = spawn
+        self._put_back: list[tuple[WriteFile, ...]] = []
+        """What would bring back what was undone against git, the newest last. The ledger knows no selection for it."""
+
+    def forget(self) -> None:
+        """Another session is shown: what was undone in the one before cannot be redone from here."""
+        self._put_back.clear()
+
+    # -- keep --
+
+    def mark(self, file: "ChangedFile", keys: "Sequence[HunkKey]", state: "ReviewState") -> None:
+        """Keep these hunks of the file, or make them undecided again."""
+        from desktop_agent.core.ops import MarkReviewed
+
+        if keys:
+            self.op_requested.emit(MarkReviewed(path=file.path, hunks=tuple(keys), state=state))
+
+    def mark_files(self, files: "Sequence[ChangedFile]", state: "ReviewState") -> None:
+        """Keep what is not undone of these files, or make it undecided again. Compares those that were not yet."""
+        self._spawn(self._mark_files(tuple(files), state))
+
+    async def _mark_files(self, files: "Sequence[ChangedFile]", state: "ReviewState") -> None:
+        for file in files:
+            try:
+                compared = await self._counts.compared(file)
+            except AgentError as error:
+                if isValid(self):
+                    self.failed.emit(f"{file.path}: {error.title}")
+                continue
+            if not isValid(self):
+                return
+            self.mark(file, [key for key in compared.keys if key not in compared.undone], state)
+
+    # -- undo and redo, in the ledger --
+
+    def undo(self, selection: "ChangeSelection", reason: str = "") -> None:
+        """Take the selected changes back."""
+        from desktop_agent.core.ops import UndoChanges
+
+        self.op_requested.emit(UndoChanges(selection=selection, reason=reason))
+
+    def redo(self, selection: "ChangeSelection") -> None:
+        """Apply the selected undone changes again."""
+        from desktop_agent.core.ops import RedoChanges
+
+        self.op_requested.emit(RedoChanges(selection=selection))
+
+    # -- undo and redo, against git --
+
+    def undo_git(self, folder: str, files: "Sequence[ChangedFile]", keys: "Sequence[HunkKey]" = ()) -> None:
+        """Make these files as git has them, or only these hunks of one."""
+        if self._git is not None:
+            self._spawn(self._undo_git(self._git, folder, tuple(files), tuple(keys)))
+
+    def redo_git(self) -> None:
+        """Bring back what `undo_git` took last."""
+        if self._put_back:
+            self._write(self._put_back.pop())
+
+    @property
+    def git_redo_count(self) -> int:
+        """How many files `redo_git` would write."""
+        return len({write.path for write in self._put_back[-1]}) if self._put_back else 0
+
+    async def _undo_git(
+        self, git: "GitSource", folder: str, files: "Sequence[ChangedFile]", keys: "Sequence[HunkKey]"
+    ) -> None:
+        back: list[WriteFile] = []
+        for file in files:
+            try:
+                revert = await git.revert(folder, file.standing[-1].change, keys)
+            except AgentError as error:
+                if isValid(self):
+                    self.failed.emit(f"{file.path}: {error.title}")
+                continue
+            if not isValid(self):
+                return
+            self._write(revert.undo)
+            back += revert.redo
+        if back:
+            self._put_back.append(tuple(back))
+
+    def _write(self, writes: "Sequence[WriteFile]") -> None:
+        for write in writes:
+            self.op_requested.emit(write)
+
+    # -- edits and comments --
+
+    def save_edit(self, transcript: "Transcript", file: "ChangedFile", content: bytes) -> None:
+        """Write the file as the person edited it in the diff, if nobody changed it since."""
+        from desktop_agent.core.ops import WriteFile
+
+        self.op_requested.emit(WriteFile(path=file.path, expected=newest_digest(transcript, file), content=content))
+
+    def add_comment(self, comment: "LineComment") -> None:
+        """Collect a remark."""
+        from desktop_agent.core.ops import AddComment
+
+        self.op_requested.emit(AddComment(comment=comment))
+
+    def remove_comment(self, comment_id: str) -> None:
+        """Take a remark back."""
+        from desktop_agent.core.ops import RemoveComment
+
+        self.op_requested.emit(RemoveComment(comment_id=comment_id))
+
+    def send_comments(self, text: str) -> None:
+        """Send all remarks to the agent."""
+        from desktop_agent.core.ops import SendComments
+
+        self.op_requested.emit(SendComments(text=text))
+
+
+def newest_digest(transcript: "Transcript", file: "ChangedFile") -> str | None:
+    """Return the digest that the file on disk has when nobody changed it behind everybody's back."""
+    if file.is_git:
+        after = file.standing[-1].change.after
+    else:
+        records = [record for record in transcript.changes.values() if record.change.path == file.path]
+        after = records[-1].change.after if records else None
+        if records and records[-1].is_undone:
+            after = records[-1].change.before
+    return after.digest if after is not None else None
+
+
+def last_undo(transcript: "Transcript | None") -> "UndoEntry | None":
+    """Return the newest undo, if nothing was undone or redone since and it did something."""
+    for entry in reversed(transcript.entries if transcript else ()):
+        if entry.kind == "undo":
+            is_done = any(outcome.state in ("restored", "merged") for outcome in entry.outcomes)
+            return entry if entry.purpose == "undo" and is_done else None
+    return None
+
+
+def selection_of_undo(entry: "UndoEntry") -> "ChangeSelection":
+    """Return what a redo must select to take back just this undo."""
+    from desktop_agent.core.model import ChangeSelection
+
+    done = [outcome for outcome in entry.outcomes if outcome.state in ("restored", "merged")]
+    change_ids = tuple(dict.fromkeys(change_id for outcome in done for change_id in outcome.change_ids))
+    if len(done) == 1 and done[0].hunks:
+        return ChangeSelection(path=done[0].path, hunks=done[0].hunks, change_ids=change_ids)
+    return ChangeSelection(change_ids=change_ids)

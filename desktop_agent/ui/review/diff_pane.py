@@ -128,6 +128,10 @@ class DiffPane(QWidget):
         """Say whether the file is on disk as it is shown, and can be edited; and why not, if so."""
         self._editing.set_editable(is_editable, reason)
 
+    def edit_done(self) -> None:
+        """Say that what was edited is saved, also when the diff that is shown does not come to it."""
+        self._editing.save_done()
+
     def edit_failed(self, reason: str) -> None:
         """Say why what was edited could not be saved. The text is still there."""
         self._editing.save_failed(reason)

@@ -114,7 +114,6 @@ class FileBar(QWidget):
         self._note.setText(note)
         self._note.setToolTip(plain_tooltip(note))
         self._save.setEnabled(stage == "editing")
-        self._cancel.setEnabled(stage != "saving")
         self._show_widgets()
 
     def _show_widgets(self) -> None:

@@ -101,7 +101,7 @@ class FileEditing(QObject):
         from desktop_agent.ui.review.file_editor import FileEditor
 
         diff = self._diff = view.diff
-        text = Text(diff.new_lines, encoding_named(diff.new_encoding))
+        text = Text("".join(diff.new_lines), encoding_named(diff.new_encoding))
         self._editor = FileEditor(text, self._theme, view)
         self._editor.setAccessibleName(self.tr("Text of {0}").format(diff.path))
         self._editor.save_pressed.connect(self.save)
@@ -132,6 +132,11 @@ class FileEditing(QObject):
         self._show_stage()
         self.saved.emit(self._saved)
 
+    def save_done(self) -> None:
+        """The file was written: there is nothing to edit until the person asks again."""
+        if self._saved is not None:
+            self._close()
+
     def save_failed(self, reason: str) -> None:
         """Say why the file was not written; the text is there to be saved again."""
         if self._editor and self._saved is not None:
@@ -141,9 +146,9 @@ class FileEditing(QObject):
 
     def cancel(self) -> None:
         """Stop, after a question in the bar if something would be lost."""
-        if self._editor is None or self._saved is not None:
+        if self._editor is None:
             return
-        if self._editor.is_changed:
+        if self._editor.is_changed and self._saved is None:
             self._bar.show_editing("asking", self.tr("Discard your edits?"))
         else:
             self._close()

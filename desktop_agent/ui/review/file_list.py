@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QListView, QSizePolicy, QWidget
 from desktop_agent.ui.review.change_delegate import ChangeDelegate
 from desktop_agent.ui.review.change_model import ChangeModel, Tags
 from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.review.verdicts import is_decided
 from desktop_agent.ui.theme import Height, Space, Theme
 
 _ROW_GAP = 1
@@ -45,6 +46,11 @@ class FileList(QListView):
         row = self.currentIndex().row()
         return self._model.files[row] if 0 <= row < len(self._model.files) else None
 
+    @property
+    def files(self) -> Sequence[ChangedFile]:
+        """What is listed, from top to bottom."""
+        return self._model.files
+
     def set_files(self, files: Sequence[ChangedFile]) -> None:
         """List these files; the current one stays current, and if it is gone, the first one is."""
         path = self.current_file.path if self.current_file else ""
@@ -56,6 +62,17 @@ class FileList(QListView):
     def select(self, path: str) -> bool:
         """Make this file current; whether it is listed."""
         row = self._model.row_of(path)
+        if row is None:
+            return False
+        self._make_current(row)
+        self.scrollTo(self._model.index(row))
+        return True
+
+    def select_next_undecided(self) -> bool:
+        """Make the next file current that is not decided, round the end; whether there is one."""
+        files, here = self._model.files, self.currentIndex().row()
+        order = [*range(here + 1, len(files)), *range(max(here, 0))]
+        row = next((row for row in order if not is_decided(files[row])), None)
         if row is None:
             return False
         self._make_current(row)

@@ -5,7 +5,7 @@ from PySide6.QtGui import QPixmap, QRegion
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from desktop_agent.core.ids import HunkKey
-from desktop_agent.ui.review.decisions import Decisions
+from desktop_agent.ui.review.hunk_states import Decisions
 from desktop_agent.ui.theme import Space
 
 _HEIGHT = 22

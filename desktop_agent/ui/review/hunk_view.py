@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import FileDiff
-from desktop_agent.ui.review.decisions import Decisions, HunkState
 from desktop_agent.ui.review.diff_bars import PAD, Bars, button_rect
 from desktop_agent.ui.review.diff_painter import Scene
 from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.review.diff_words import bar_label, row_words
 from desktop_agent.ui.review.hunk_actions import HunkActions
+from desktop_agent.ui.review.hunk_states import Decisions, HunkState
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:

@@ -31,7 +31,9 @@ class MovedSearch(QObject):
         self.moves = _NONE
         self._search = None
         self._timer.stop()
-        if len(diff.edits) > 1:  # what is moved leaves one place and comes to another
+        if diff.landmarks is not None:
+            self.moves = Moves(diff.landmarks.moved)
+        elif len(diff.edits) > 1:  # what is moved leaves one place and comes to another
             self._search = _Search(diff)
 
     def go_on(self) -> None:

@@ -6,7 +6,8 @@ Until something changed it says only that, and costs nothing: its content is mad
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QLabel, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QStackedLayout, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from desktop_agent.ui.review.header import header_row
 from desktop_agent.ui.theme import Space, Theme
@@ -15,32 +16,43 @@ if TYPE_CHECKING:
     from desktop_agent.core.changes.rows import RowMode
     from desktop_agent.core.transcript import Transcript
     from desktop_agent.ui.review.content import ReviewContent
-    from desktop_agent.ui.review.source import DiffSource, Spawn
+    from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
 
 
 class ReviewPanel(QWidget):
-    """Shows the changes of a transcript, and asks for undo and redo by signals. It changes nothing itself.
+    """Shows the changes of a transcript, and asks for what the person decides by a signal. It changes nothing itself.
 
     Signals:
-        undo_requested, redo_requested: the person wants these changes back, or again; carries a `ChangeSelection`.
+        op_requested: the session should do this, as the person decided; carries an `Op`.
         file_open_requested: the person wants to open the file of this path.
         call_requested: the person wants to see the call of this id in the conversation.
         diff_mode_changed: the person chose how diffs are shown, `side_by_side` or `unified`.
     """
 
-    undo_requested = Signal(object)
-    redo_requested = Signal(object)
+    op_requested = Signal(object)
     file_open_requested = Signal(str)
     call_requested = Signal(str)
     diff_mode_changed = Signal(str)
 
-    def __init__(self, theme: Theme, diff_source: "DiffSource", spawn: "Spawn", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        diff_source: "DiffSource",
+        spawn: "Spawn",
+        parent: QWidget | None = None,
+        *,
+        git: "GitSource | None" = None,
+    ) -> None:
+        """Without `git`, only what the session changed can be reviewed."""
         super().__init__(parent)
         self.setObjectName("reviewPanel")
         self.setAccessibleName(self.tr("Review"))
         self._theme = theme
         self._source = diff_source
         self._spawn = spawn
+        self._git = git
+        self._is_git_wanted = False
+        """Whether the person reviews what git finds different, though the session changed nothing."""
         self._mode: RowMode = "side_by_side"
         self._transcript: Transcript | None = None
         self._content: ReviewContent | None = None
@@ -50,6 +62,9 @@ class ReviewPanel(QWidget):
     def set_transcript(self, transcript: "Transcript") -> None:
         """Show the changes of this transcript. What was undone in it before is no news."""
         self._transcript = transcript
+        self._is_git_wanted = False
+        self._git_button.hide()
+        self._ask_for_repository(transcript.workspace)
         if self._content or transcript.changes:
             self._shown_content().set_transcript(transcript)
         self._show_page()
@@ -72,18 +87,64 @@ class ReviewPanel(QWidget):
         if self._content:
             self._content.set_diff_mode(mode)
 
+    # -- what actions of the window do in here; nothing before there is something to review --
+
+    def next_undecided(self) -> None:
+        """Go to the next undecided place."""
+        if self._content:
+            self._content.next_undecided()
+
+    def keep_file(self) -> None:
+        """Keep the file that is shown."""
+        if self._content:
+            self._content.keep_file()
+
+    def undo_file(self) -> None:
+        """Undo the file that is shown."""
+        if self._content:
+            self._content.undo_file()
+
+    def keep_all(self) -> None:
+        """Keep everything that is listed."""
+        if self._content:
+            self._content.keep_all()
+
+    def send_comments(self) -> None:
+        """Show the remarks that were collected, to be sent."""
+        if self._content:
+            self._content.open_comments()
+
+    # -- what git finds, when the session changed nothing --
+
+    def _ask_for_repository(self, folder: str) -> None:
+        if self._git is not None and folder:
+            self._spawn(self._look(self._git, folder))
+
+    async def _look(self, git: "GitSource", folder: str) -> None:
+        state = await git.look(folder)
+        if isValid(self) and self._transcript is not None and self._transcript.workspace == folder:
+            self._git_button.setVisible(not state.obstacle)
+
+    def _review_uncommitted(self) -> None:
+        from desktop_agent.ui.review.changed_files import UNCOMMITTED
+
+        if self._transcript is not None:
+            self._is_git_wanted = True
+            self._shown_content().set_transcript(self._transcript)
+            self._shown_content().choose(UNCOMMITTED)
+            self._show_page()
+
     def _show_page(self) -> None:
         has_changes = bool(self._transcript and self._transcript.changes)
-        self._pages.setCurrentIndex(1 if has_changes else 0)
+        self._pages.setCurrentIndex(1 if has_changes or self._is_git_wanted else 0)
 
     def _shown_content(self) -> "ReviewContent":
         if self._content is None:
             from desktop_agent.ui.review.content import ReviewContent
 
-            content = ReviewContent(self._theme, self._source, self._spawn)
+            content = ReviewContent(self._theme, self._source, self._git, self._spawn)
             content.set_diff_mode(self._mode)
-            content.undo_requested.connect(self.undo_requested)
-            content.redo_requested.connect(self.redo_requested)
+            content.op_requested.connect(self.op_requested)
             content.file_open_requested.connect(self.file_open_requested)
             content.call_requested.connect(self.call_requested)
             content.diff_mode_changed.connect(self.diff_mode_changed)
@@ -103,6 +164,12 @@ class ReviewPanel(QWidget):
         for label in (heading, hint):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             middle.addWidget(label)
+        self._git_button = QPushButton(self.tr("Review uncommitted changes"))
+        self._git_button.setObjectName("reviewUncommittedButton")
+        self._git_button.clicked.connect(self._review_uncommitted)
+        self._git_button.hide()
+        middle.addSpacing(Space.S)
+        middle.addWidget(self._git_button, 0, Qt.AlignmentFlag.AlignHCenter)
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)

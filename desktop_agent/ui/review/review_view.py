@@ -19,7 +19,7 @@ from desktop_agent.ui.review.moved_search import MovedSearch
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.changes.moved import MovedBlock
+    from desktop_agent.core.model import MovedBlock
 
 
 class ReviewView(HunkView):

@@ -1,10 +1,12 @@
-"""Where diffs come from: the window's side of a comparison that runs somewhere else."""
+"""Where diffs come from: the window's side of comparisons that run somewhere else."""
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ApprovalRequest, FileDiff
+    from desktop_agent.core.ids import HunkKey
+    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
+    from desktop_agent.core.ops import WriteFile
     from desktop_agent.core.transcript import ChangeRecord
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
@@ -15,9 +17,83 @@ class DiffSource(Protocol):
     """Compares files off the window's thread. Raises `AgentError` when a content cannot be read."""
 
     async def diff(self, records: "Sequence[ChangeRecord]") -> "FileDiff":
-        """Return what these changes of one path, in the order they were made, come to."""
+        """Return what these changes of one path, in the order they were made, come to.
+
+        Also undone ones are among them: the diff says in `undone` what of it is not in force. For a renamed file the
+        changes at its old path come first.
+        """
         ...
 
     async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
         """Return what the call would change, file by file, if it were allowed."""
         ...
+
+    async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
+        """Return the bytes of these versions of a file; `None` for one that is absent."""
+        ...
+
+
+GitObstacle = Literal["", "not_a_repository", "git_missing", "too_slow", "failed"]
+
+
+class GitState(NamedTuple):
+    """What git can be asked to compare with, or why it cannot."""
+
+    obstacle: GitObstacle = ""
+    branch: str = ""
+    """The one that is checked out; empty when none is."""
+    branches: tuple[str, ...] = ()
+    """The other local ones, those with the newest commits first."""
+
+
+class GitRevert(NamedTuple):
+    """What takes a change back that git found, and what would bring it again."""
+
+    undo: "tuple[WriteFile, ...]"
+    redo: "tuple[WriteFile, ...]"
+
+
+class GitSource(Protocol):
+    """Compares the files of a folder with what git has of them. Raises `AgentError` with the reason when it cannot."""
+
+    async def look(self, folder: str) -> GitState:
+        """Return what there is to compare with."""
+        ...
+
+    async def changes(self, folder: str, branch: str) -> "tuple[FileChange, ...]":
+        """Return the files that differ from the last commit, or from where `branch` parted from what is checked out.
+
+        Their ids begin with `git:`. New files that git does not ignore are among them.
+        """
+        ...
+
+    async def diff(self, folder: str, change: "FileChange") -> "FileDiff":
+        """Return how the file differs."""
+        ...
+
+    async def revert(self, folder: str, change: "FileChange", keys: "Sequence[HunkKey]") -> GitRevert:
+        """Return what would take these hunks of the file back, or all of it when there are none."""
+        ...
+
+
+class BothSources:
+    """A `DiffSource` that asks the ledger or git, whichever the changes are from."""
+
+    def __init__(self, ledger: DiffSource, git: GitSource) -> None:
+        self._ledger = ledger
+        self._git = git
+        self.folder = ""
+        """The folder that git is asked about."""
+
+    async def diff(self, records: "Sequence[ChangeRecord]") -> "FileDiff":
+        """See `DiffSource.diff`."""
+        from desktop_agent.ui.review.changed_files import GIT_ID
+
+        change = records[-1].change
+        if change.id.startswith(GIT_ID):
+            return await self._git.diff(self.folder, change)
+        return await self._ledger.diff(records)
+
+    async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
+        """See `DiffSource.preview`."""
+        return await self._ledger.preview(request)

@@ -1,71 +1,117 @@
-"""The bar below the diff: what stands, what was undone, and the buttons for either."""
+"""The bar below the diff: how far the review is, and the buttons that decide about everything that is listed."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.elided_label import ElidedLabel
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.shortcut_button import ShortcutButton
+from desktop_agent.ui.theme import Space, Theme
+
+Scope = Literal["turn", "since", "session", "git", "filtered"]
+
+_BAR_SIZE = QSize(64, 4)
+_ROOM_FOR_BAR = 480
+
+
+class BarState(NamedTuple):
+    """What the bar says. Files, not hunks: of 1,000 files nobody has compared all."""
+
+    decided: int = 0
+    total: int = 0
+    standing: int = 0
+    """How many can be undone."""
+    undone: int = 0
+    scope: Scope = "turn"
+    is_running: bool = False
+    comments: int = 0
+    can_redo_last: bool = False
+    """Whether the newest thing that happened is an undo, which can be taken back as it was made."""
+    redo_count: int = 0
+    """How many files a redo changes again."""
 
 
 class UndoBar(QWidget):
-    """Undoes or redoes everything in the baseline.
+    """Decides about everything that is listed.
 
     Signals:
-        undo_clicked, redo_clicked: the person wants it.
+        undo_clicked, undo_with_word_clicked, redo_clicked, keep_clicked: the person wants it for all that is listed.
+        next_clicked: the person wants to see what is undecided next.
+        comments_clicked: the person wants to look at the remarks and send them.
     """
 
     undo_clicked = Signal()
+    undo_with_word_clicked = Signal()
     redo_clicked = Signal()
+    keep_clicked = Signal()
+    next_clicked = Signal()
+    comments_clicked = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, next_keys: str = "F8", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._warning = QLabel()
         self._warning.setObjectName("uncapturedNote")
         self._warning.setProperty("role", "warning")
         self._warning.setWordWrap(True)
         self._warning.hide()
+        self._problem = QLabel()
+        self._problem.setObjectName("reviewProblem")
+        self._problem.setProperty("role", "error")
+        self._problem.setTextFormat(Qt.TextFormat.PlainText)
+        self._problem.setWordWrap(True)
+        self._problem.hide()
+        self._notice = ElidedLabel()
+        self._notice.setObjectName("undoNotice")
+        self._notice.setProperty("role", "secondary")
+        self._redo = self._button("redoButton", self.redo_clicked)
         self._summary = ElidedLabel()
         self._summary.setObjectName("reviewSummary")
         self._summary.setProperty("role", "secondary")
-        self._redo = QPushButton()
-        self._redo.setObjectName("redoButton")
-        self._redo.clicked.connect(self.redo_clicked)
-        self._undo = QPushButton()
-        self._undo.setObjectName("undoTurnButton")
-        self._undo.setProperty("variant", "destructive")
-        self._undo.clicked.connect(self.undo_clicked)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(Space.S)
-        buttons.addWidget(self._summary)
-        buttons.addStretch()
-        buttons.addWidget(self._redo)
-        buttons.addWidget(self._undo)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
-        layout.setSpacing(Space.S)
-        layout.addWidget(self._warning)
-        layout.addLayout(buttons)
+        self._progress = _Progress(theme)
+        self._has_files = False
+        self._next = ShortcutButton(theme, self.tr("Next"), next_keys, colour_role="muted")
+        self._next.setObjectName("nextUndecidedButton")
+        self._next.setAccessibleName(self.tr("Next undecided change"))
+        self._next.clicked.connect(self.next_clicked)
+        self._comments = self._button("sendCommentsButton", self.comments_clicked)
+        self._undo = self._button("undoTurnButton", self.undo_clicked, "destructive")
+        self._more = QPushButton("▾")
+        self._more.setObjectName("undoMoreButton")
+        self._more.setProperty("variant", "flat")
+        self._more.setAccessibleName(self.tr("More ways to undo"))
+        self._more.setToolTip(self._more.accessibleName())
+        self._more.setFixedWidth(Space.XXL)
+        menu = QMenu(self._more)
+        self._with_word = menu.addAction("")
+        self._with_word.triggered.connect(self.undo_with_word_clicked)
+        self._more.setMenu(menu)
+        self._keep = self._button("keepAllButton", self.keep_clicked, "primary")
+        self._lay_out()
 
-    def set_counts(self, *, standing: int, undone: int, scope: Literal["turn", "session"], is_running: bool) -> None:
-        """Say how many files stand and how many were undone, and offer what can be done about it."""
-        total = standing + undone
-        files = self.tr("1 file changed") if total == 1 else self.tr("{0} files changed").format(total)
-        self._summary.setText(self.tr("{0} of {1} undone").format(undone, total) if undone else files)
-        is_turn = scope == "turn"
-        self._undo.setText(self.tr("Undo turn") if is_turn else self.tr("Undo session"))
-        self._redo.setText(self.tr("Redo turn") if is_turn else self.tr("Redo session"))
-        wait = self.tr("Wait until the turn has ended, or stop it")
-        nothing = self.tr("Nothing is left to undo")
-        kept = self.tr("Files that were changed since are left alone and listed.")
-        undo = self.tr("Put 1 file back. {1}") if standing == 1 else self.tr("Put {0} files back. {1}")
-        redo = self.tr("Change 1 file again. {1}") if undone == 1 else self.tr("Change {0} files again. {1}")
-        self._undo.setEnabled(bool(standing) and not is_running)
-        self._undo.setToolTip(wait if is_running else undo.format(standing, kept) if standing else nothing)
-        self._redo.setVisible(bool(undone))
-        self._redo.setEnabled(not is_running)
-        self._redo.setToolTip(wait if is_running else redo.format(undone, kept))
+    def set_state(self, state: BarState) -> None:
+        """Say how far the review is, and offer what can be done."""
+        decided = self.tr("{0} of {1} decided").format(state.decided, state.total)
+        self._summary.setText(decided if state.total else self.tr("Nothing to decide"))
+        self._summary.setToolTip(self.tr("Files that are kept or undone, of those that are listed"))
+        self._progress.set_share(state.decided / state.total if state.total else 0)
+        self._has_files = bool(state.total)
+        self._show_progress()
+        is_done = state.decided == state.total
+        self._next.setEnabled(not is_done)
+        self._next.setToolTip(self.tr("Everything is decided") if is_done else self.tr("Go to what is undecided next"))
+        self._keep.setText(self._words(state.scope, self.tr("Keep all"), self.tr("Keep {0}"), state.total))
+        self._keep.setEnabled(not is_done)
+        self._keep.setToolTip(
+            self.tr("Everything is decided") if is_done else self.tr("Keep what is undecided in these files")
+        )
+        self._show_undo(state)
+        self._show_redo(state)
+        one = self.tr("Send 1 comment…")
+        many = self.tr("Send {0} comments…").format(state.comments)
+        self._comments.setText(one if state.comments == 1 else many)
+        self._comments.setVisible(bool(state.comments))
 
     def set_uncaptured(self, paths: list[str], details: str) -> None:
         """Warn of files whose changes are not recorded."""
@@ -77,3 +123,114 @@ class UndoBar(QWidget):
         self._warning.setText(text)
         self._warning.setToolTip(details)
         self._warning.setVisible(bool(count))
+
+    def set_problem(self, words: str) -> None:
+        """Say what could not be done; nothing for nothing."""
+        self._problem.setText(words)
+        self._problem.setVisible(bool(words))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        self._progress.setVisible(self._has_files and self.width() >= _ROOM_FOR_BAR)
+
+    def _show_undo(self, state: BarState) -> None:
+        names = {"turn": self.tr("Undo turn"), "session": self.tr("Undo session"), "since": self.tr("Undo since")}
+        text = names.get(state.scope, self._words(state.scope, self.tr("Undo all"), self.tr("Undo {0}"), state.total))
+        wait = self.tr("Wait until the turn has ended, or stop it")
+        nothing = self.tr("Nothing is left to undo")
+        kept = self.tr("Files that were changed since are left alone and listed.")
+        undo = self.tr("Put 1 file back. {1}") if state.standing == 1 else self.tr("Put {0} files back. {1}")
+        can_undo = bool(state.standing) and not state.is_running
+        reason = wait if state.is_running else nothing
+        self._undo.setText(text)
+        self._undo.setEnabled(can_undo)
+        self._undo.setToolTip(undo.format(state.standing, kept) if can_undo else reason)
+        self._with_word.setText(self.tr("{0} with a word to the agent…").format(text))
+        self._more.setVisible(state.scope != "git")
+        self._more.setEnabled(can_undo)
+        self._more.setToolTip(self._more.accessibleName() if can_undo else reason)
+
+    def _show_redo(self, state: BarState) -> None:
+        names = {"turn": self.tr("Redo turn"), "session": self.tr("Redo session"), "since": self.tr("Redo since")}
+        count = state.redo_count
+        redo = self.tr("Change 1 file again. {1}") if count == 1 else self.tr("Change {0} files again. {1}")
+        kept = self.tr("Files that were changed since are left alone and listed.")
+        wait = self.tr("Wait until the turn has ended, or stop it")
+        is_offered = bool(count)
+        self._redo.setText(self.tr("Redo") if state.can_redo_last else names.get(state.scope, self.tr("Redo")))
+        self._redo.setVisible(is_offered)
+        self._redo.setEnabled(not state.is_running)
+        self._redo.setToolTip(wait if state.is_running else redo.format(count, kept))
+        one = self.tr("1 file was put back.")
+        many = self.tr("{0} files were put back.").format(count)
+        some = self.tr("{0} of {1} undone").format(state.undone, state.total)
+        self._notice.setText((one if count == 1 else many) if state.can_redo_last else some)
+        self._notice.setVisible(is_offered)
+
+    def _words(self, scope: Scope, all_of_it: str, some_of_it: str, count: int) -> str:
+        """Return what a button says: how many files it means, when not all are listed."""
+        files = self.tr("1 file") if count == 1 else self.tr("{0} files").format(count)
+        return some_of_it.format(files) if scope == "filtered" and count else all_of_it
+
+    def _button(self, name: str, clicked: object, variant: str = "") -> QPushButton:
+        button = QPushButton()
+        button.setObjectName(name)
+        button.setAutoDefault(False)
+        if variant:
+            button.setProperty("variant", variant)
+        button.clicked.connect(clicked)
+        return button
+
+    def _lay_out(self) -> None:
+        notice = QHBoxLayout()
+        notice.setSpacing(Space.S)
+        notice.addWidget(self._notice)
+        notice.addWidget(self._redo)
+        notice.addStretch()
+        notice.addWidget(self._comments)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(Space.S)
+        buttons.addWidget(self._summary)
+        buttons.addWidget(self._progress)
+        buttons.addStretch()
+        buttons.addWidget(self._next)
+        undo = QHBoxLayout()
+        undo.setSpacing(0)
+        undo.addWidget(self._undo)
+        undo.addWidget(self._more)
+        buttons.addLayout(undo)
+        buttons.addWidget(self._keep)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
+        layout.setSpacing(Space.S)
+        layout.addWidget(self._warning)
+        layout.addWidget(self._problem)
+        layout.addLayout(notice)
+        layout.addLayout(buttons)
+
+
+class _Progress(QWidget):
+    """A thin line that fills; what it says is said in words beside it."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._share = 0.0
+        self.setFixedSize(_BAR_SIZE)
+        theme.changed.connect(self.update)
+
+    def set_share(self, share: float) -> None:
+        """Fill this share of it, from 0 to 1."""
+        self._share = share
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.colour("border"))
+        filled = self.rect()
+        filled.setWidth(round(self.width() * self._share))
+        painter.fillRect(filled, self._theme.colour("accent"))
+        painter.end()

@@ -1,12 +1,14 @@
 """Changes are durable before they happen, applied whole, and taken back without touching anybody else's work."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.revert import plan_revert
+from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
+from desktop_agent.core.changes.revert import Direction, plan_revert
+from desktop_agent.core.changes.undo import Drafter
 from desktop_agent.core.errors import StorageError, ToolError
 from desktop_agent.core.files import FileState, FileTransition, read_state
 from desktop_agent.core.model import FileChange, FileOutcome
@@ -34,11 +36,22 @@ def record(ledger: Ledger, root: Path, path: str, after: FileState | None, ident
 
 
 def undo(ledger: Ledger, *changes: FileChange) -> tuple[FileOutcome, ...]:
-    return ledger.revert(plan_revert("undo", changes, changes))
+    return carry_out(ledger, "undo", changes)
 
 
 def redo(ledger: Ledger, *changes: FileChange) -> tuple[FileOutcome, ...]:
-    return ledger.revert(plan_revert("redo", changes, changes))
+    return carry_out(ledger, "redo", changes)
+
+
+def carry_out(ledger: Ledger, direction: Direction, changes: Sequence[FileChange]) -> tuple[FileOutcome, ...]:
+    draft = Drafter(ledger).draft(direction, plan_revert(direction, changes, changes))
+    written = [
+        (ledger.record(write.transition, author="undo", change_id=f"9.{number}"), write)
+        for number, write in enumerate(draft.writes)
+    ]
+    problems = ledger.apply_each([LedgerWrite(change, write.new_folders) for change, write in written])
+    assert not problems
+    return draft.outcomes()
 
 
 def test_recording_stores_both_images_and_leaves_the_file_alone(ledger: Ledger, root: Path) -> None:
@@ -101,7 +114,7 @@ def test_permissions_that_the_person_set_since_are_kept(ledger: Ledger, root: Pa
     change = record(ledger, root, "a", state(b"new", 0o644))
     ledger.apply([change])
     (root / "a").chmod(0o600)
-    assert [outcome.state for outcome in undo(ledger, change)] == ["restored"]
+    assert [outcome.state for outcome in undo(ledger, change)] == ["merged"]
     assert read_state(root / "a") == state(b"old", 0o600)
 
 
@@ -142,13 +155,13 @@ def test_a_file_the_person_already_put_back_counts_as_undone(ledger: Ledger, roo
     assert [outcome.state for outcome in undo(ledger, change)] == ["unchanged"]
 
 
-def test_a_folder_where_the_file_was_is_a_failure_not_a_loss(ledger: Ledger, root: Path) -> None:
+def test_a_folder_where_the_file_was_is_a_conflict_not_a_loss(ledger: Ledger, root: Path) -> None:
     change = record(ledger, root, "a", state(b"new"))
     ledger.apply([change])
     (root / "a").unlink()
     (root / "a").mkdir()
     (root / "a" / "mine").write_bytes(b"x")
-    assert [outcome.state for outcome in undo(ledger, change)] == ["failed"]
+    assert [outcome.state for outcome in undo(ledger, change)] == ["conflict"]
     assert (root / "a" / "mine").read_bytes() == b"x"
 
 
@@ -188,7 +201,7 @@ def test_a_lost_blob_is_named_and_the_file_stays(ledger: Ledger, root: Path, tmp
     change = record(ledger, root, "a", state(b"new"))
     ledger.apply([change])
     assert change.before is not None
-    next((tmp_path / "blobs").rglob(change.before.digest)).unlink()
+    next((tmp_path / "blobs").rglob(f"{change.before.digest}*")).unlink()
     [outcome] = undo(ledger, change)
     assert outcome.state == "failed"
     assert (root / "a").read_bytes() == b"new"
@@ -205,7 +218,7 @@ def test_a_preview_says_what_would_happen_and_does_nothing(ledger: Ledger, root:
     (root / "a").write_bytes(b"old")
     change = record(ledger, root, "a", state(b"new"))
     ledger.apply([change])
-    [outcome] = ledger.preview_revert(plan_revert("undo", [change], [change]))
+    [outcome] = Drafter(ledger).draft("undo", plan_revert("undo", [change], [change])).outcomes()
     assert outcome.state == "restored"
     assert (root / "a").read_bytes() == b"new"
 

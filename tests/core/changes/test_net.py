@@ -1,11 +1,27 @@
-"""Several changes to one file come to one."""
+"""Several changes to one file come to one, also where files were renamed meanwhile."""
 
-from desktop_agent.core.changes.net import net_change
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.changes.net import NetChange, net_change, net_changes
 from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage
+from desktop_agent.core.transcript import ChangeRecord
 
-OLD = FileImage(digest="0" * 64, size=1, mode=0o644)
-NEW = FileImage(digest="1" * 64, size=2, mode=0o644)
-RUNNABLE = FileImage(digest="0" * 64, size=1, mode=0o755)
+AT = datetime(2026, 11, 22, tzinfo=UTC)
+
+
+def image(text: str, mode: int = 0o644) -> FileImage:
+    return FileImage(digest=blake2b(text.encode(), digest_size=32).hexdigest(), size=len(text), mode=mode)
+
+
+OLD, NEW = image("old"), image("new")
+RUNNABLE = replace(OLD, mode=0o755)
 
 
 def change(
@@ -14,6 +30,67 @@ def change(
     return FileChange(
         id="1.1", path="a.py", kind=kind, author=author, before=before, after=after, added=added, removed=0
     )
+
+
+class Recorded:
+    """A folder in which things happen, and what a session would have written of them."""
+
+    def __init__(self, **files: str) -> None:
+        self.files = {path: image(text) for path, text in files.items()}
+        self.first = dict(self.files)
+        self.records: list[ChangeRecord] = []
+
+    def write(self, path: str, text: str, author: Author = "agent") -> None:
+        before = self.files.get(path)
+        self.files[path] = image(text)
+        self._add(path, "modified" if before else "created", before, self.files[path], author)
+
+    def delete(self, path: str) -> None:
+        self._add(path, "deleted", self.files.pop(path), None)
+
+    def rename(self, old: str, new: str, text: str | None = None) -> None:
+        """Rename a file, and write into it in the same call when `text` is given."""
+        before, replaced = self.files.pop(old), self.files.get(new)
+        self.files[new] = image(text) if text else before
+        self._add(old, "deleted", before, None, moved_to=new)
+        self._add(new, "renamed", replaced, self.files[new], moved_from=old)
+
+    def rows(self) -> dict[str, NetChange]:
+        """The rows by path."""
+        rows = net_changes(self.records)
+        assert len({row.path for row in rows}) == len(rows)
+        return {row.path: row for row in rows}
+
+    def told(self) -> dict[str, tuple[ChangeKind, str, FileImage | None, FileImage | None]]:
+        changes = {path: row.change for path, row in self.rows().items()}
+        return {path: (c.kind, c.moved_from, c.before, c.after) for path, c in changes.items()}
+
+    def _add(
+        self,
+        path: str,
+        kind: ChangeKind,
+        before: FileImage | None,
+        after: FileImage | None,
+        author: Author = "agent",
+        moved_from: str = "",
+        moved_to: str = "",
+    ) -> None:
+        number = len(self.records) + 1
+        made = FileChange(
+            id=f"1.{number}", path=path, kind=kind, author=author, before=before, after=after,
+            added=after.size if after else 0, removed=before.size if before else 0,
+            moved_from=moved_from, moved_to=moved_to,
+        )  # fmt: skip
+        self.records.append(ChangeRecord(made, turn=1, call_id=f"call-{number}", at=AT))
+
+
+def carried_out(rows: Sequence[NetChange], files: dict[str, FileImage]) -> dict[str, FileImage]:
+    """What the rows make of these files, all at once."""
+    for row in rows:
+        assert files.get(row.moved_from or row.path) == row.change.before or row.change.before is None
+    gone = {row.moved_from or row.path for row in rows if row.change.before}
+    left = {path: held for path, held in files.items() if path not in gone}
+    return left | {row.path: row.change.after for row in rows if row.change.after}
 
 
 def test_one_change_is_itself() -> None:
@@ -37,3 +114,174 @@ def test_a_file_created_and_deleted_again_is_absent_on_both_sides() -> None:
 
 def test_an_edit_taken_back_by_hand_leaves_a_change_of_mode() -> None:
     assert net_change([change("modified", OLD, NEW), change("modified", NEW, RUNNABLE)]).kind == "mode_changed"
+
+
+def test_what_an_undo_wrote_is_not_part_of_what_was_done() -> None:
+    net = net_change([change("modified", OLD, NEW), change("modified", NEW, OLD, "undo")])
+    assert (net.before, net.after, net.author) == (OLD, NEW, "agent")
+
+
+def test_what_the_person_wrote_around_it_is_not_the_agents() -> None:
+    mine, also = change("modified", image("0"), OLD, "person"), change("modified", NEW, image("2"), "person")
+    assert net_change([mine, change("modified", OLD, NEW), also]) == change("modified", OLD, NEW)
+
+
+def test_a_rename_is_one_row() -> None:
+    folder = Recorded(a="text")
+    folder.rename("a", "b")
+    assert folder.told() == {"b": ("renamed", "a", image("text"), image("text"))}
+    row = folder.rows()["b"]
+    assert (row.moved_from, row.change_ids, row.change.added, row.change.removed) == ("a", ("1.1", "1.2"), 0, 0)
+
+
+def test_a_file_edited_before_and_after_its_rename_is_one_row() -> None:
+    folder = Recorded(a="one")
+    folder.write("a", "two")
+    folder.rename("a", "b")
+    folder.write("b", "three")
+    assert folder.told() == {"b": ("renamed", "a", image("one"), image("three"))}
+
+
+def test_the_changes_of_a_row_alone_come_to_the_same() -> None:
+    folder = Recorded(a="one", other="x")
+    folder.write("a", "two")
+    folder.rename("a", "b")
+    folder.write("other", "y")
+    folder.rename("b", "c", "three")
+    rows = net_changes(folder.records)
+    assert [net_change([record.change for record in row.records]) for row in rows] == [row.change for row in rows]
+
+
+def test_a_rename_that_also_edits_counts_the_lines() -> None:
+    folder = Recorded(a="one")
+    folder.rename("a", "b", "three")
+    row = folder.rows()["b"]
+    assert (row.change.added, row.change.removed) == (5, 3)
+
+
+def test_a_file_renamed_twice_is_one_row_at_its_last_path() -> None:
+    folder = Recorded(a="x")
+    folder.rename("a", "b")
+    folder.rename("b", "c")
+    assert folder.told() == {"c": ("renamed", "a", image("x"), image("x"))}
+
+
+def test_a_file_renamed_there_and_back_is_where_it_was() -> None:
+    folder = Recorded(a="x")
+    folder.rename("a", "b")
+    folder.write("b", "y")
+    folder.rename("b", "a")
+    assert folder.told() == {"a": ("modified", "", image("x"), image("y"))}
+
+
+def test_created_then_renamed_is_created_at_the_last_path() -> None:
+    folder = Recorded()
+    folder.write("a", "x")
+    folder.rename("a", "b")
+    assert folder.told() == {"b": ("created", "", None, image("x"))}
+
+
+def test_renamed_then_deleted_is_deleted_at_the_first_path() -> None:
+    folder = Recorded(a="x")
+    folder.rename("a", "b")
+    folder.delete("b")
+    assert folder.told() == {"a": ("deleted", "", image("x"), None)}
+
+
+def test_deleted_and_created_again_is_modified() -> None:
+    folder = Recorded(a="x")
+    folder.delete("a")
+    folder.write("a", "y")
+    assert folder.told() == {"a": ("modified", "", image("x"), image("y"))}
+
+
+def test_two_files_that_changed_places_are_two_renames() -> None:
+    folder = Recorded(a="x", b="y")
+    folder.rename("a", "t")
+    folder.rename("b", "a")
+    folder.rename("t", "b")
+    assert folder.told() == {
+        "a": ("renamed", "b", image("y"), image("y")),
+        "b": ("renamed", "a", image("x"), image("x")),
+    }
+
+
+def test_a_rename_over_another_file_hides_nothing() -> None:
+    folder = Recorded(a="x", b="y")
+    folder.rename("a", "b")
+    assert folder.told() == {"a": ("deleted", "", image("x"), None), "b": ("modified", "", image("y"), image("x"))}
+
+
+def test_a_file_replaced_by_one_that_went_on_is_deleted() -> None:
+    folder = Recorded(a="x", b="y")
+    folder.rename("a", "b")
+    folder.rename("b", "c")
+    assert folder.told() == {"b": ("deleted", "", image("y"), None), "c": ("renamed", "a", image("x"), image("x"))}
+
+
+def test_a_new_file_at_the_old_path_of_a_renamed_one_is_its_own() -> None:
+    folder = Recorded(a="x")
+    folder.rename("a", "b")
+    folder.write("a", "new")
+    assert folder.told() == {"b": ("renamed", "a", image("x"), image("x")), "a": ("created", "", None, image("new"))}
+
+
+def test_half_a_rename_is_a_file_that_came_or_went() -> None:
+    folder = Recorded(a="x")
+    folder.rename("a", "b")
+    left, arrived = (record.change for record in folder.records)
+    assert (net_change([left]).kind, net_change([left]).moved_to) == ("deleted", "")
+    assert (net_change([arrived]).kind, net_change([arrived]).moved_from) == ("created", "")
+
+
+def test_a_rename_taken_back_elsewhere_leaves_its_origin_to_the_file_that_changed_there() -> None:
+    folder = Recorded(a="x")
+    folder.rename("a", "b")
+    folder.files = {"a": image("x")}
+    folder.write("a", "y")
+    assert folder.told() == {"b": ("created", "", None, image("x")), "a": ("modified", "", image("x"), image("y"))}
+
+
+def test_changes_of_the_person_are_rows_where_the_agent_has_none() -> None:
+    folder = Recorded(a="x", b="y")
+    folder.write("a", "mine", "person")
+    folder.write("a", "agent's")
+    folder.write("b", "mine", "person")
+    assert folder.told() == {
+        "a": ("modified", "", image("mine"), image("agent's")),
+        "b": ("modified", "", image("y"), image("mine")),
+    }
+    assert [row.authors for row in folder.rows().values()] == [("agent",), ("person",)]
+
+
+def test_the_state_says_how_much_is_in_force() -> None:
+    folder = Recorded(a="1", b="1", c="1", d="1")
+    for path in "abcd":
+        folder.write(path, "2")
+        folder.write(path, "3")
+    undone = {"1.3", "1.5", "1.6"}
+    for record in folder.records:
+        record.is_undone = record.change.id in undone
+    folder.records[7].undone_hunks = frozenset({"key"})
+    states = {path: row.state for path, row in folder.rows().items()}
+    assert states == {"a": "standing", "b": "partly", "c": "undone", "d": "partly"}
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 12))
+def test_the_rows_make_the_last_files_of_the_first(chance: random.Random, steps: int) -> None:
+    paths = "abcd"
+    folder = Recorded(**{path: path for path in paths[: chance.randint(0, 3)]})
+    for step in range(steps):
+        there = sorted(folder.files)
+        match chance.choice(["write", "delete", "rename"]) if there else "write":
+            case "write":
+                folder.write(chance.choice(paths), f"text {step}")
+            case "delete":
+                folder.delete(chance.choice(there))
+            case _:
+                old = chance.choice(there)
+                new = chance.choice([path for path in paths if path != old])
+                folder.rename(old, new, chance.choice([None, f"edited {step}"]))
+    rows = list(folder.rows().values())
+    assert carried_out(rows, folder.first) == folder.files
+    assert {record.change.id for row in rows for record in row.records} == {r.change.id for r in folder.records}

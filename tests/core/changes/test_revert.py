@@ -1,8 +1,10 @@
-"""Undo and redo are planned on the chain of each file's changes."""
+"""Undo and redo are planned as deltas of each file."""
 
-from desktop_agent.core.changes.revert import RevertStep, plan_revert
+from dataclasses import replace
+
+from desktop_agent.core.changes.revert import Delta, plan_revert
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.model import FileChange, FileImage
+from desktop_agent.core.model import FileChange, FileImage, Reverted
 
 
 def image(text: str | None) -> FileImage | None:
@@ -14,50 +16,73 @@ def change(identifier: str, before: str | None, after: str | None, path: str = "
     return FileChange(id=identifier, path=path, kind=kind, author="agent", before=image(before), after=image(after))
 
 
+def delta(base: str | None, wanted: str | None) -> Delta:
+    return Delta(image(base), image(wanted))
+
+
 def test_the_only_change_of_a_file_goes_back_to_its_before() -> None:
     one = change("1.1", "old", "new")
-    plan = plan_revert("undo", [one], [one])
-    assert plan.steps == (RevertStep("a", image("new"), image("old"), ("1.1",)),)
-    assert plan.conflicts == ()
+    (plan,) = plan_revert("undo", [one], [one])
+    assert (plan.path, plan.deltas, plan.change_ids) == ("a", (delta("new", "old"),), ("1.1",))
 
 
-def test_several_changes_of_a_file_are_one_write_from_the_last_to_the_first() -> None:
+def test_several_changes_of_a_file_are_one_delta_from_the_last_to_the_first() -> None:
     chain = [change("1.1", None, "A"), change("1.2", "A", "B"), change("2.1", "B", "C")]
-    plan = plan_revert("undo", chain, chain)
-    assert plan.steps == (RevertStep("a", image("C"), None, ("2.1", "1.2", "1.1")),)
+    (plan,) = plan_revert("undo", chain, chain)
+    assert plan.deltas == (delta("C", None),)
 
 
-def test_redo_walks_the_chain_forwards() -> None:
+def test_redo_goes_forwards() -> None:
     chain = [change("1.1", None, "A"), change("1.2", "A", "B")]
-    plan = plan_revert("redo", chain, chain)
-    assert plan.steps == (RevertStep("a", None, image("B"), ("1.1", "1.2")),)
+    (plan,) = plan_revert("redo", chain, chain)
+    assert plan.deltas == (delta(None, "B"),)
 
 
-def test_a_later_change_outside_the_selection_stands_in_the_way() -> None:
+def test_a_change_under_a_later_one_is_a_delta_to_be_merged() -> None:
     chain = [change("1.1", "O", "A"), change("2.1", "A", "B")]
-    plan = plan_revert("undo", chain[:1], chain)
-    assert plan.steps == ()
-    assert [(c.change_ids, c.state) for c in plan.conflicts] == [(("1.1",), "conflict")]
-    assert "later change" in plan.conflicts[0].reason
+    (plan,) = plan_revert("undo", chain[:1], chain)
+    assert plan.deltas == (delta("A", "O"),)
 
 
-def test_an_earlier_undone_change_stands_in_the_way_of_a_redo() -> None:
-    chain = [change("1.1", "O", "A"), change("2.1", "A", "B")]
-    plan = plan_revert("redo", chain[1:], chain)
-    assert plan.steps == ()
-    assert "redo that first" in plan.conflicts[0].reason
-
-
-def test_where_somebody_wrote_in_between_the_walk_stops_and_says_so() -> None:
+def test_where_somebody_wrote_in_between_there_are_two_deltas_the_last_one_first() -> None:
     chain = [change("1.1", "O", "A"), change("2.1", "person's", "B")]
-    plan = plan_revert("undo", chain, chain)
-    assert plan.steps == (RevertStep("a", image("B"), image("person's"), ("2.1",)),)
-    assert plan.conflicts[0].change_ids == ("1.1",)
-    assert "somebody else" in plan.conflicts[0].reason
+    (undo,) = plan_revert("undo", chain, chain)
+    assert undo.deltas == (delta("B", "person's"), delta("A", "O"))
+    (redo,) = plan_revert("redo", chain, chain)
+    assert redo.deltas == (delta("O", "A"), delta("person's", "B"))
+
+
+def test_the_chain_holds_everybodys_changes_between_the_selected_ones() -> None:
+    theirs = replace(change("1.2", "A", "P"), author="person")
+    records = [change("1.1", "O", "A"), theirs, change("2.1", "P", "B"), change("3.1", "B", "C")]
+    (plan,) = plan_revert("undo", [records[0], records[2]], records)
+    assert [item.id for item in plan.chain] == ["1.1", "1.2", "2.1"]
+
+
+def test_redoing_exactly_what_the_last_undo_took_back_knows_the_way_to_the_very_bytes() -> None:
+    one, two = change("1.1", "O", "A"), change("1.2", "A", "B")
+    undone = replace(
+        change("1.3", "mine", "merged"),
+        author="undo",
+        reverts=(Reverted(change_id="1.1"), Reverted(change_id="1.2")),
+    )
+    records = [one, two, undone]
+    assert plan_revert("redo", [one, two], records)[0].inverse == delta("merged", "mine")
+    assert plan_revert("redo", [one], records)[0].inverse is None
+    assert plan_revert("redo", [one, two], records, hunks=("0123456789abcdef",))[0].inverse is None
+
+
+def test_half_of_a_renaming_brings_the_other_half() -> None:
+    gone = replace(change("1.1", "A", None, path="old"), moved_to="new")
+    came = replace(change("1.2", None, "A", path="new"), kind="renamed", moved_from="old")
+    other = change("1.3", "X", "Y", path="b")
+    for half in (gone, came):
+        plans = plan_revert("undo", [half], [gone, came, other])
+        assert [(plan.path, plan.moves_to) for plan in plans] == [("old", ""), ("new", "old")]
+    assert [plan.moves_to for plan in plan_revert("redo", [came], [gone, came, other])] == ["new", ""]
 
 
 def test_files_are_independent_of_each_other() -> None:
     changes = [change("1.1", "O", "A"), change("1.2", "X", "Y", path="b"), change("2.1", "A", "B")]
-    plan = plan_revert("undo", changes[:2], changes)
-    assert [step.path for step in plan.steps] == ["b"]
-    assert [conflict.path for conflict in plan.conflicts] == ["a"]
+    plans = plan_revert("undo", changes[:2], changes)
+    assert [(plan.path, plan.deltas) for plan in plans] == [("a", (delta("A", "O"),)), ("b", (delta("Y", "X"),))]

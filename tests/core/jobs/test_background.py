@@ -72,7 +72,7 @@ async def test_the_output_so_far_can_be_read(jobs: Jobs, tmp_path: Path) -> None
 
 async def test_stopping_ends_the_whole_tree(jobs: Jobs, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "gate")
-    script = "setsid sleep 100 & echo $! > gate; trap '' TERM; while :; do sleep 0.01; done"
+    script = "trap '' TERM; setsid sleep 100 & echo $! > gate; while :; do sleep 0.01; done"
     job = await jobs.start(shell(script, tmp_path), shown="x")
     grandchild = int(await asyncio.to_thread((tmp_path / "gate").read_text))
     assert is_alive(grandchild)

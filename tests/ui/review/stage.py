@@ -1,6 +1,7 @@
 """Diffs of real bytes, a transcript that grows call by call, and tasks that go on when they are told to."""
 
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 
 from desktop_agent.core import events as ev
@@ -15,6 +16,7 @@ from desktop_agent.core.model import (
     FileDiff,
     FileImage,
     FileOutcome,
+    LineComment,
     ModelRef,
     ToolCall,
     Uncaptured,
@@ -74,6 +76,23 @@ class Session:
         self.transcript.apply(ev.ChangesRecorded(turn=turn, call_id=call_id, changes=(change,), uncaptured=uncaptured))
         return change.id
 
+    def rename(self, turn: int, call_id: str, old: str, new: str, content: str) -> None:
+        """A call takes a file from one path to another."""
+        away = self.change(turn, call_id, old, content, None)
+        there = self.change(turn, call_id, new, None, content)
+        records = self.transcript.changes
+        records[away].change = replace(records[away].change, moved_to=new, added=0, removed=0)
+        records[there].change = replace(records[there].change, kind="renamed", moved_from=old, added=0, removed=0)
+
+    def keep(self, path: str, *keys: str) -> None:
+        self.transcript.apply(ev.ReviewMarked(path=path, hunks=keys, state="kept"))
+
+    def comment(self, comment_id: str, path: str, text: str, line: int = 0) -> None:
+        comment = LineComment(
+            id=comment_id, path=path, side="new", start=line, end=line + 1, quote="a line\n", text=text
+        )
+        self.transcript.apply(ev.CommentAdded(comment=comment))
+
     def recorded(self) -> tuple[FileChange, ...]:
         """All changes so far, as a request for an approval would carry them."""
         return tuple(record.change for record in self.transcript.changes.values())
@@ -110,6 +129,13 @@ class Source:
         if self.error:
             raise self.error
         return [self._compare(change) for change in request.changes]
+
+    async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
+        if self.is_held:
+            await _Hold()
+        if self.error:
+            raise self.error
+        return tuple(self.blobs[image.digest] if image else None for image in images)
 
     def _compare(self, change: FileChange) -> FileDiff:
         images = (change.before, change.after)

@@ -52,7 +52,7 @@ def test_a_row_is_read_out_with_its_state(session: Session) -> None:
     model = ChangeModel()
     model.set_files(files_of(session))
     words = [model.data(model.index(row), Qt.ItemDataRole.AccessibleTextRole) for row in range(2)]
-    assert words == ["src/a.py, 2 added, 1 removed, MCP, undone", "data.bin, deleted, binary, shell"]
+    assert words == ["src/a.py, 2 added, 1 removed, MCP, undone", "data.bin, deleted, binary, shell, undecided"]
 
 
 def test_in_a_question_the_kind_of_change_stands_beside_the_path(session: Session) -> None:

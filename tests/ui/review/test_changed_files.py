@@ -1,6 +1,16 @@
 """Changes are listed file by file, as they stand now."""
 
-from desktop_agent.ui.review.changed_files import ChangedFile, group_by_file, turn_of, turns_with_changes
+from desktop_agent.core.model import ChangeSelection
+from desktop_agent.ui.review.changed_files import (
+    LAST_TURN,
+    SESSION,
+    Baseline,
+    ChangedFile,
+    group_by_file,
+    records_of,
+    selection_of,
+    turns_with_changes,
+)
 from tests.ui.review.stage import Session
 
 
@@ -61,5 +71,64 @@ def test_the_last_turn_is_the_last_that_changed_something(session: Session) -> N
     session.change(3, "b", "a.py", "2\n", "3\n")
     turns = turns_with_changes(session.transcript)
     assert turns == [3, 1]
-    assert [turn_of(baseline, turns) for baseline in ("last_turn", "session", 1)] == [3, None, 1]
-    assert turn_of("last_turn", []) is None
+    baselines = (LAST_TURN, SESSION, Baseline("turn", 1), Baseline("since", 3))
+    selected = [selection_of(baseline, turns) for baseline in baselines]
+    assert [(found.turn, found.since_turn) for found in selected] == [(3, None), (None, None), (1, None), (None, 3)]
+    found = [[r.change.id for r in records_of(b, session.transcript, turns)] for b in baselines]
+    assert found == [["3.2"], ["1.1", "3.2"], ["1.1"], ["3.2"]]
+    assert selection_of(LAST_TURN, []) == ChangeSelection()
+
+
+def test_what_the_person_changed_is_listed_but_makes_no_turn(session: Session) -> None:
+    session.change(1, "a", "a.py", "1\n", "2\n")
+    session.change(2, "", "a.py", "2\n", "3\n", author="person")
+    session.change(2, "", "notes.txt", None, "mine\n", author="person")
+    assert turns_with_changes(session.transcript) == [1]
+    edited, notes = group_by_file(session.transcript.changes.values())
+    assert (edited.authors, edited.is_by_person, [record.change.id for record in edited.standing]) == (
+        ["agent", "person"],
+        False,
+        ["1.1"],
+    )
+    assert (notes.authors, notes.is_by_person) == (["person"], True)
+
+
+def test_undos_are_no_files_of_their_own(session: Session) -> None:
+    session.change(1, "a", "a.py", "1\n", "2\n")
+    session.change(1, "", "a.py", "2\n", "1\n", author="undo")
+    assert len(only_file(session).records) == 1
+
+
+def test_a_renamed_file_is_one_entry_from_its_first_path_to_its_last(session: Session) -> None:
+    session.change(1, "a", "old.py", "1\n", "2\n")
+    session.rename(1, "b", "old.py", "middle.py", "2\n")
+    session.rename(2, "c", "middle.py", "new.py", "2\n")
+    file = only_file(session)
+    assert (file.path, file.moved_from, file.kind, file.counts) == ("new.py", "old.py", "renamed", (1, 1))
+    assert [record.change.path for record in file.standing] == ["old.py", "old.py", "middle.py", "middle.py", "new.py"]
+
+
+def test_a_file_that_is_made_and_then_renamed_is_new(session: Session) -> None:
+    session.change(1, "a", "old.py", None, "1\n")
+    session.rename(1, "b", "old.py", "new.py", "1\n")
+    file = only_file(session)
+    assert (file.path, file.moved_from, file.kind) == ("new.py", "", "created")
+
+
+def test_a_file_that_goes_away_and_comes_back_is_no_rename(session: Session) -> None:
+    session.rename(1, "a", "a.py", "b.py", "a\n")
+    session.rename(2, "b", "b.py", "a.py", "a\n")
+    assert [(file.path, file.moved_from) for file in group_by_file(session.transcript.changes.values())] == [
+        ("a.py", ""),
+        ("b.py", ""),
+    ]
+
+
+def test_a_rename_over_another_file_leaves_both_to_be_seen(session: Session) -> None:
+    session.change(1, "a", "b.py", "b\n", "B\n")
+    session.rename(1, "b", "a.py", "b.py", "a\n")
+    files = group_by_file(session.transcript.changes.values())
+    assert [(file.path, file.moved_from, file.kind) for file in files] == [
+        ("b.py", "", "modified"),
+        ("a.py", "", "deleted"),
+    ]

@@ -80,11 +80,21 @@ def test_the_editor_goes_when_the_saved_file_is_shown(stage: Stage) -> None:
     editor = stage.edit()
     QTest.keyClicks(editor, "zero")
     stage.button("saveEditButton").click()
-    stage.session.change(1, "c4", "a.txt", NEW, b"zero" + NEW, author="person")
+    stage.session.change(1, "c4", "a.txt", NEW, b"zero" + NEW)
     stage.show("a.txt")
     assert not stage.is_editing()
     assert stage.pane.view.diff
     assert stage.pane.view.diff.new_lines[0] == "zeroone\r\n"
+
+
+def test_the_editor_goes_when_the_file_is_said_to_be_saved(stage: Stage) -> None:
+    stage.edit()
+    stage.pane.edit_done()
+    assert stage.is_editing()
+    QTest.keyClicks(stage.editor(), "zero")
+    stage.button("saveEditButton").click()
+    stage.pane.edit_done()
+    assert not stage.is_editing()
 
 
 def test_a_save_that_failed_leaves_the_text(qtbot: QtBot, stage: Stage) -> None:

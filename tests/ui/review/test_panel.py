@@ -1,20 +1,38 @@
 """The review panel shows what changed and asks for undo and redo; it never acts by itself."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QSignalSpy, QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QLabel, QListView, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QDialog,
+    QLabel,
+    QListView,
+    QMenu,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.errors import StorageError
-from desktop_agent.core.model import ChangeSelection, FileOutcome, Uncaptured
+from desktop_agent.core import events as ev
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.errors import AgentError, StorageError
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.model import ChangeSelection, FileChange, FileDiff, FileOutcome, Uncaptured
+from desktop_agent.core.ops import MarkReviewed, RedoChanges, RemoveComment, SendComments, UndoChanges, WriteFile
+from desktop_agent.ui.review.change_model import ChangeModel
+from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.review.panel import ReviewPanel
+from desktop_agent.ui.review.source import GitRevert, GitState
 from desktop_agent.ui.theme import Theme
-from tests.ui.review.stage import Session, Source, Tasks
+from tests.ui.review.stage import Session, Source, Tasks, change_of
 
 _Widget = TypeVar("_Widget", bound=QWidget)
 
@@ -94,8 +112,15 @@ def test_the_baselines_are_the_last_turn_the_session_and_every_turn(reviewed: Re
     assert [picker.itemText(index) for index in range(picker.count())] == [
         "Last turn (2)",
         "This session",
+        "",
+        "Uncommitted",
+        "Against a branch",
+        "",
         "Turn 2: Louder",
         "Turn 1: Fix the page count",
+        "",
+        "Since message 2: Louder",
+        "Since message 1: Fix the page count",
     ]
 
 
@@ -121,12 +146,14 @@ def test_picking_another_file_shows_its_diff(reviewed: ReviewPanel) -> None:
     assert diff.path == "README.md"
 
 
-def test_a_change_while_the_turn_runs_appears_and_moves_nothing(reviewed: ReviewPanel, session: Session) -> None:
+def test_a_change_while_the_turn_runs_appears_and_moves_nothing(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session
+) -> None:
     choose(reviewed, "This session")
     session.start_turn(3)
     session.change(3, "call-4", "new.py", None, "x\n")
     reviewed.refresh()
-    assert files(reviewed) == ["src/pages.py", "README.md", "new.py"]
+    qtbot.waitUntil(lambda: files(reviewed) == ["src/pages.py", "README.md", "new.py"])
     diff = diff_view(reviewed).diff
     assert diff
     assert diff.path == "src/pages.py"
@@ -247,21 +274,21 @@ def test_a_refresh_without_news_touches_nothing(reviewed: ReviewPanel) -> None:
 
 
 def test_undoing_the_last_turn_asks_for_that_turn(reviewed: ReviewPanel) -> None:
-    asked = QSignalSpy(reviewed.undo_requested)
+    asked = QSignalSpy(reviewed.op_requested)
     undo = button(reviewed, "undoTurnButton")
     assert undo.text() == "Undo turn"
     undo.click()
-    assert asked.at(0) == [ChangeSelection(turn=2)]
+    assert asked.at(0) == [UndoChanges(selection=ChangeSelection(turn=2))]
 
 
 def test_undoing_the_session_says_so_and_asks_for_everything(reviewed: ReviewPanel) -> None:
-    asked = QSignalSpy(reviewed.undo_requested)
+    asked = QSignalSpy(reviewed.op_requested)
     choose(reviewed, "This session")
     undo = button(reviewed, "undoTurnButton")
     assert undo.text() == "Undo session"
     assert undo.toolTip() == "Put 2 files back. Files that were changed since are left alone and listed."
     undo.click()
-    assert asked.at(0) == [ChangeSelection()]
+    assert asked.at(0) == [UndoChanges(selection=ChangeSelection())]
 
 
 def test_what_is_undone_can_be_redone_and_nothing_else(reviewed: ReviewPanel, session: Session) -> None:
@@ -272,9 +299,9 @@ def test_what_is_undone_can_be_redone_and_nothing_else(reviewed: ReviewPanel, se
     assert redo.isVisible()
     assert not undo.isEnabled()
     assert "1 of 1 undone" in texts(reviewed)
-    asked = QSignalSpy(reviewed.redo_requested)
+    asked = QSignalSpy(reviewed.op_requested)
     redo.click()
-    assert asked.at(0) == [ChangeSelection(turn=2)]
+    assert asked.at(0) == [RedoChanges(selection=ChangeSelection(turn=2))]
 
 
 def test_an_undone_change_is_still_shown(reviewed: ReviewPanel, session: Session) -> None:
@@ -285,16 +312,19 @@ def test_an_undone_change_is_still_shown(reviewed: ReviewPanel, session: Session
     assert diff.new_lines == ("one\n", "TWO!\n")
 
 
-def test_of_a_file_undone_in_part_the_part_that_stands_is_shown(reviewed: ReviewPanel, session: Session) -> None:
+def test_of_a_file_undone_in_part_all_is_shown_and_what_is_not_in_force_is_named(
+    reviewed: ReviewPanel, session: Session, source: Source
+) -> None:
     choose(reviewed, "This session")
     session.undo("2.3")
     reviewed.refresh()
+    assert source.asked[-1] == ["1.1", "2.3"]
     diff = diff_view(reviewed).diff
     assert diff
-    assert diff.new_lines == ("one\n", "TWO\n")
+    assert diff.new_lines == ("one\n", "TWO!\n")
 
 
-def test_while_a_turn_runs_nothing_can_be_undone(reviewed: ReviewPanel, session: Session) -> None:
+def test_while_a_turn_runs_nothing_can_be_undone(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
     session.start_turn(3)
     reviewed.refresh()
     undo = button(reviewed, "undoTurnButton")
@@ -302,14 +332,14 @@ def test_while_a_turn_runs_nothing_can_be_undone(reviewed: ReviewPanel, session:
     assert undo.toolTip() == "Wait until the turn has ended, or stop it"
     session.end_turn(3)
     reviewed.refresh()
-    assert undo.isEnabled()
+    qtbot.waitUntil(undo.isEnabled)
 
 
 def test_one_file_can_be_undone_from_its_menu(reviewed: ReviewPanel) -> None:
     choose(reviewed, "This session")
-    asked = QSignalSpy(reviewed.undo_requested)
+    asked = QSignalSpy(reviewed.op_requested)
     menu_action(reviewed, "Undo this file").trigger()
-    assert asked.at(0) == [ChangeSelection(path="src/pages.py")]
+    assert asked.at(0) == [UndoChanges(selection=ChangeSelection(path="src/pages.py"))]
 
 
 def test_files_and_calls_are_opened_from_the_list(reviewed: ReviewPanel) -> None:
@@ -402,3 +432,310 @@ def test_f7_goes_through_the_changes_from_anywhere_in_the_panel(panel: ReviewPan
     before = diff_view(panel).current_change
     QTest.keyClick(child(panel, QListView, "changeList"), Qt.Key.Key_F7)
     assert diff_view(panel).current_change == before + 1
+
+
+# --- states, filters and decisions --------------------------------------------------------------------------------
+
+
+class Git:
+    """A repository with one changed file, in memory."""
+
+    def __init__(self) -> None:
+        self.state = GitState("", "main", ("other",))
+        self.contents = {"one": b"1\n", "two": b"2\n"}
+        self.branches_asked: list[str] = []
+        self.error: AgentError | None = None
+
+    async def look(self, folder: str) -> GitState:
+        return self.state
+
+    async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
+        self.branches_asked.append(branch)
+        change = change_of("git:a.py", "a.py", self.contents["one"], self.contents["two"], author="person")
+        return () if self.contents["one"] == self.contents["two"] else (change,)
+
+    async def diff(self, folder: str, change: FileChange) -> FileDiff:
+        return diff_change(change, self.contents["one"], self.contents["two"])
+
+    async def revert(self, folder: str, change: FileChange, keys: Sequence[str]) -> GitRevert:
+        if self.error:
+            raise self.error
+        one, two = self.contents["one"], self.contents["two"]
+        undo = WriteFile(path="a.py", expected=digest_of(two), content=one, purpose="undo")
+        redo = WriteFile(path="a.py", expected=digest_of(one), content=two, purpose="redo")
+        return GitRevert((undo,), (redo,))
+
+
+@pytest.fixture
+def git() -> Git:
+    return Git()
+
+
+@pytest.fixture
+def in_git(qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: Tasks, git: Git) -> ReviewPanel:
+    """A panel on a session that changed nothing yet, in a repository."""
+    panel = ReviewPanel(theme, source, tasks.spawn, git=git)
+    qtbot.addWidget(panel)
+    panel.resize(560, 800)
+    panel.show()
+    qtbot.waitExposed(panel)
+    session.transcript.workspace = "/repo"
+    panel.set_transcript(session.transcript)
+    return panel
+
+
+def pane(panel: ReviewPanel) -> DiffPane:
+    found = panel.findChild(DiffPane)
+    assert found
+    return found
+
+
+def marks(panel: ReviewPanel) -> list[str]:
+    model = child(panel, QListView, "changeList").model()
+    assert isinstance(model, ChangeModel)
+    return [file.mark for file in model.files]
+
+
+def summary(panel: ReviewPanel) -> str:
+    return child(panel, QLabel, "reviewSummary").text()
+
+
+def carry_out(panel: ReviewPanel, session: Session) -> list[object]:
+    """Let what is kept be kept, as the session would, and remember everything that is asked for."""
+    asked: list[object] = []
+
+    def hear(op: object) -> None:
+        asked.append(op)
+        if isinstance(op, MarkReviewed):
+            session.transcript.apply(ev.ReviewMarked(path=op.path, hunks=op.hunks, state=op.state))
+            panel.refresh()
+
+    panel.op_requested.connect(hear)
+    return asked
+
+
+def test_keeping_all_keeps_every_file_and_says_how_far_the_review_is(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session
+) -> None:
+    choose(reviewed, "This session")
+    asked = carry_out(reviewed, session)
+    assert summary(reviewed) == "0 of 2 decided"
+    button(reviewed, "keepAllButton").click()
+    qtbot.waitUntil(lambda: summary(reviewed) == "2 of 2 decided")
+    assert marks(reviewed) == ["kept", "kept"]
+    assert [op.path for op in asked if isinstance(op, MarkReviewed)] == ["src/pages.py", "README.md"]
+    assert not button(reviewed, "keepAllButton").isEnabled()
+    assert not button(reviewed, "nextUndecidedButton").isEnabled()
+
+
+def test_a_kept_file_is_undecided_again_when_its_lines_change(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session
+) -> None:
+    carry_out(reviewed, session)
+    menu_action(reviewed, "Keep this file").trigger()
+    qtbot.waitUntil(lambda: marks(reviewed) == ["kept"])
+    session.change(2, "call-3", "src/pages.py", "one\nTWO!\n", "one\nother\n")
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: marks(reviewed) == ["pending"])
+
+
+def test_a_decision_can_be_taken_back(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
+    carry_out(reviewed, session)
+    menu_action(reviewed, "Keep this file").trigger()
+    qtbot.waitUntil(lambda: marks(reviewed) == ["kept"])
+    menu_action(reviewed, "Decide again").trigger()
+    qtbot.waitUntil(lambda: marks(reviewed) == ["pending"])
+
+
+def test_the_next_undecided_file_is_found_round_the_end(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
+    choose(reviewed, "This session")
+    carry_out(reviewed, session)
+    button(reviewed, "nextUndecidedButton").click()
+    menu_action(reviewed, "Keep this file").trigger()
+    qtbot.waitUntil(lambda: marks(reviewed) == ["pending", "kept"])
+    button(reviewed, "nextUndecidedButton").click()
+    diff = diff_view(reviewed).diff
+    assert diff
+    assert diff.path == "src/pages.py"
+
+
+def test_hunks_are_decided_within_the_baseline(reviewed: ReviewPanel, session: Session) -> None:
+    asked = carry_out(reviewed, session)
+    choose(reviewed, "Since message 1")
+    pane(reviewed).keep_requested.emit(("h1",))
+    pane(reviewed).undo_requested.emit(("h2",))
+    pane(reviewed).redo_requested.emit(("h2",))
+    pane(reviewed).keep_requested.emit(("h1",))
+    selection = ChangeSelection(since_turn=1, path="src/pages.py", hunks=("h2",))
+    assert asked == [
+        MarkReviewed(path="src/pages.py", hunks=("h1",), state="kept"),
+        UndoChanges(selection=selection),
+        RedoChanges(selection=selection),
+        MarkReviewed(path="src/pages.py", hunks=("h1",), state="pending"),
+    ]
+
+
+def test_an_edit_in_the_diff_is_written_onto_what_was_last_known(reviewed: ReviewPanel, session: Session) -> None:
+    asked = carry_out(reviewed, session)
+    pane(reviewed).edit_saved.emit(b"mine\n")
+    assert asked == [WriteFile(path="src/pages.py", expected=digest_of(b"one\nTWO!\n"), content=b"mine\n")]
+
+
+def test_a_filter_narrows_the_list_and_what_the_buttons_mean(reviewed: ReviewPanel) -> None:
+    choose(reviewed, "This session")
+    asked = QSignalSpy(reviewed.op_requested)
+    pick_filter(reviewed, "Shell")
+    assert files(reviewed) == ["README.md"]
+    assert button(reviewed, "reviewFilterButton").text() == "Shell ▾"
+    undo = button(reviewed, "undoTurnButton")
+    assert (undo.text(), button(reviewed, "keepAllButton").text()) == ("Undo 1 file", "Keep 1 file")
+    undo.click()
+    assert asked.at(0) == [UndoChanges(selection=ChangeSelection(change_ids=("1.2",)))]
+
+
+def test_a_filter_that_nothing_passes_says_so_and_lets_go(reviewed: ReviewPanel) -> None:
+    pick_filter(reviewed, "Kept")
+    note = child(reviewed, QLabel, "reviewNote")
+    assert note.isVisible()
+    note.linkActivated.emit("#all")
+    assert files(reviewed) == ["src/pages.py"]
+    assert not note.isVisible()
+
+
+def test_a_filter_gives_way_to_the_call_that_is_to_be_shown(reviewed: ReviewPanel) -> None:
+    choose(reviewed, "This session")
+    pick_filter(reviewed, "Agent")
+    assert reviewed.show_call("call-2")
+    assert files(reviewed) == ["src/pages.py", "README.md"]
+
+
+def pick_filter(panel: ReviewPanel, text: str) -> None:
+    menu = button(panel, "reviewFilterButton").menu()
+    next(action for action in menu.actions() if action.text() == text).trigger()
+
+
+def test_an_undo_is_told_and_redone_as_it_was_made(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
+    choose(reviewed, "This session")
+    asked = QSignalSpy(reviewed.op_requested)
+    session.undo("1.2", outcomes=(RESTORED,))
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: child(reviewed, QLabel, "undoNotice").text() == "1 file was put back.")
+    button(reviewed, "redoButton").click()
+    assert asked.at(0) == [RedoChanges(selection=ChangeSelection(change_ids=("1.2",)))]
+
+
+def test_a_word_goes_with_the_undo(reviewed: ReviewPanel) -> None:
+    asked = QSignalSpy(reviewed.op_requested)
+    menu_action(reviewed, "Undo this file with a word to the agent…").trigger()
+    dialog = child(reviewed, QDialog, "undoWordDialog")
+    field = dialog.findChild(QPlainTextEdit, "undoWordEdit")
+    assert field
+    field.setPlainText("Too clever\n")
+    child_of(dialog, "undoWithWordButton").click()
+    selection = ChangeSelection(turn=2, path="src/pages.py")
+    assert asked.at(0) == [UndoChanges(selection=selection, reason="Too clever")]
+
+
+def test_comments_are_collected_taken_back_and_sent(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
+    send = button(reviewed, "sendCommentsButton")
+    assert not send.isVisible()
+    asked = QSignalSpy(reviewed.op_requested)
+    session.comment("c1", "src/pages.py", "Why?")
+    session.comment("c2", "README.md", "Typo")
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: send.text() == "Send 2 comments…")
+    send.click()
+    dialog = child(reviewed, QDialog, "commentsDialog")
+    remove = next(b for b in dialog.findChildren(QPushButton) if b.property("comment") == "c2")
+    remove.click()
+    assert asked.at(0) == [RemoveComment(comment_id="c2")]
+    session.transcript.apply(ev.CommentsRemoved(comment_ids=("c2",)))
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: send.text() == "Send 1 comment…")
+    field = dialog.findChild(QPlainTextEdit, "commentsIntroEdit")
+    assert field
+    field.setPlainText("Please look")
+    child_of(dialog, "sendAllCommentsButton").click()
+    assert asked.at(1) == [SendComments(text="Please look")]
+
+
+def child_of(dialog: QDialog, name: str) -> QPushButton:
+    found = dialog.findChild(QPushButton, name)
+    assert found
+    return found
+
+
+def test_a_renamed_file_is_one_row_and_undone_at_both_paths(panel: ReviewPanel, session: Session) -> None:
+    session.start_turn(1)
+    session.rename(1, "call-1", "old.py", "new.py", "x\n")
+    session.end_turn(1)
+    panel.set_transcript(session.transcript)
+    asked = QSignalSpy(panel.op_requested)
+    assert files(panel) == ["new.py"]
+    menu_action(panel, "Undo this file").trigger()
+    assert asked.at(0) == [UndoChanges(selection=ChangeSelection(turn=1, change_ids=("1.1", "1.2")))]
+
+
+# --- against git --------------------------------------------------------------------------------------------------
+
+
+def test_what_is_not_committed_can_be_reviewed_before_anything_changed(in_git: ReviewPanel) -> None:
+    button(in_git, "reviewUncommittedButton").click()
+    assert files(in_git) == ["a.py"]
+    diff = diff_view(in_git).diff
+    assert diff
+    assert (diff.old_lines, diff.new_lines) == (("1\n",), ("2\n",))
+
+
+def test_an_undo_against_git_writes_the_file_and_can_be_redone(in_git: ReviewPanel, session: Session, git: Git) -> None:
+    asked = carry_out(in_git, session)
+    button(in_git, "reviewUncommittedButton").click()
+    button(in_git, "undoTurnButton").click()
+    button(in_git, "redoButton").click()
+    assert [(op.content, op.purpose) for op in asked if isinstance(op, WriteFile)] == [
+        (b"1\n", "undo"),
+        (b"2\n", "redo"),
+    ]
+
+
+def test_what_git_cannot_put_back_is_said(in_git: ReviewPanel, git: Git) -> None:
+    button(in_git, "reviewUncommittedButton").click()
+    git.error = AgentError("It changed a moment ago.")
+    button(in_git, "undoTurnButton").click()
+    assert child(in_git, QLabel, "reviewProblem").text() == "a.py: It changed a moment ago."
+
+
+def test_branches_are_offered_and_hunks_kept_against_them(
+    qtbot: QtBot, in_git: ReviewPanel, session: Session, git: Git
+) -> None:
+    button(in_git, "reviewUncommittedButton").click()
+    carry_out(in_git, session)
+    choose(in_git, "Against other")
+    assert git.branches_asked[-1] == "other"
+    button(in_git, "keepAllButton").click()
+    qtbot.waitUntil(lambda: marks(in_git) == ["kept"])
+
+
+def test_a_call_is_found_from_what_git_lists_and_back(in_git: ReviewPanel, session: Session, git: Git) -> None:
+    session.start_turn(1)
+    session.change(1, "call-1", "a.py", "1\n", "2\n")
+    session.end_turn(1)
+    in_git.refresh()
+    choose(in_git, "Uncommitted")
+    calls = QSignalSpy(in_git.call_requested)
+    button(in_git, "showCallButton").click()
+    assert calls.at(0) == ["call-1"]
+    assert in_git.show_call("call-1")
+    assert child(in_git, QComboBox, "baselinePicker").currentText() == "Uncommitted"
+
+
+def test_without_a_repository_what_git_would_show_is_closed_and_says_why(
+    in_git: ReviewPanel, session: Session, git: Git
+) -> None:
+    git.state = GitState("not_a_repository")
+    session.change(1, "call-1", "a.py", "1\n", "2\n")
+    in_git.set_transcript(session.transcript)
+    picker = child(in_git, QComboBox, "baselinePicker")
+    index = picker.findText("Uncommitted", Qt.MatchFlag.MatchStartsWith)
+    assert not picker.model().flags(picker.model().index(index, 0)) & Qt.ItemFlag.ItemIsEnabled
+    assert picker.itemData(index, Qt.ItemDataRole.ToolTipRole) == "No git repository"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.revert import RevertPlan, RevertStep
+from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
+from desktop_agent.core.changes.revert import plan_revert
+from desktop_agent.core.changes.undo import Drafter
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.store.blobs import Blobs
@@ -59,11 +60,13 @@ def test_a_file_that_is_replaced_comes_back_with_undo(work: "Workspace", tmp_pat
     ]
     ledger.apply(changes)
     assert everything(work) == {str(work.root / "b"): b"moved"}
-    steps = tuple(
-        RevertStep(path=change.path, change_ids=(change.id,), expected=change.after, wanted=change.before)
-        for change in changes
-    )
-    assert {outcome.state for outcome in ledger.revert(RevertPlan(steps, ()))} == {"restored"}
+    draft = Drafter(ledger).draft("undo", plan_revert("undo", changes, changes))
+    assert {outcome.state for outcome in draft.outcomes()} == {"restored"}
+    undone = [
+        ledger.record(write.transition, author="undo", change_id=f"2.{number}")
+        for number, write in enumerate(draft.writes)
+    ]
+    assert ledger.apply_each([LedgerWrite(change) for change in undone]) == {}
     assert everything(work) == {str(work.root / "a"): b"moved", str(work.root / "b"): b"\0precious"}
     assert (work.root / "b").stat().st_mode & 0o777 == 0o600
 

@@ -1,0 +1,271 @@
+"""What git finds different in a folder, for the review: lists by child processes, contents in threads.
+
+What is on disk is compared with the last commit, or with where a branch parted from what is checked out. Contents that
+git has are read as a checkout would write them: with the line endings of this folder.
+"""
+
+import asyncio
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.hunk_edit import without_hunks
+from desktop_agent.core.changes.hunk_keys import all_keys
+from desktop_agent.core.changes.text import is_binary
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.files import digest_of, read_state
+from desktop_agent.core.gitrepo import NoStatus, find_repository, read_git
+from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.model import ChangeKind, FileChange, FileDiff, FileImage, FileKind
+from desktop_agent.core.ops import WriteFile
+from desktop_agent.ui.review.changed_files import GIT_ID
+from desktop_agent.ui.review.source import GitRevert, GitState
+
+_EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""What a branch without a commit is compared with; every git knows it."""
+_MAX_READ_BYTES: Final = 50 * 1024 * 1024
+_SUBMODULE: Final = 0o160000
+_DIFF: Final = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "-M", "-z", "--relative", "--raw", "--numstat")
+_KINDS: Final[dict[str, ChangeKind]] = {"A": "created", "D": "deleted", "R": "renamed"}
+
+
+class GitReview:
+    """Compares the files of a folder with what git has of them; see `ui.review.source.GitSource`."""
+
+    async def look(self, folder: str) -> GitState:
+        """Return what there is to compare with."""
+        if await asyncio.to_thread(find_repository, Path(folder)) is None:
+            return GitState("not_a_repository")
+        listed = await read_git(
+            Path(folder), "for-each-ref", "--sort=-committerdate", "--format=%(HEAD)%(refname:short)", "refs/heads"
+        )
+        if isinstance(listed, NoStatus):
+            return GitState(listed.reason)
+        names = os.fsdecode(listed).splitlines()
+        current = next((name[1:] for name in names if name.startswith("*")), "")
+        return GitState("", current, tuple(name[1:] for name in names if not name.startswith("*")))
+
+    async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
+        """Return the files that differ from the last commit, or from where `branch` parted from what is checked out."""
+        root = Path(folder)
+        base = await self._base(root, branch)
+        differing = _required(await read_git(root, *_DIFF, base, "--", "."))
+        new = _required(await read_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", "."))
+        return await asyncio.to_thread(_changes, root, differing, new)
+
+    async def diff(self, folder: str, change: FileChange) -> FileDiff:
+        """Return how the file differs."""
+        return await asyncio.to_thread(_diff, Path(folder), change)
+
+    async def revert(self, folder: str, change: FileChange, keys: Sequence[HunkKey]) -> GitRevert:
+        """Return what would take these hunks of the file back, or all of it when there are none."""
+        return await asyncio.to_thread(_revert, Path(folder), change, keys)
+
+    async def _base(self, root: Path, branch: str) -> str:
+        head = await read_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if isinstance(head, NoStatus):
+            if head.reason != "failed":
+                raise _error(head)
+            return _EMPTY_TREE
+        if not branch:
+            return os.fsdecode(head).strip()
+        parted = await read_git(root, "merge-base", "HEAD", f"refs/heads/{branch}")
+        if isinstance(parted, NoStatus):
+            raise AgentError(f"{branch} has nothing in common with what is checked out.")
+        return os.fsdecode(parted).strip()
+
+
+class _Raw(NamedTuple):
+    """One entry of `git diff --raw`."""
+
+    old_mode: int
+    new_mode: int
+    object_id: str
+    status: str
+    origin: str
+    path: str
+
+
+def _changes(root: Path, differing: bytes, new: bytes) -> tuple[FileChange, ...]:
+    entries, counts = _parse(differing)
+    found = [_change(root, entry, counts.get(entry.path, (0, 0))) for entry in entries]
+    names = sorted(os.fsdecode(name) for name in new.split(b"\0") if name and not name.endswith(b"/"))
+    found += [_new_file(root, name) for name in names]
+    return tuple(sorted((change for change in found if change is not None), key=lambda change: change.path))
+
+
+def _parse(output: bytes) -> tuple[list[_Raw], dict[str, tuple[int, int] | None]]:
+    """Return the entries and, by path, lines added and removed; `None` for binary files."""
+    entries: list[_Raw] = []
+    counts: dict[str, tuple[int, int] | None] = {}
+    fields: Iterator[str] = iter(os.fsdecode(output).split("\0"))
+    for field in fields:
+        if field.startswith(":"):
+            old_mode, new_mode, object_id, _, status = field[1:].split(" ")
+            first = next(fields)
+            second = next(fields) if status[0] in "RC" else first
+            entries.append(_Raw(int(old_mode, 8), int(new_mode, 8), object_id, status[0], first, second))
+        elif field:
+            added, removed, path = field.split("\t", 2)
+            if not path:
+                _, path = next(fields), next(fields)
+            counts[path] = None if added == "-" else (int(added), int(removed))
+    return entries, counts
+
+
+def _change(root: Path, entry: _Raw, counts: tuple[int, int] | None) -> FileChange | None:
+    if _SUBMODULE in (entry.old_mode, entry.new_mode):
+        return None  # another repository, with a review of its own
+    after = _image_on_disk(root, entry.path)
+    is_moved = entry.status == "R" and after is not None
+    before = _image_in_git(entry) if entry.status not in "AC" else None
+    kind: ChangeKind = "deleted" if after is None else _KINDS.get(entry.status, "modified")
+    if before is None and after is None:
+        return None
+    added, removed = counts or (0, 0)
+    return FileChange(
+        id=f"{GIT_ID}{entry.path}",
+        path=entry.path,
+        kind=kind,
+        author="person",
+        before=before,
+        after=after,
+        added=added,
+        removed=removed,
+        is_binary=counts is None,
+        moved_from=entry.origin if is_moved else "",
+    )
+
+
+def _new_file(root: Path, path: str) -> FileChange | None:
+    after = _image_on_disk(root, path)
+    if after is None:
+        return None
+    content = b"" if after.size > _MAX_READ_BYTES or after.kind != "file" else _content_on_disk(root, path)
+    has_no_lines = after.size > _MAX_READ_BYTES or is_binary(content)
+    lines = 0 if has_no_lines else content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
+    return FileChange(
+        id=f"{GIT_ID}{path}",
+        path=path,
+        kind="created",
+        author="person",
+        before=None,
+        after=after,
+        added=lines,
+        is_binary=has_no_lines,
+    )
+
+
+def _image_in_git(entry: _Raw) -> FileImage:
+    kind: FileKind = "symlink" if stat.S_ISLNK(entry.old_mode) else "file"
+    mode = 0o777 if kind == "symlink" else stat.S_IMODE(entry.old_mode)
+    return FileImage(digest=f"{GIT_ID}{entry.object_id}", size=0, mode=mode, kind=kind)
+
+
+def _image_on_disk(root: Path, path: str) -> FileImage | None:
+    """The file as it is; of one too large to be read, a name for this very state of it."""
+    try:
+        status = (root / path).lstat()
+        if stat.S_ISREG(status.st_mode) and status.st_size > _MAX_READ_BYTES:
+            name = f"{GIT_ID}{status.st_size}:{status.st_mtime_ns}"
+            return FileImage(digest=name, size=status.st_size, mode=stat.S_IMODE(status.st_mode))
+        state = read_state(root / path)
+    except OSError:
+        return None
+    if state is None:
+        return None
+    image = state.image()
+    # git knows no other bit than whether a file can be run.
+    return image if image.kind == "symlink" else replace(image, mode=0o755 if image.mode & 0o100 else 0o644)
+
+
+def _content_on_disk(root: Path, path: str) -> bytes:
+    try:
+        state = read_state(root / path)
+    except OSError as error:
+        raise AgentError(f"It cannot be read: {error.strerror or error}.") from error
+    return state.content if state is not None else b""
+
+
+def _diff(root: Path, change: FileChange) -> FileDiff:
+    before, after = _contents(root, change)
+    return replace(diff_change(change, before, after), moved_from=change.moved_from)
+
+
+def _contents(root: Path, change: FileChange) -> tuple[bytes | None, bytes | None]:
+    before = _content_in_git(root, change) if change.before is not None else None
+    if change.after is not None and change.after.digest.startswith(GIT_ID):
+        raise AgentError("The file is too large to be compared.")
+    return before, _content_on_disk(root, change.path) if change.after is not None else None
+
+
+def _content_in_git(root: Path, change: FileChange) -> bytes:
+    """The content as a checkout would write it here. Only git's own conversions are made, no program is run."""
+    from pygit2 import Blob, BlobIO, GitError, Repository  # 90 ms to import
+
+    assert change.before is not None
+    found = find_repository(root)
+    if found is None:
+        raise AgentError("The git repository is gone.")
+    path = found.prefix + (change.moved_from or change.path)
+    try:
+        repository = Repository(str(found.root))
+        blob = repository[change.before.digest.removeprefix(GIT_ID)]
+        assert isinstance(blob, Blob)
+        if change.before.kind == "symlink":
+            return blob.data
+        if isinstance(repository.get_attr(path, "filter"), str):
+            raise AgentError("git keeps this file in another form (a filter such as LFS): it is compared by git only.")
+        if blob.size > _MAX_READ_BYTES:
+            raise AgentError("The file is too large to be compared.")
+        with BlobIO(blob, as_path=path) as stream:
+            return stream.read()
+    except (GitError, KeyError, ValueError) as error:
+        raise AgentError("git's version of the file cannot be read.", detail=str(error)) from error
+
+
+def _revert(root: Path, change: FileChange, keys: Sequence[HunkKey]) -> GitRevert:
+    before, after = _contents(root, change)
+    for image in (change.before, change.after):
+        if image is not None and image.kind != "file":
+            raise AgentError("A link cannot be put back from here, only with git itself.")
+    expected = digest_of(after) if after is not None else None
+    if change.after is not None and expected != change.after.digest:
+        raise AgentError("The file changed a moment ago. Look at it again first.")
+    wanted = before
+    is_whole = True
+    if keys:
+        diff = diff_change(change, before, after)
+        is_whole = set(keys) >= set(all_keys(diff))
+        wanted = before if is_whole else without_hunks(diff, keys)
+    if wanted == after and not (is_whole and change.moved_from):
+        raise AgentError("Only its permissions differ: put them back with git itself.")
+    moved = [(change.moved_from, None, wanted), (change.path, after, None)]
+    writes = moved if change.moved_from and is_whole else [(change.path, after, wanted)]
+    return GitRevert(
+        tuple(WriteFile(path=p, expected=_digest(old), content=new, purpose="undo") for p, old, new in writes),
+        tuple(WriteFile(path=p, expected=_digest(new), content=old, purpose="redo") for p, old, new in writes),
+    )
+
+
+def _digest(content: bytes | None) -> str | None:
+    return digest_of(content) if content is not None else None
+
+
+def _required(answer: bytes | NoStatus) -> bytes:
+    if isinstance(answer, NoStatus):
+        raise _error(answer)
+    return answer
+
+
+def _error(answer: NoStatus) -> AgentError:
+    words = {
+        "not_a_repository": "This folder is in no git repository.",
+        "git_missing": "git is not installed.",
+        "too_slow": "git took too long to answer.",
+    }
+    return AgentError(words.get(answer.reason, "git could not compare the files."), detail=answer.detail)

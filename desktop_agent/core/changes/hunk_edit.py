@@ -1,0 +1,105 @@
+"""Hunks taken out of a file: its text without some of them, and which of them are no longer in it. Pure."""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
+
+from desktop_agent.core.changes.diff import find_edits
+from desktop_agent.core.changes.hunk_keys import ENDINGS, converted_edits, review_hunks
+from desktop_agent.core.changes.merge import chunks
+from desktop_agent.core.changes.text import encode_lines, read_text
+from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.model import Edit, FileDiff
+
+
+def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
+    """Return the new side's bytes with the hunks of these keys as they are on the old side.
+
+    Keys that name no lines (`file`, `mode`), or no hunk of this diff, change nothing.
+    """
+    lines: list[str] = []
+    at = 0
+    for edit in _edits_of(diff, keys):
+        lines += diff.new_lines[at : edit.new_start]
+        lines += diff.old_lines[edit.old_start : edit.old_end]
+        at = edit.new_end
+    lines += diff.new_lines[at:]
+    return encode_lines(tuple(lines), diff.new_encoding)
+
+
+def undone_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
+    """Return the hunks that `now`, a later content of the file, has as they were before.
+
+    Taking one of them out of `now` would change nothing.
+    """
+    return frozenset(key for key, edits, later, lines in _later(diff, now) if _is_gone(diff, edits, later, lines))
+
+
+def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
+    """Return the hunks of which nothing is in `now`, a later content of the file: undone, or written over since."""
+    return frozenset(key for key, edits, later, lines in _later(diff, now) if _is_missing(diff, edits, later, lines))
+
+
+def _later(diff: FileDiff, now: bytes) -> Iterator[tuple[HunkKey, Sequence[Edit], Sequence[Edit], Sequence[str]]]:
+    """Yield every hunk's key and edits, with what became of the new side since, and the lines it is now."""
+    text = read_text(now)
+    if text is None or text.encoding != diff.new_encoding or not (diff.new_lines or diff.old_lines):
+        return
+    after = encode_lines(diff.new_lines, "utf-8")
+    # Matched in the direction of the diff: where lines repeat, the other direction may choose other ones.
+    later = [_inverse(edit) for edit in find_edits(encode_lines(text.lines, "utf-8"), after)]
+    if not later:
+        return
+    for named in review_hunks(diff):
+        yield named.key, named.hunk.edits, later, text.lines
+    if converted := converted_edits(diff):
+        yield ENDINGS, converted, later, text.lines
+
+
+def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:
+    """Whether every added line is gone; where none was added, whether what was removed is back."""
+    added = [edit for edit in edits if edit.new_start < edit.new_end]
+    if not added:
+        return _is_gone(diff, edits, later, now)
+    return all(_covers(later, edit) for edit in added)
+
+
+def _covers(later: Sequence[Edit], edit: Edit) -> bool:
+    at = bisect_left(later, edit.new_start + 1, key=lambda one: one.old_end)
+    return at < len(later) and later[at].old_start <= edit.new_start and edit.new_end <= later[at].old_end
+
+
+def _is_gone(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:
+    """Whether merging the removal of these edits into `now` would leave `now` as it is."""
+    inverse = [_inverse(edit) for edit in edits]
+    first = bisect_left(later, inverse[0].old_start, key=lambda edit: edit.old_end)
+    last = bisect_left(later, inverse[-1].old_end + 1, key=lambda edit: edit.old_start)
+    near = later[first:last]
+    if not near:
+        return False
+    for chunk in chunks(near, inverse):
+        theirs = tuple(_replaced(diff, inverse, chunk.base))
+        if theirs not in (diff.new_lines[chunk.base], tuple(now[chunk.ours])):
+            return False
+    return True
+
+
+def _replaced(diff: FileDiff, inverse: Sequence[Edit], base: slice) -> Iterator[str]:
+    at = base.start
+    for edit in inverse:
+        if edit.old_end < base.start or edit.old_start > base.stop:
+            continue
+        yield from diff.new_lines[at : edit.old_start]
+        yield from diff.old_lines[edit.new_start : edit.new_end]
+        at = edit.old_end
+    yield from diff.new_lines[at : base.stop]
+
+
+def _edits_of(diff: FileDiff, keys: Collection[HunkKey]) -> list[Edit]:
+    edits = [edit for hunk in review_hunks(diff) if hunk.key in keys for edit in hunk.hunk.edits]
+    if ENDINGS in keys:
+        edits += converted_edits(diff)
+    return sorted(edits, key=lambda edit: (edit.new_start, edit.new_end))
+
+
+def _inverse(edit: Edit) -> Edit:
+    return Edit(old_start=edit.new_start, old_end=edit.new_end, new_start=edit.old_start, new_end=edit.old_end)

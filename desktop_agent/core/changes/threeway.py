@@ -1,0 +1,59 @@
+"""Three-way merge of whole files: content, kind and permission bits, each taken from whoever changed it."""
+
+from dataclasses import replace
+
+from desktop_agent.core.changes.merge import merge_bytes
+from desktop_agent.core.files import FileState
+
+
+class ClashError(Exception):
+    """Two sides changed the same thing differently. Its text says what, to a person."""
+
+
+def merge_states(base: FileState | None, yours: FileState | None, wanted: FileState | None) -> FileState | None:
+    """Return `yours` with everything that leads from `base` to `wanted`.
+
+    What only `yours` changed stays as it is. Raises `ClashError` where both changed the same.
+    """
+    if yours == base:
+        return wanted
+    if yours == wanted or base == wanted:
+        return yours
+    if base is None or yours is None or wanted is None:
+        raise ClashError(_why_absent(yours, wanted))
+    merged = _merged_content(base, yours, wanted)
+    return replace(merged, mode=_merged_mode(base, yours, wanted))
+
+
+def _merged_content(base: FileState, yours: FileState, wanted: FileState) -> FileState:
+    if _is_same(yours, base) or _is_same(yours, wanted):
+        return wanted
+    if _is_same(base, wanted):
+        return yours
+    if {base.kind, yours.kind, wanted.kind} == {"file"}:
+        merge = merge_bytes(base.content, yours.content, wanted.content)
+        if merge is not None and merge.is_clean:
+            return replace(yours, content=merge.content())
+        if merge is not None:
+            raise ClashError("You changed the same lines since.")
+    raise ClashError("It was changed since; your version was left alone.")
+
+
+def _merged_mode(base: FileState, yours: FileState, wanted: FileState) -> int:
+    if yours.mode in (base.mode, wanted.mode):
+        return wanted.mode
+    if base.mode == wanted.mode:
+        return yours.mode
+    raise ClashError("Its permissions were changed since; they were left alone.")
+
+
+def _is_same(left: FileState, right: FileState) -> bool:
+    return (left.kind, left.content) == (right.kind, right.content)
+
+
+def _why_absent(yours: FileState | None, wanted: FileState | None) -> str:
+    if yours is None:
+        return "It is gone."
+    if wanted is None:
+        return "It was changed since; your version was left alone."
+    return "Something else has taken its place since."

@@ -1,0 +1,233 @@
+"""What an undo or redo would write: its plans against the files as they are now. Reads, and writes nothing but blobs.
+
+Exact bytes where a file is what the agent left; a three-way merge where somebody edited it elsewhere; where that
+clashes, the three versions for a person to decide, and no write.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from desktop_agent.core.changes.attribution import attribute, links_of
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.hunk_edit import missing_keys, without_hunks
+from desktop_agent.core.changes.hunk_keys import MODE, WHOLE_FILE, all_keys
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.net import net_change
+from desktop_agent.core.changes.revert import Delta, Direction, FilePlan
+from desktop_agent.core.changes.threeway import ClashError, merge_states
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.files import FileState, FileTransition
+from desktop_agent.core.ids import ChangeId, HunkKey
+from desktop_agent.core.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedWrite:
+    """One file to write, what it makes of the selected changes, and what to say of it."""
+
+    transition: FileTransition
+    reverts: tuple[Reverted, ...]
+    outcome: FileOutcome
+    new_folders: tuple[str, ...] = ()
+    """Folders that go with a removed file when they are empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What to write, in this order, and the outcome of every file that needs no write or cannot have one."""
+
+    writes: tuple[DraftedWrite, ...]
+    settled: tuple[FileOutcome, ...]
+
+    def outcomes(self) -> tuple[FileOutcome, ...]:
+        """What would come of it."""
+        return (*(write.outcome for write in self.writes), *self.settled)
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """One step of a file with its contents at hand."""
+
+    base: FileState | None
+    wanted: FileState | None
+
+
+class Drafter:
+    """Drafts undos and redos of one workspace. Its methods block."""
+
+    def __init__(self, ledger: Ledger, undone: Mapping[ChangeId, frozenset[HunkKey]] | None = None) -> None:
+        """`undone` are the hunks of changes that are undone already; `WHOLE_FILE` among them means all."""
+        self._ledger = ledger
+        self._undone = undone or {}
+        self._leaving: frozenset[str] = frozenset()
+        """Folders that go with the files in them, so that what was in their place can come back."""
+
+    def draft(self, direction: Direction, plans: Sequence[FilePlan]) -> Draft:
+        """Return what carrying out `plans` comes to with the files as they are now."""
+        moved = self._follow_moves(plans)
+        self._leaving = frozenset(folder for plan in plans for folder in plan.new_folders)
+        writes: list[DraftedWrite] = []
+        settled: list[FileOutcome] = []
+        # Undo goes backwards over the files, too: the one that came with a new folder goes last, when that is empty.
+        for plan in plans if direction == "redo" else reversed(plans):
+            drafted = self._file(direction, plan, moved)
+            if isinstance(drafted, DraftedWrite):
+                writes.append(drafted)
+            else:
+                settled.append(drafted)
+        return Draft(tuple(sorted(writes, key=_order)), tuple(settled))
+
+    # -- one file --
+
+    def _file(
+        self, direction: Direction, plan: FilePlan, moved: dict[str, FileState | None]
+    ) -> DraftedWrite | FileOutcome:
+        if not self._ledger.is_inside(plan.path):
+            return _outcome(plan, "conflict", "Its folder does not lie in the workspace any more.")
+        try:
+            yours = self._now(plan.path)
+        except OSError as error:
+            return _outcome(plan, "failed", f"It cannot be read: {error.strerror or error}.")
+        try:
+            plan, goals = self._goals(direction, plan)
+        except StorageError:
+            return _outcome(plan, "failed", "Its earlier content is missing from the data folder.")
+        try:
+            result = moved[plan.path] if plan.path in moved else self._result(plan, yours, goals)
+        except ClashError as clash:
+            return replace(_outcome(plan, "conflict", str(clash)), clash=self._clash(yours, goals))
+        reverts = self._reverts(direction, plan, yours, result)
+        ids = tuple(reverted.change_id for reverted in reverts if not reverted.hunks)
+        is_exact = yours in (goals[0].base, result)
+        state: OutcomeState = "unchanged" if result == yours else "restored" if is_exact else "merged"
+        outcome = FileOutcome(path=plan.path, state=state, change_ids=ids, hunks=plan.hunks)
+        if result == yours:
+            return outcome
+        transition = FileTransition(plan.path, yours, result)
+        return DraftedWrite(transition, reverts, outcome, plan.new_folders if result is None else ())
+
+    def _now(self, path: str) -> FileState | None:
+        state = self._ledger.current(path)
+        return None if state is not None and state.kind == "folder" and path in self._leaving else state
+
+    def _result(self, plan: FilePlan, yours: FileState | None, goals: Sequence[_Goal]) -> FileState | None:
+        """Merge every goal into the file. Raises `ClashError`."""
+        if plan.inverse is not None and yours == self._ledger.state(plan.inverse.base):
+            return self._ledger.state(plan.inverse.wanted)
+        if plan.hunks:
+            self._refuse_foreign_lines(plan)
+        state = yours
+        for goal in goals:
+            state = merge_states(goal.base, state, goal.wanted)
+        return state
+
+    def _goals(self, direction: Direction, plan: FilePlan) -> tuple[FilePlan, list[_Goal]]:
+        """The steps of the plan; a plan that names all hunks of a file is one for the whole file."""
+        if plan.hunks:
+            diff = self._net_diff(plan)
+            is_moved = plan.net is not None and plan.net.moved_from != ""
+            if diff is not None and (is_moved or not set(all_keys(diff)) <= set(plan.hunks)):
+                return plan, [self._partial_goal(direction, plan, diff)]
+        return replace(plan, hunks=()), [self._goal(delta) for delta in plan.deltas]
+
+    def _goal(self, delta: Delta) -> _Goal:
+        return _Goal(self._ledger.state(delta.base), self._ledger.state(delta.wanted))
+
+    def _partial_goal(self, direction: Direction, plan: FilePlan, diff: FileDiff) -> _Goal:
+        after, before = self._ledger.state(plan.changes[-1].after), (plan.net or plan.changes[0]).before
+        assert after is not None
+        mode = before.mode if before is not None and MODE in plan.hunks else after.mode
+        without = replace(after, content=without_hunks(diff, plan.hunks), mode=mode)
+        return _Goal(after, without) if direction == "undo" else _Goal(without, after)
+
+    # -- hunks --
+
+    def _net_diff(self, plan: FilePlan) -> FileDiff | None:
+        """The diff that the person selected hunks of; None when there are no lines to tell apart."""
+        if plan.changes[-1].after is None:
+            return None
+        change = plan.net or net_change(plan.changes)
+        return diff_change(change, self._ledger.content(change.before), self._ledger.content(change.after))
+
+    def _refuse_foreign_lines(self, plan: FilePlan) -> None:
+        """Raise `ClashError` when a selected hunk holds lines that are not of the selected changes."""
+        meant = set(plan.change_ids)
+        diff = self._net_diff(plan)
+        if diff is None or len(plan.deltas) == 1:
+            return
+        theirs = (change if change.id in meant else replace(change, author="person") for change in plan.chain)
+        authors = attribute(links_of(tuple(theirs), self._ledger.content), diff)
+        if any("person" in authors.get(key, ()) for key in plan.hunks):
+            raise ClashError("Lines that somebody else wrote stand among them.")
+
+    def _reverts(
+        self, direction: Direction, plan: FilePlan, yours: FileState | None, result: FileState | None
+    ) -> tuple[Reverted, ...]:
+        """What of each selected change is undone once the file is `result`."""
+        if not plan.hunks:
+            return tuple(Reverted(change_id=change_id) for change_id in plan.change_ids)
+        is_undo = direction == "undo"
+        reverts: list[Reverted] = []
+        for change in plan.changes:
+            diff = diff_change(change, self._ledger.content(change.before), self._ledger.content(change.after))
+            every = frozenset(all_keys(diff))
+            before = (
+                every if WHOLE_FILE in self._undone.get(change.id, ()) else self._undone.get(change.id, every - every)
+            )
+            touched = frozenset(plan.hunks) & every if len(plan.changes) == 1 else _touched(diff, yours, result)
+            undone = before | touched if is_undo else before - touched
+            if undone != before or touched:
+                is_whole = undone == every if is_undo else not undone
+                reverts.append(Reverted(change_id=change.id, hunks=() if is_whole else tuple(sorted(undone))))
+        return tuple(reverts)
+
+    # -- renamed files --
+
+    def _follow_moves(self, plans: Sequence[FilePlan]) -> dict[str, FileState | None]:
+        """Where somebody edited a renamed file, its content goes with it: what both paths of it become."""
+        by_path = {plan.path: plan for plan in plans}
+        results: dict[str, FileState | None] = {}
+        for plan in plans:
+            target = by_path.get(plan.moves_to)
+            if target is None or plan.hunks or len(plan.deltas) != 1 or len(target.deltas) != 1:
+                continue
+            try:
+                here, there = self._now(plan.path), self._now(target.path)
+                source, goal = self._goal(plan.deltas[0]), self._goal(target.deltas[0])
+                if here is not None and here != source.base and there == goal.base and goal.wanted is not None:
+                    results |= {target.path: merge_states(source.base, here, goal.wanted), plan.path: source.wanted}
+            except (OSError, StorageError, ClashError):
+                continue
+        return results
+
+    # -- clashes --
+
+    def _clash(self, yours: FileState | None, goals: Sequence[_Goal]) -> Clash:
+        """Keep the three versions, for as long as the journal names them."""
+        return Clash(base=self._kept(goals[0].base), wanted=self._kept(goals[-1].wanted), yours=self._kept(yours))
+
+    def _kept(self, state: FileState | None) -> FileImage | None:
+        if state is None:
+            return None
+        self._ledger.keep(state)
+        return state.image()
+
+
+def _touched(diff: FileDiff, yours: FileState | None, result: FileState | None) -> frozenset[HunkKey]:
+    """The hunks of one change that came or went from `yours` to `result`."""
+    there, here = (missing_keys(diff, state.content) if state else frozenset[HunkKey]() for state in (yours, result))
+    return there ^ here
+
+
+def _outcome(plan: FilePlan, state: OutcomeState, reason: str) -> FileOutcome:
+    return FileOutcome(path=plan.path, state=state, change_ids=plan.change_ids, reason=reason, hunks=plan.hunks)
+
+
+def _order(write: DraftedWrite) -> tuple[int, int]:
+    """Files go before their folders, folders come before their files; and what goes, goes first."""
+    state = write.transition.after or write.transition.before
+    depth = write.transition.path.count("/")
+    is_folder = state is not None and state.kind == "folder"
+    if write.transition.after is None:
+        return (1, -depth) if is_folder else (0, 0)
+    return (2, depth) if is_folder else (3, 0)

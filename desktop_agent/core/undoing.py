@@ -1,0 +1,230 @@
+"""Undo, redo and the person's own writes: drafted, written down, carried out, recorded, whatever happens in between.
+
+An undo is an entry of the ledger like any other change, so undoing an undo is a redo. Whoever calls sees to it that no
+turn is running.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.changes.hunk_keys import WHOLE_FILE
+from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
+from desktop_agent.core.changes.net import NetChange, net_changes
+from desktop_agent.core.changes.revert import Direction, plan_revert
+from desktop_agent.core.changes.undo import Draft, DraftedWrite, Drafter
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.files import FileState, FileTransition, new_file_mode
+from desktop_agent.core.model import (
+    ChangeSelection,
+    FileChange,
+    FileOutcome,
+    Reverted,
+)
+from desktop_agent.core.processes.child import unhurried
+from desktop_agent.core.tools.effects import Effects
+from desktop_agent.core.tools.safeguard import Recovered, recover
+from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript
+
+SHARED = "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
+
+
+class Undoing:
+    """The undo and redo of one session."""
+
+    def __init__(self, transcript: Transcript, ledger: Ledger, effects: Effects, log: EventLog) -> None:
+        self._transcript = transcript
+        self._ledger = ledger
+        self._effects = effects
+        self._log = log
+
+    async def revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
+        """Undo or redo what `op` selects, and record what came of it. False when it selects nothing.
+
+        Once begun it is finished, also when the calling task is cancelled.
+        """
+        draft = await asyncio.to_thread(draft_revert, self._transcript, self._ledger, direction, op.selection)
+        destroyed = self._destroyed(op)
+        if draft is None and destroyed is None:
+            return False
+        await unhurried(self._carry_out(direction, op, draft or Draft((), ()), destroyed))
+        return True
+
+    async def write(self, op: ops.WriteFile) -> None:
+        """Write a file as the person wants it. Raises `AgentError` when it is not what the person saw."""
+        transition = await asyncio.to_thread(self._transition, op)
+        if transition is not None:
+            await unhurried(self._write(op, transition))
+
+    # -- undo and redo --
+
+    async def _carry_out(
+        self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges, draft: Draft, destroyed: ToolEntry | None
+    ) -> None:
+        turn = self._transcript.turn
+        changes = await asyncio.to_thread(self._recorded, turn, draft.writes)
+        await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=direction, changes=changes))
+        writes = [LedgerWrite(c, d.new_folders) for c, d in zip(changes, draft.writes, strict=True)]
+        problems = await asyncio.to_thread(self._ledger.apply_each, writes)
+        outcomes = [
+            _after(problems.get(change.id, ""), drafted) for change, drafted in zip(changes, draft.writes, strict=True)
+        ]
+        done = tuple(change for change in changes if change.id not in problems)
+        back = await self._recover(destroyed) if destroyed is not None else Recovered()
+        outcomes += [*draft.settled, *back.problems]
+        await self._log.record(reverted(direction, op.selection, done, tuple(outcomes), reason=op.reason, back=back))
+
+    def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
+        ids = self._effects.reserve_ids(turn, len(writes))
+        return tuple(
+            self._ledger.record(write.transition, author="undo", change_id=change_id, reverts=write.reverts)
+            for change_id, write in zip(ids, writes, strict=True)
+        )
+
+    def _destroyed(self, op: ops.UndoChanges | ops.RedoChanges) -> ToolEntry | None:
+        """The call that a recovery is about, if it lost more than changes can tell."""
+        if not (isinstance(op, ops.UndoChanges) and op.is_recovery and op.selection.call_id):
+            return None
+        entry = self._transcript.tool_entry(op.selection.call_id)
+        if entry is None or entry.is_recovered:
+            return None
+        return entry if entry.outside or any(change.is_loss for change in entry.refs) else None
+
+    async def _recover(self, entry: ToolEntry) -> Recovered:
+        return await recover(self._ledger.root, entry.refs, entry.outside, self._ledger.blob)
+
+    # -- the person's own writes --
+
+    def _transition(self, op: ops.WriteFile) -> FileTransition | None:
+        if not self._ledger.is_inside(op.path):
+            raise AgentError("The file does not lie in the folder of this conversation.", hint="Nothing was written.")
+        try:
+            before = self._ledger.current(op.path)
+        except OSError as error:
+            raise AgentError(f"{op.path} cannot be read.", hint="Nothing was written.", detail=str(error)) from error
+        if (before.digest if before else None) != op.expected:
+            raise AgentError(
+                f"{op.path} was changed in the meantime, so it was not written.",
+                hint="Look at it again; your text is still where you wrote it.",
+            )
+        if op.content is None:
+            after = None
+        elif before is None:
+            after = FileState(content=op.content, mode=new_file_mode())
+        else:
+            after = before.with_content(op.content)
+        return FileTransition(op.path, before, after) if after != before or op.reverts else None
+
+    async def _write(self, op: ops.WriteFile, transition: FileTransition) -> None:
+        turn = self._transcript.turn
+        is_edit = op.purpose == "edit"
+        (change_id,) = self._effects.reserve_ids(turn, 1)
+        change = await asyncio.to_thread(
+            self._ledger.record,
+            transition,
+            author="person" if is_edit else "undo",
+            change_id=change_id,
+            reverts=op.reverts,
+        )
+        purpose: ev.ChangePurpose = "apply" if op.purpose == "edit" else op.purpose
+        await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=purpose, changes=(change,)))
+        problem = (await asyncio.to_thread(self._ledger.apply_each, [LedgerWrite(change)])).get(change_id, "")
+        done = () if problem else (change,)
+        if op.purpose == "edit":
+            await self._log.record(ev.ChangesRecorded(turn=turn, call_id="", changes=done))
+        else:
+            ids = tuple(item.change_id for item in op.reverts if not item.hunks)
+            state = "failed" if problem else "merged"
+            outcome = FileOutcome(path=op.path, state=state, change_ids=ids, reason=problem)
+            selection = ChangeSelection(path=op.path, change_ids=ids)
+            await self._log.record(reverted(op.purpose, selection, done, (outcome,)))
+        if problem:
+            raise AgentError(f"{op.path} was not written.", hint=problem)
+
+
+def draft_revert(
+    transcript: Transcript, ledger: Ledger, direction: Direction, selection: ChangeSelection
+) -> Draft | None:
+    """Return what an undo or redo of `selection` would come to now; None when it selects nothing. Blocks.
+
+    Nothing is written but contents that a clash shows.
+    """
+    row = _row(transcript, selection) if selection.hunks else None
+    if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
+        selection = ChangeSelection(change_ids=row.change_ids)  # a file that was renamed, and nothing else
+    records = [record for record in transcript.changes.values() if _is_meant(record, direction, selection)]
+    if not records:
+        return None
+    is_wide = not (selection.path or selection.call_id or selection.change_ids)
+    shared = [record.change for record in records if record.change.is_shared and is_wide]
+    selected = [record.change for record in records if record.change not in shared]
+    recorded = [record.change for record in transcript.changes.values()]
+    undone = {r.change.id: frozenset({WHOLE_FILE}) if r.is_undone else r.undone_hunks for r in records}
+    plans = plan_revert(direction, selected, recorded, hunks=selection.hunks, net=row.change if row else None)
+    draft = Drafter(ledger, undone).draft(direction, plans)
+    left = (FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=SHARED) for c in shared)
+    return Draft(draft.writes, (*draft.settled, *left))
+
+
+def reverted(
+    direction: Direction,
+    selection: ChangeSelection,
+    changes: tuple[FileChange, ...],
+    outcomes: tuple[FileOutcome, ...],
+    *,
+    reason: str = "",
+    back: Recovered | None = None,
+) -> ev.ChangesUndone | ev.ChangesRedone:
+    """Return the record of an undo or redo that wrote `changes`."""
+    ids = tuple(change_id for outcome in outcomes if outcome.is_done for change_id in outcome.change_ids)
+    if direction == "undo":
+        refs, outside = (back.refs, back.outside) if back is not None else ((), ())
+        return ev.ChangesUndone(
+            selection=selection,
+            change_ids=ids,
+            outcomes=outcomes,
+            changes=changes,
+            reason=reason,
+            refs=refs,
+            outside=outside,
+        )
+    return ev.ChangesRedone(selection=selection, change_ids=ids, outcomes=outcomes, changes=changes, reason=reason)
+
+
+def recovered(direction: Direction, changes: tuple[FileChange, ...]) -> ev.ChangesUndone | ev.ChangesRedone:
+    """Return the record of an undo or redo that was cut off after it had written `changes`."""
+    outcomes = tuple(
+        FileOutcome(path=change.path, state="restored", change_ids=_whole(change.reverts)) for change in changes
+    )
+    ids = tuple(change_id for outcome in outcomes for change_id in outcome.change_ids)
+    return reverted(direction, ChangeSelection(change_ids=ids), changes, outcomes)
+
+
+def _row(transcript: Transcript, selection: ChangeSelection) -> NetChange | None:
+    """The file that the hunks of `selection` are of, with its changes at all paths that it had."""
+    everywhere = replace(selection, path=None)
+    records = [r for r in transcript.changes.values() if everywhere.includes(r.change, turn=r.turn, call_id=r.call_id)]
+    return next((row for row in net_changes(records) if row.path == selection.path), None)
+
+
+def _is_meant(record: ChangeRecord, direction: Direction, selection: ChangeSelection) -> bool:
+    if not selection.includes(record.change, turn=record.turn, call_id=record.call_id):
+        return False
+    if selection.hunks:
+        return True
+    return not record.is_undone if direction == "undo" else record.is_undone or bool(record.undone_hunks)
+
+
+def _after(problem: str, drafted: DraftedWrite) -> FileOutcome:
+    outcome = drafted.outcome
+    if not problem:
+        return outcome
+    ids = tuple(item.change_id for item in drafted.reverts)
+    return FileOutcome(path=outcome.path, state="conflict", change_ids=ids, reason=problem, hunks=outcome.hunks)
+
+
+def _whole(reverts: Sequence[Reverted]) -> tuple[str, ...]:
+    return tuple(item.change_id for item in reverts if not item.hunks)

@@ -1,0 +1,34 @@
+"""What going back would mean, told from the transcript. Pure."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from desktop_agent.core.transcript import Transcript
+
+
+class RewindChoice(NamedTuple):
+    """A message that one can go back to before."""
+
+    turn: int
+    prompt: str
+    turns: int
+    """How many turns the model would not see any more: this one and those that follow."""
+    files: tuple[str, ...]
+    """What would be put back, in the order of the first change."""
+
+
+def rewind_choices(transcript: "Transcript") -> list[RewindChoice]:
+    """Return the messages that one can go back to before, the newest first."""
+    prompts = {entry.turn: entry.text for entry in transcript.entries if entry.kind == "prompt"}
+    standing = [
+        record
+        for record in transcript.changes.values()
+        if not record.is_undone and record.change.author not in ("person", "undo")
+    ]
+    choices: list[RewindChoice] = []
+    for turn, prompt in prompts.items():
+        seen = sum(later >= turn and later not in transcript.rewound for later in prompts)
+        files = dict.fromkeys(record.change.path for record in standing if record.turn >= turn)
+        if (seen and turn not in transcript.rewound) or files:
+            choices.append(RewindChoice(turn, prompt, seen if turn not in transcript.rewound else 0, tuple(files)))
+    return choices[::-1]

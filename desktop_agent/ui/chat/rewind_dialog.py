@@ -1,0 +1,153 @@
+"""Going back to before a message: with the conversation, the files, or both, and what that would do."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from desktop_agent.ui.choice_card import ChoiceCard
+from desktop_agent.ui.picker import Picker
+from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import RewindScope
+    from desktop_agent.ui.chat.rewind import RewindChoice
+
+_WIDTH = 520
+_MAX_LISTED_FILES = 6
+_MAX_TITLE_CHARS = 60
+
+
+class RewindDialog(QDialog):
+    """Asks how far back and with what. Open it with `open()`; nothing is done before the person says so.
+
+    Signals:
+        chosen: go back to before this turn (int), with this `RewindScope`.
+    """
+
+    chosen = Signal(int, str)
+
+    def __init__(
+        self, theme: Theme, choices: "Sequence[RewindChoice]", turn: int, parent: QWidget | None = None
+    ) -> None:
+        """`choices` must not be empty; the one of `turn`, or else the first, is shown."""
+        super().__init__(parent)
+        self.setObjectName("rewindDialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Go back"))
+        self.setAccessibleName(self.windowTitle())
+        self.setFixedWidth(_WIDTH)
+        self._theme = theme
+        self._choices = choices
+        self._picker = Picker(self)
+        self._picker.setObjectName("rewindPicker")
+        self._picker.setAccessibleName(self.tr("Message to go back to before"))
+        self._picker.addItems([self._title(choice) for choice in choices])
+        self._picker.setMinimumWidth(_WIDTH - 2 * Space.XL)
+        turns = [choice.turn for choice in choices]
+        self._picker.setCurrentIndex(turns.index(turn) if turn in turns else 0)
+        self._picker.currentIndexChanged.connect(self._show_choice)
+        self._cards: dict[RewindScope, ChoiceCard] = {}
+        self._column = QVBoxLayout()
+        self._column.setSpacing(Space.S)
+        self._files = QLabel()
+        self._files.setObjectName("rewindFiles")
+        self._files.setTextFormat(Qt.TextFormat.PlainText)
+        self._files.setProperty("role", "secondary")
+        self._files.setWordWrap(True)
+        self._go = QPushButton(self.tr("Go back"))
+        self._go.setObjectName("rewindButton")
+        self._go.setProperty("variant", "primary")
+        self._go.setDefault(True)
+        self._go.clicked.connect(self._choose)
+        self._cancel = QPushButton(self.tr("Cancel"))
+        self._cancel.setAutoDefault(False)
+        self._cancel.clicked.connect(self.reject)
+        self._lay_out()
+        self._show_choice()
+
+    def _show_choice(self) -> None:
+        """Say what each way would do for the message that is picked, and offer those that would do something."""
+        choice = self._choices[self._picker.currentIndex()]
+        scope = self._scope()
+        for card in self._cards.values():
+            self._column.removeWidget(card)
+            card.deleteLater()
+        self._cards = {}
+        conversation, files = self._conversation_words(choice), self._files_words(choice)
+        offers: list[tuple[RewindScope, str, str]] = []
+        if choice.turns and choice.files:
+            offers.append(("both", self.tr("Conversation and files"), f"{conversation} {files}"))
+        if choice.files:
+            stays = self.tr("The conversation stays.") if choice.turns else ""
+            offers.append(("files", self.tr("Files only"), f"{files} {stays}".strip()))
+        if choice.turns:
+            stays = self.tr("Files stay as they are.")
+            offers.append(("conversation", self.tr("Conversation only"), f"{conversation} {stays}"))
+        for kind, title, explanation in offers:
+            card = self._cards[kind] = ChoiceCard(self._theme, title, explanation, self)
+            self._column.addWidget(card)
+        self._cards.get(scope, next(iter(self._cards.values()))).setChecked(True)
+        self._files.setText(self._listed(choice.files))
+        self._files.setVisible(bool(choice.files))
+        self._fit()
+
+    def _fit(self) -> None:
+        """Be as high as the words need at this width; the size hint thinks of another one."""
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()
+        self.setFixedHeight(layout.totalHeightForWidth(_WIDTH))
+
+    def _scope(self) -> "RewindScope":
+        for scope, card in self._cards.items():
+            if card.isChecked():
+                return scope
+        return "both"
+
+    def _choose(self) -> None:
+        self.chosen.emit(self._choices[self._picker.currentIndex()].turn, self._scope())
+        self.accept()
+
+    # -- words --
+
+    def _title(self, choice: "RewindChoice") -> str:
+        line = choice.prompt.strip().partition("\n")[0]
+        short = line if len(line) <= _MAX_TITLE_CHARS else line[: _MAX_TITLE_CHARS - 1].rstrip() + "…"
+        return self.tr("{0}: {1}").format(choice.turn, short)
+
+    def _conversation_words(self, choice: "RewindChoice") -> str:
+        if choice.turns == 1:
+            return self.tr("The agent no longer sees this message and its answer.")
+        return self.tr("The agent no longer sees {0} turns, from this message on.").format(choice.turns)
+
+    def _files_words(self, choice: "RewindChoice") -> str:
+        if len(choice.files) == 1:
+            return self.tr("1 file is put back as it was before.")
+        return self.tr("{0} files are put back as they were before.").format(len(choice.files))
+
+    def _listed(self, files: "Sequence[str]") -> str:
+        rest = len(files) - _MAX_LISTED_FILES
+        lines = list(files[:_MAX_LISTED_FILES])
+        if rest > 0:
+            lines.append(self.tr("and 1 more") if rest == 1 else self.tr("and {0} more").format(rest))
+        kept = self.tr("What you changed since is kept; where it clashes, you are asked.")
+        return "\n".join([*lines, "", kept])
+
+    def _lay_out(self) -> None:
+        heading = QLabel(self.tr("Go back to before this message?"))
+        heading.setProperty("role", "title")
+        buttons = QHBoxLayout()
+        buttons.setSpacing(Space.S)
+        buttons.addStretch()
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._go)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.L)
+        layout.setSpacing(Space.M)
+        layout.addWidget(heading)
+        layout.addWidget(self._picker)
+        layout.addLayout(self._column)
+        layout.addWidget(self._files)
+        layout.addLayout(buttons)

@@ -1,0 +1,207 @@
+"""What git finds different is reviewed like what the agent changed, and put back only onto what was looked at."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.app.git_review import GitReview
+from desktop_agent.core.changes.hunk_keys import all_keys
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.model import FileChange
+from desktop_agent.core.ops import WriteFile
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+LINES = "".join(f"{number}\n" for number in range(40))
+
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def empty_git(repo: Path) -> Git:
+    """Runs git in a real repository without a commit."""
+    who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+
+    def run(*arguments: str) -> str:
+        return subprocess.check_output(["git", *arguments], cwd=repo, env=os.environ | who, text=True).strip()
+
+    run("init", "-q", "-b", "main")
+    return run
+
+
+@pytest.fixture
+def git(repo: Path, empty_git: Git) -> Git:
+    """The same with a first commit."""
+    (repo / "src").mkdir()
+    (repo / "src/a.py").write_text(LINES)
+    (repo / "gone.txt").write_text("gone\n")
+    (repo / "old name.txt").write_text(LINES + "same\n")
+    (repo / ".gitignore").write_text("*.log\n")
+    empty_git("add", "-A")
+    empty_git("commit", "-qm", "first")
+    return empty_git
+
+
+async def changes(repo: Path, branch: str = "") -> dict[str, FileChange]:
+    return {change.path: change for change in await GitReview().changes(str(repo), branch)}
+
+
+def edit(repo: Path) -> None:
+    """Change two places, delete, rename, add, and make something that git ignores."""
+    (repo / "src/a.py").write_text(LINES.replace("3\n", "three\n", 1).replace("\n30\n", "\nthirty\n"))
+    (repo / "gone.txt").unlink()
+    (repo / "old name.txt").rename(repo / "new näme.txt")
+    (repo / "new.bin").write_bytes(b"\0\1")
+    (repo / "new.txt").write_text("one\ntwo")
+    (repo / "x.log").write_text("noise\n")
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def apply(repo: Path, writes: tuple[WriteFile, ...]) -> None:
+    for write in writes:
+        path = repo / write.path
+        assert path.exists() == (write.expected is not None)
+        path.unlink() if write.content is None else path.write_bytes(write.content)
+
+
+async def test_it_tells_the_branches_or_why_there_are_none(repo: Path, tmp_path: Path, git: Git) -> None:
+    git("branch", "other")
+    state = await GitReview().look(str(repo))
+    assert state == ("", "main", ("other",))
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    assert (await GitReview().look(str(plain))).obstacle == "not_a_repository"
+
+
+async def test_what_is_not_committed_is_listed_with_its_counts(repo: Path, git: Git) -> None:
+    assert await changes(repo) == {}
+    edit(repo)
+    git("add", "-A", "--intent-to-add", "new näme.txt")
+    found = {path: (c.kind, c.added, c.removed, c.is_binary) for path, c in (await changes(repo)).items()}
+    assert found == {
+        "src/a.py": ("modified", 2, 2, False),
+        "gone.txt": ("deleted", 0, 1, False),
+        "new näme.txt": ("renamed", 0, 0, False),
+        "new.bin": ("created", 0, 0, True),
+        "new.txt": ("created", 2, 0, False),
+    }
+    assert (await changes(repo))["new näme.txt"].moved_from == "old name.txt"
+
+
+async def test_a_folder_inside_the_repository_sees_only_itself(repo: Path, git: Git) -> None:
+    edit(repo)
+    assert list(await changes(repo / "src")) == ["a.py"]
+    diff = await GitReview().diff(str(repo / "src"), (await changes(repo / "src"))["a.py"])
+    assert (diff.added, diff.removed, diff.old_lines[3]) == (2, 2, "3\n")
+
+
+async def test_a_branch_is_compared_with_where_it_parted(repo: Path, git: Git) -> None:
+    git("checkout", "-qb", "feature")
+    (repo / "feature.txt").write_text("x\n")
+    git("add", "-A")
+    git("commit", "-qm", "feature")
+    git("checkout", "-q", "main")
+    (repo / "later.txt").write_text("later\n")
+    git("add", "-A")
+    git("commit", "-qm", "later on main")
+    git("checkout", "-q", "feature")
+    (repo / "src/a.py").write_text("short\n")
+    assert list(await changes(repo, "main")) == ["feature.txt", "src/a.py"]
+    assert list(await changes(repo)) == ["src/a.py"]
+
+
+async def test_before_the_first_commit_everything_is_new(repo: Path, empty_git: Git) -> None:
+    (repo / "a.txt").write_text("a\n")
+    empty_git("add", "a.txt")
+    assert {path: change.kind for path, change in (await changes(repo)).items()} == {"a.txt": "created"}
+
+
+async def test_every_kind_of_change_is_put_back_and_can_be_had_again(repo: Path, git: Git) -> None:
+    edit(repo)
+    git("add", "-A", "--intent-to-add", "new näme.txt")
+    before = await changes(repo)
+    reverts = [await GitReview().revert(str(repo), change, ()) for change in before.values()]
+    for revert in reverts:
+        apply(repo, revert.undo)
+    assert git("status", "--porcelain", "--untracked-files=no", "--", "src", "gone.txt", "old name.txt") == ""
+    assert names_in(repo) == [
+        ".git",
+        ".gitignore",
+        "gone.txt",
+        "old name.txt",
+        "src",
+        "x.log",
+    ]
+    for revert in reverts:
+        apply(repo, revert.redo)
+    assert {path: change.after for path, change in (await changes(repo)).items()} == {
+        path: change.after for path, change in before.items()
+    }
+
+
+async def test_one_hunk_is_put_back_and_the_other_stays(repo: Path, git: Git) -> None:
+    edit(repo)
+    change = (await changes(repo))["src/a.py"]
+    first, _ = all_keys(await GitReview().diff(str(repo), change))
+    (write,) = (await GitReview().revert(str(repo), change, (first,))).undo
+    assert write.purpose == "undo"
+    assert write.content == LINES.replace("\n30\n", "\nthirty\n").encode()
+
+
+async def test_a_file_that_changed_since_it_was_listed_is_not_put_back(repo: Path, git: Git) -> None:
+    edit(repo)
+    change = (await changes(repo))["src/a.py"]
+    (repo / "src/a.py").write_text("meanwhile\n")
+    with pytest.raises(AgentError, match="changed a moment ago"):
+        await GitReview().revert(str(repo), change, ())
+
+
+async def test_line_endings_come_back_as_a_checkout_writes_them(repo: Path, git: Git) -> None:
+    (repo / ".gitattributes").write_text("*.bat text eol=crlf\n")
+    (repo / "run.bat").write_bytes(b"one\r\ntwo\r\n")
+    git("add", "-A")
+    git("commit", "-qm", "crlf")
+    (repo / "run.bat").write_bytes(b"ONE\r\ntwo\r\n")
+    change = (await changes(repo))["run.bat"]
+    diff = await GitReview().diff(str(repo), change)
+    assert (diff.added, diff.removed, diff.notes) == (1, 1, ())
+    (write,) = (await GitReview().revert(str(repo), change, ())).undo
+    assert write.content == b"one\r\ntwo\r\n"
+
+
+async def test_what_git_keeps_in_another_form_is_left_to_git(repo: Path, git: Git) -> None:
+    (repo / ".gitattributes").write_text("*.dat filter=lfs\n")
+    (repo / "big.dat").write_text("pointer\n")
+    git("add", "-A")
+    git("commit", "-qm", "filtered")
+    (repo / "big.dat").write_text("content\n")
+    with pytest.raises(AgentError, match="another form"):
+        await GitReview().revert(str(repo), (await changes(repo))["big.dat"], ())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the bit means nothing on Windows")
+async def test_a_mode_and_a_link_are_listed_and_left_to_git(repo: Path, git: Git) -> None:
+    (repo / "src/a.py").chmod(0o755)
+    (repo / "link").symlink_to("src/a.py")
+    found = await changes(repo)
+    modes = found["src/a.py"].before, found["src/a.py"].after
+    assert [image.mode for image in modes if image] == [0o644, 0o755]
+    assert found["link"].after
+    assert found["link"].after.kind == "symlink"
+    for path in ("src/a.py", "link"):
+        with pytest.raises(AgentError, match="with git itself"):
+            await GitReview().revert(str(repo), found[path], ())

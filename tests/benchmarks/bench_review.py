@@ -1,0 +1,196 @@
+"""How long it takes until a review of very many changed files is there to be read, and how long it stops the window.
+
+Real blobs, real comparisons, the application's own event loop. A stall is how late a 4 ms timer on the window's thread
+fires. The yardstick is Qt's own list widget, filled with the same paths and painted in the same run.
+"""
+
+import asyncio
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication, QListView, QListWidget, QPushButton, QWidget
+
+from desktop_agent.app.diffs import BlobDiffs
+from desktop_agent.core import events as ev
+from desktop_agent.core.model import FileChange, ModelRef
+from desktop_agent.core.ops import MarkReviewed, Op
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.eventloop import TaskSpawner, run
+from desktop_agent.ui.review.diff_view import DiffView
+from desktop_agent.ui.review.panel import ReviewPanel
+from desktop_agent.ui.theme import Theme
+from tests.benchmarks.bench_file_tree import Heartbeat
+from tests.ui.review.stage import change_of
+
+FILES: Final = 1_000
+LINES: Final = 60
+FIRST_PAINT_LIMIT_MS: Final = 1_000
+
+
+class PaintWatch(QObject):
+    """Knows whether a widget was painted since it was told to watch."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.was_painted = False
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        self.was_painted = self.was_painted or event.type() == QEvent.Type.Paint
+        return False
+
+
+def changes(blobs: Blobs) -> list[FileChange]:
+    """Every file edited in two places, each by its own content; every tenth a second time."""
+    made: list[FileChange] = []
+    for number in range(FILES):
+        lines = [f"line {line} of file {number}\n" for line in range(LINES)]
+        versions = ["".join(lines)]
+        for line in (5, 40):
+            lines[line] = f"edited {number} {line}\n"
+        versions.append("".join(lines))
+        lines[20] = "and again\n"
+        versions.append("".join(lines))
+        for at in range(2 if number % 10 == 0 else 1):
+            before, after = versions[at].encode(), versions[at + 1].encode()
+            blobs.put(before)
+            blobs.put(after)
+            made.append(change_of(f"1.{len(made) + 1}", f"src/part{number % 20}/file{number}.py", before, after))
+    return made
+
+
+def transcript_of(made: list[FileChange]) -> Transcript:
+    transcript = Transcript()
+    transcript.apply(ev.PromptSubmitted(turn=1, prompt_id="p", text="Edit everything"))
+    transcript.apply(ev.TurnStarted(turn=1, model=ModelRef(provider="demo", model="demo")))
+    transcript.apply(ev.ChangesRecorded(turn=1, call_id="call", changes=tuple(made)))
+    transcript.apply(ev.TurnEnded(turn=1, reason="completed", requests=1, duration_s=1.0))
+    return transcript
+
+
+class Bench:
+    """One panel on one transcript, driven as a person would."""
+
+    def __init__(self, theme: Theme, transcript: Transcript, blobs: Blobs) -> None:
+        self._transcript = transcript
+        self._spawner = TaskSpawner(_fail)
+        self._heart = Heartbeat()
+        self._panel = ReviewPanel(theme, BlobDiffs(blobs), self._spawner.spawn)
+        self._panel.resize(540, 860)
+        self._panel.op_requested.connect(self._carry_out)
+        self.results: dict[str, tuple[float, float]] = {}
+
+    async def run(self) -> None:
+        """Measure every step once."""
+        self._spawner.start()
+        self._panel.show()
+        await asyncio.sleep(0.05)
+        await self._step("first paint, list and diff", self._open, self._is_painted)
+        await self._step("all compared that need it", lambda: None, self._is_idle)
+        changed = replace(next(iter(self._transcript.changes.values())).change, id="1.9999", path="late.py")
+        event = ev.ChangesRecorded(turn=1, call_id="call", changes=(changed,))
+        await self._step("one more file", lambda: self._grow(event), self._is_idle)
+        keep = self._panel.findChild(QPushButton, "keepAllButton")
+        assert keep is not None
+        await self._step("keep all", keep.click, self._is_all_kept)
+        self._panel.close()
+        await self._spawner.aclose()
+
+    def _open(self) -> None:
+        self._panel.set_transcript(self._transcript)
+        rows, diff = self._panel.findChild(QListView, "changeList"), self._panel.findChild(DiffView, "diffView")
+        assert rows is not None
+        assert diff is not None
+        self._diff = diff
+        self._paints = [PaintWatch(rows.viewport()), PaintWatch(diff.viewport())]
+
+    def _is_painted(self) -> bool:
+        if self._diff.diff is None:
+            self._paints[1].was_painted = False
+            return False
+        return all(paint.was_painted for paint in self._paints)
+
+    def _is_idle(self) -> bool:
+        return not len(self._spawner)
+
+    def _is_all_kept(self) -> bool:
+        return len(self._transcript.kept) >= FILES and not len(self._spawner)
+
+    def _grow(self, event: ev.Event) -> None:
+        self._transcript.apply(event)
+        self._panel.refresh()
+
+    def _carry_out(self, op: Op) -> None:
+        """Do what the session would: tell it as an event, and have it drawn."""
+        if isinstance(op, MarkReviewed):
+            self._grow(ev.ReviewMarked(path=op.path, hunks=op.hunks, state=op.state))
+
+    async def _step(self, name: str, act: Callable[[], object], is_done: Callable[[], bool]) -> None:
+        self._heart.start()
+        start = time.perf_counter()
+        act()
+        while not is_done():  # noqa: ASYNC110 - what is waited for is drawn, and tells nobody
+            await asyncio.sleep(0.001)
+        took_ms = (time.perf_counter() - start) * 1000
+        await asyncio.sleep(0.3)  # what was put off for the eye's sake belongs to the step
+        self.results[name] = (took_ms, self._heart.stop())
+
+
+def yardstick_ms(app: QApplication, paths: list[str]) -> float:
+    """Return how long Qt's list widget takes to show the paths."""
+    start = time.perf_counter()
+    widget = QListWidget()
+    widget.resize(540, 300)
+    widget.addItems(paths)
+    widget.show()
+    widget.viewport().repaint()
+    took = (time.perf_counter() - start) * 1000
+    widget.close()
+    widget.deleteLater()
+    app.processEvents()
+    return took
+
+
+def _fail(error: BaseException) -> None:
+    raise error
+
+
+def test_a_review_of_very_many_files(
+    is_nightly: bool, qapp: QApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repeats = 5 if is_nightly else 2
+    theme = Theme(qapp)
+    theme.install()
+    blobs = Blobs(tmp_path)
+    made = changes(blobs)
+    gc.collect()
+    gc.freeze()  # as the application does once its imports are done
+    runs: list[dict[str, tuple[float, float]]] = []
+    yardsticks: list[float] = []
+    for _ in range(repeats):
+        yardsticks.append(yardstick_ms(qapp, [change.path for change in made]))
+        bench = Bench(theme, transcript_of(made), blobs)
+
+        async def measure(bench: Bench = bench) -> int:
+            await bench.run()
+            return 0
+
+        run(qapp, measure)
+        runs.append(bench.results)
+    yardstick = statistics.median(yardsticks)
+    with capsys.disabled():
+        print(f"\n{FILES:,} changed files; median of {repeats}; yardstick {yardstick:.0f} ms")
+        print(f"{'':28}{'took':>10}{'/ yardstick':>13}{'worst stall':>13}")
+        for step in runs[0]:
+            took = statistics.median(run[step][0] for run in runs)
+            stall = statistics.median(run[step][1] for run in runs)
+            print(f"{step:28}{took:>7.0f} ms{took / yardstick:>13.2f}{stall:>10.1f} ms")
+    assert statistics.median(run["first paint, list and diff"][0] for run in runs) <= FIRST_PAINT_LIMIT_MS

@@ -1,0 +1,130 @@
+"""A recorded session in a real folder, and commands that are run on it."""
+
+import asyncio
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_agent.cli import main
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.files import FileState, FileTransition, read_state, write_state
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import Author, FileChange, ToolCall, Uncaptured
+from desktop_agent.core.store.journal import Journal, read_journal
+from desktop_agent.workbench import Workbench
+
+
+@dataclass
+class Ran:
+    """What a command printed and returned."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return json.loads(self.out)
+
+
+class Command:
+    """Runs `desktop-agent changes` in this process: the entry point, the parser and the exit code are the real ones."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, action: str, *arguments: str) -> Ran:
+        try:
+            code = main(["changes", action, *arguments])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = self._capsys.readouterr()
+        return Ran(code, out, err)
+
+
+class RecordedSession:
+    """A session of which a test says what happened in it: files change on disk, and the journal tells of it.
+
+    Every change is a call of its own, named by its number: `call-1`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._bench = Workbench.from_environment()
+        self._ledger = Ledger(folder, self._bench.blobs)
+        self._calls = 0
+        self._numbers: dict[int, int] = {}
+        self.id: SessionId = asyncio.run(self._create())  # noqa: TID251 - no loop runs yet
+
+    def write(self, path: str, content: bytes | None, *, turn: int = 1, author: Author = "agent") -> None:
+        """Write a file, or remove it."""
+        before = read_state(self.folder / path)
+        after = None if content is None else FileState(content=content, mode=before.mode if before else 0o644)
+        write_state(self.folder / path, after)
+        self._tell(turn, [self._record(path, before, after, turn, author)])
+
+    def rename(self, old: str, new: str, *, turn: int = 1) -> None:
+        """Rename a file."""
+        before, replaced = read_state(self.folder / old), read_state(self.folder / new)
+        (self.folder / old).rename(self.folder / new)
+        left = replace(self._record(old, before, None, turn), moved_to=new)
+        arrived = replace(self._record(new, replaced, before, turn), moved_from=old, kind="renamed")
+        self._tell(turn, [left, arrived])
+
+    def miss(self, path: str, reason: str, *, turn: int = 1) -> None:
+        """Change a file in a way that could not be recorded."""
+        self._tell(turn, [], (Uncaptured(path=path, reason=reason),))
+
+    def tell(self, event: ev.KnownEvent) -> None:
+        """Write any event."""
+        path = self._bench.catalog.journal_path(self.id)
+        seq = len(read_journal(path, self._bench.blobs)[0]) + 1
+        journal, _ = Journal.open(path, self._bench.blobs)
+        journal.append(event.stamped(seq, SystemClock().now()), is_durable=False)
+        journal.close()
+
+    def read(self, path: str) -> bytes:
+        """What a file holds now."""
+        return (self.folder / path).read_bytes()
+
+    async def _create(self) -> SessionId:
+        session = await self._bench.create_session(self.folder, sink=lambda _: None)
+        session.submit(ops.Shutdown())
+        await session.run()
+        return session.id
+
+    def _record(
+        self, path: str, before: FileState | None, after: FileState | None, turn: int, author: Author = "agent"
+    ) -> FileChange:
+        self._numbers[turn] = self._numbers.get(turn, 0) + 1
+        transition = FileTransition(path=path, before=before, after=after)
+        return self._ledger.record(transition, author=author, change_id=f"{turn}.{self._numbers[turn]}")
+
+    def _tell(self, turn: int, changes: list[FileChange], uncaptured: tuple[Uncaptured, ...] = ()) -> None:
+        self._calls += 1
+        call = ToolCall(id=f"call-{self._calls}", name="edit_file", arguments={})
+        self.tell(
+            ev.ToolCallStarted(
+                turn=turn, call=call, title="", source="workspace", capabilities=("write_fs",), is_read_only=False
+            )
+        )
+        self.tell(ev.ChangesRecorded(turn=turn, call_id=call.id, changes=tuple(changes), uncaptured=uncaptured))
+
+
+@pytest.fixture
+def changes(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordedSession:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return RecordedSession(folder)

@@ -1,0 +1,236 @@
+"""`desktop-agent changes`: the list, the patch, undo and redo of a recorded session."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.model import ChangeSelection, Clash, FileImage, FileOutcome
+from desktop_agent.headless.result import describe_outcome
+from desktop_agent.workbench import Workbench
+from tests.commands.conftest import Command, RecordedSession
+
+TEXT = b"".join(b"line %d\n" % number for number in range(40))
+EDITED = TEXT.replace(b"line 3\n", b"three\n").replace(b"line 30\n", b"")
+
+
+def apply(folder: Path, patch: bytes) -> None:
+    """Let git apply a patch in this folder."""
+    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}
+    subprocess.run(["git", "apply", "-"], cwd=folder, input=patch, check=True, env=environment)  # noqa: TID251 - git
+
+
+def test_the_list_has_every_change_with_its_author_turn_and_call(changes: Command, session: RecordedSession) -> None:
+    (session.folder / "b.txt").write_bytes(b"b\n")
+    session.write("a.txt", b"a\n")
+    session.write("b.txt", b"mine\n", turn=2, author="person")
+    session.write("b.txt", b"\0", turn=2, author="shell")
+    listed = changes("list", session.id, "--json").json["changes"]
+    keys = ("id", "path", "kind", "author", "turn", "call", "added", "removed", "state", "is_binary", "file_kind")
+    assert [tuple(change[key] for key in keys) for change in listed] == [
+        ("1.1", "a.txt", "created", "agent", 1, "call-1", 1, 0, "standing", False, "file"),
+        ("2.1", "b.txt", "modified", "person", 2, "call-2", 1, 1, "standing", False, "file"),
+        ("2.2", "b.txt", "modified", "shell", 2, "call-3", 0, 0, "standing", True, "file"),
+    ]
+    assert changes("list", session.id[-6:]).out.splitlines() == [
+        "1.1  standing  agent   created       +1  -0  a.txt",
+        "2.1  standing  person  modified      +1  -1  b.txt",
+        "2.2  standing  shell   modified  binary      b.txt",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        (("--turn", "2"), ["2.1", "2.2"]),
+        (("--since", "2"), ["2.1", "2.2", "3.1"]),
+        (("--call", "call-3"), ["2.2"]),
+        (("--file", "a.txt"), ["1.1", "2.2"]),
+        (("--file", "a.txt", "--since", "2"), ["2.2"]),
+        (("--file", "nope"), []),
+    ],
+)
+def test_the_options_narrow_it_down(
+    changes: Command, session: RecordedSession, options: tuple[str, ...], ids: list[str]
+) -> None:
+    for turn, path in ((1, "a.txt"), (2, "b.txt"), (2, "a.txt"), (3, "c.txt")):
+        session.write(path, b"%d\n" % turn, turn=turn)
+    listed = changes("list", session.id, *options, "--json").json["changes"]
+    assert [change["id"] for change in listed] == ids
+
+
+def test_a_rename_is_named_on_both_sides_and_found_by_either_path(changes: Command, session: RecordedSession) -> None:
+    (session.folder / "a.txt").write_bytes(TEXT)
+    session.rename("a.txt", "b.txt")
+    session.write("b.txt", EDITED)
+    listed = changes("list", session.id, "--json").json["changes"]
+    assert [(c["path"], c["kind"], c["moved_from"], c["moved_to"]) for c in listed] == [
+        ("a.txt", "deleted", None, "b.txt"),
+        ("b.txt", "renamed", "a.txt", None),
+        ("b.txt", "modified", None, None),
+    ]
+    for path in ("a.txt", "b.txt"):
+        assert changes("list", session.id, "--file", path, "--json").json["changes"] == listed
+    assert "a.txt → b.txt" in changes("list", session.id).out
+
+
+def test_what_could_not_be_recorded_is_named_with_the_reason(changes: Command, session: RecordedSession) -> None:
+    session.miss("big.iso", "it is too large", turn=2)
+    document = changes("list", session.id, "--json").json
+    assert document["changes"] == []
+    assert document["uncaptured"] == [{"path": "big.iso", "reason": "it is too large", "turn": 2, "call": "call-1"}]
+    assert "big.iso (it is too large; turn 2)" in changes("list", session.id).out
+    assert changes("list", session.id, "--turn", "1", "--json").json["uncaptured"] == []
+
+
+def test_undone_and_partly_undone_changes_say_so(changes: Command, session: RecordedSession) -> None:
+    session.write("a.txt", b"a\n")
+    session.tell(ev.ChangesUndone(selection=ChangeSelection(), change_ids=("1.1",), outcomes=()))
+    (change,) = changes("list", session.id, "--json").json["changes"]
+    assert change["state"] == "undone"
+
+
+def test_the_hunks_of_a_file_are_listed_with_number_and_key(changes: Command, session: RecordedSession) -> None:
+    (session.folder / "a.txt").write_bytes(TEXT)
+    session.write("a.txt", EDITED)
+    session.write("data.bin", b"\0")
+    document = changes("list", session.id, "--hunks", "--json").json
+    text, binary = document["files"]
+    assert (text["path"], text["state"], text["authors"], text["ids"]) == ("a.txt", "standing", ["agent"], ["1.1"])
+    shown = [(h["number"], h["state"], h["kept"], h["old_start"], h["old_count"], h["title"]) for h in text["hunks"]]
+    assert shown == [
+        (1, "standing", False, 1, 7, "@@ -1,7 +1,7 @@"),
+        (2, "standing", False, 28, 7, "@@ -28,7 +28,6 @@"),
+    ]
+    assert [(hunk["key"], hunk["title"]) for hunk in binary["hunks"]] == [("file", "the whole file")]
+    keys = [hunk["key"] for hunk in text["hunks"]]
+    session.tell(ev.ReviewMarked(path="a.txt", hunks=(keys[1],), state="kept"))
+    said = changes("list", session.id, "--file", "a.txt", "--hunks").out
+    assert said.splitlines()[1:] == [
+        "",
+        "a.txt",
+        f"  1  {keys[0]}  standing        @@ -1,7 +1,7 @@",
+        f"  2  {keys[1]}  standing, kept  @@ -28,7 +28,6 @@",
+    ]
+
+
+def test_the_patch_of_a_session_makes_the_files_anew(session: RecordedSession, tmp_path: Path) -> None:
+    (session.folder / "a.txt").write_bytes(TEXT)
+    (session.folder / "old name").write_bytes(b"\xff latin\r\n")
+    copy = Path(shutil.copytree(session.folder, tmp_path / "copy"))
+    session.write("a.txt", EDITED)
+    session.write("new.bin", bytes(range(256)))
+    session.rename("old name", "new name", turn=2)
+    session.write("new name", b"\xfe latin\r\nmore", turn=2)
+    patch = subprocess.run(  # noqa: TID251 - bytes, as a shell gets them
+        [sys.executable, "-m", "desktop_agent", "changes", "diff", session.id], capture_output=True, check=True
+    ).stdout
+    apply(copy, patch)
+    held = {path.name: path.read_bytes() for path in copy.iterdir()}
+    assert held == {path.name: path.read_bytes() for path in session.folder.iterdir()}
+    assert b"rename from old name\nrename to new name\n" in patch
+
+
+def test_the_patch_in_json_is_the_very_same(changes: Command, session: RecordedSession) -> None:
+    session.write("a.txt", b"\xff\n")
+    document = changes("diff", session.id, "--json").json
+    assert document["files"] == ["a.txt"]
+    folder = session.folder.parent / "empty"
+    folder.mkdir()
+    apply(folder, document["patch"].encode("utf-8", "surrogateescape"))
+    assert (folder / "a.txt").read_bytes() == b"\xff\n"
+
+
+def test_what_the_person_did_is_not_in_the_patch(changes: Command, session: RecordedSession) -> None:
+    session.write("a.txt", b"a\n")
+    session.write("mine.txt", b"mine\n", author="person")
+    assert changes("diff", session.id, "--json").json["files"] == ["a.txt"]
+
+
+def test_undo_and_redo_of_everything_since_a_turn(changes: Command, session: RecordedSession) -> None:
+    for turn in (1, 2, 3):
+        session.write(f"{turn}.txt", b"%d\n" % turn, turn=turn)
+    assert changes("undo", session.id, "--since", "2").code == 0
+    assert sorted(path.name for path in session.folder.iterdir()) == ["1.txt"]
+    assert changes("redo", session.id, "--since", "3").code == 0
+    assert sorted(path.name for path in session.folder.iterdir()) == ["1.txt", "3.txt"]
+
+
+def test_a_renamed_file_goes_back_as_a_whole_by_its_name(changes: Command, session: RecordedSession) -> None:
+    (session.folder / "a.txt").write_bytes(TEXT)
+    session.write("other.txt", b"stays\n")
+    session.rename("a.txt", "b.txt")
+    assert changes("undo", session.id, "--file", "b.txt").code == 0
+    assert sorted(path.name for path in session.folder.iterdir()) == ["a.txt", "other.txt"]
+    assert session.read("a.txt") == TEXT
+
+
+def test_a_dry_run_writes_nothing(changes: Command, session: RecordedSession) -> None:
+    session.write("a.txt", b"a\n")
+    ran = changes("undo", session.id, "--dry-run", "--json")
+    assert (ran.code, ran.json["dry_run"]) == (0, True)
+    assert [(o["path"], o["state"], o["hunks"], o["clash"]) for o in ran.json["outcomes"]] == [
+        ("a.txt", "restored", [], None)
+    ]
+    assert session.read("a.txt") == b"a\n"
+
+
+def test_what_was_not_done_ends_with_code_1_and_says_why(changes: Command, session: RecordedSession) -> None:
+    session.write("a.txt", b"a\n")
+    (session.folder / "a.txt").write_bytes(b"mine\n")
+    ran = changes("undo", session.id)
+    assert ran.code == 1
+    assert ran.out.startswith("left alone: a.txt (")
+    assert session.read("a.txt") == b"mine\n"
+
+
+def test_nothing_to_undo_is_no_failure(changes: Command, session: RecordedSession) -> None:
+    ran = changes("undo", session.id, "--file", "nope")
+    assert (ran.code, ran.out) == (0, "There is nothing to undo.\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--hunk", "1"), "A hunk needs its file"),
+        (("--hunk", "1", "--file", "nope"), "There is no change of nope"),
+        (("--hunk", "3", "--file", "a.txt"), "no hunk '3'"),
+        (("--hunk", "0123456789abcdef", "--file", "a.txt"), "no hunk '0123456789abcdef'"),
+        (("--turn", "1", "--since", "1"), "not allowed with"),
+        (("--turn", "0"), "1 or more"),
+    ],
+)
+def test_bad_usage_gets_a_clear_word_and_code_2(
+    changes: Command, session: RecordedSession, options: tuple[str, ...], says: str
+) -> None:
+    (session.folder / "a.txt").write_bytes(TEXT)
+    session.write("a.txt", EDITED)
+    ran = changes("undo", session.id, *options)
+    assert ran.code == 2
+    assert says in ran.err
+    assert session.read("a.txt") == EDITED
+
+
+def test_only_an_undo_can_recover(changes: Command, session: RecordedSession) -> None:
+    session.write("a.txt", b"a\n")
+    assert changes("redo", session.id, "--recover").code == 2
+    assert changes("undo", session.id, "--recover", "--reason", "not what I meant").code == 0
+    assert not (session.folder / "a.txt").exists()
+    assert Workbench.from_environment().catalog.find(session.id) == session.id
+
+
+def test_an_outcome_says_in_words_what_became_of_the_file() -> None:
+    outcome = FileOutcome(path="a.txt", state="merged", change_ids=("1.1",))
+    assert describe_outcome(outcome) == "merged with your edits: a.txt"
+    yours = FileImage(digest="0" * 64, size=7, mode=0o644)
+    clash = replace(
+        outcome, state="conflict", reason="You changed it.", clash=Clash(base=yours, wanted=None, yours=yours)
+    )
+    assert describe_outcome(clash) == (
+        "left alone: a.txt (You changed it. Versions: the agent's 7 bytes, yours 7 bytes, wanted absent.)"
+    )

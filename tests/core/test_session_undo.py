@@ -1,0 +1,235 @@
+"""Undo, redo, the person's own writes, remarks and going back, in a whole session."""
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.hunk_keys import review_hunks
+from desktop_agent.core.changes.net import net_change
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.model import ChangeSelection, LineComment, Reverted, TextBlock, UserMessage
+from desktop_agent.core.providers.scripted import Call, Reply, Say
+from tests.harness import Ground, Open
+
+LINES = [f"line {number}\n" for number in range(60)]
+
+
+def replacing(number: int, text: str) -> Call:
+    return Call("edit_file", {"path": "a.txt", "old_str": f"line {number}\n", "new_str": text})
+
+
+def text_with(**changed: str) -> str:
+    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
+
+
+THREE_TURNS: list[Reply] = [
+    [replacing(5, "five\n"), replacing(30, "thirty\n")],
+    [Say("one")],
+    [replacing(6, "six\n"), replacing(45, "forty-five\n")],
+    [Say("two")],
+    [replacing(31, "thirty-one\n"), replacing(55, "fifty-five\n")],
+    [Say("three")],
+]
+DONE = {
+    "line_5": "five\n",
+    "line_6": "six\n",
+    "line_30": "thirty\n",
+    "line_31": "thirty-one\n",
+    "line_45": "forty-five\n",
+    "line_55": "fifty-five\n",
+}
+
+
+def hunk_with(s: Open, ground: Ground, text: str, *, turn: int) -> ChangeSelection:
+    """Select the hunk of what `turn` did to the file that brought `text`."""
+    records = [record for record in s.session.transcript.changes.values() if record.turn == turn]
+    net = net_change([record.change for record in records if record.change.is_by_agent])
+    contents = [ground.blob(image) for image in (net.before, net.after)]
+    diff = diff_change(net, *contents)
+    keys: list[HunkKey] = [
+        named.key
+        for named in review_hunks(diff)
+        if any(text in diff.new_lines[edit.new_start : edit.new_end] for edit in named.hunk.edits)
+    ]
+    return ChangeSelection(turn=turn, path="a.txt", hunks=tuple(keys))
+
+
+async def undo(s: Open, selection: ChangeSelection, reason: str = "") -> ev.ChangesUndone:
+    s.submit(ops.UndoChanges(selection=selection, reason=reason))
+    return await s.rx.expect(ev.ChangesUndone)
+
+
+async def redo(s: Open, selection: ChangeSelection) -> ev.ChangesRedone:
+    s.submit(ops.RedoChanges(selection=selection))
+    return await s.rx.expect(ev.ChangesRedone)
+
+
+async def test_hunks_of_three_turns_in_one_file_are_undone_and_redone_in_any_order(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    async with ground.session(THREE_TURNS, approval="never") as s:
+        for _ in range(3):
+            await s.prompt()
+        assert ground.read("a.txt") == text_with(**DONE)
+        # Turn 2 first, then 1, then 3; other hunks of all three stay.
+        first = hunk_with(s, ground, "forty-five\n", turn=2)
+        second = hunk_with(s, ground, "fifty-five\n", turn=3)
+        left = dict(DONE)
+        for selection, line in ((first, "line_45"), (second, "line_55")):
+            undone = await undo(s, selection)
+            assert [outcome.is_done for outcome in undone.outcomes] == [True]
+            del left[line]
+            assert ground.read("a.txt") == text_with(**left)
+        redone = await redo(s, first)
+        assert [outcome.is_done for outcome in redone.outcomes] == [True]
+        left["line_45"] = "forty-five\n"
+        assert ground.read("a.txt") == text_with(**left)
+        await redo(s, second)
+        assert ground.read("a.txt") == text_with(**DONE)
+
+
+async def test_a_hunk_that_a_later_turn_wrote_beside_clashes_and_is_left_alone(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    async with ground.session(THREE_TURNS, approval="never") as s:
+        for _ in range(3):
+            await s.prompt()
+        undone = await undo(s, hunk_with(s, ground, "five\n", turn=1))
+        (outcome,) = undone.outcomes
+        assert (outcome.state, outcome.clash is not None) == ("conflict", True)
+        assert ground.read("a.txt") == text_with(**DONE)
+        # Both together are one place, and it can be undone as such.
+        both = [
+            await undo(s, hunk_with(s, ground, "six\n", turn=2)),
+            await undo(s, hunk_with(s, ground, "five\n", turn=1)),
+        ]
+        assert [outcome.is_done for event in both for outcome in event.outcomes] == [True, True]
+        assert "five" not in ground.read("a.txt").replace("forty-five", "").replace("fifty-five", "")
+
+
+async def test_a_turn_is_undone_under_a_later_one_and_the_persons_edit_stays(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    script: list[Reply] = [[replacing(5, "five\n")], [Say("one")], [replacing(30, "thirty\n")], [Say("two")]]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        await s.prompt()
+        ground.write("a.txt", ground.read("a.txt").replace("line 50\n", "mine\n"))
+        undone = await undo(s, ChangeSelection(turn=1))
+        assert [outcome.state for outcome in undone.outcomes] == ["merged"]
+        assert ground.read("a.txt") == text_with(line_30="thirty\n", line_50="mine\n")
+        await redo(s, ChangeSelection(turn=1))
+        assert ground.read("a.txt") == text_with(line_5="five\n", line_30="thirty\n", line_50="mine\n")
+
+
+async def test_the_model_is_told_what_was_undone_and_why(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    async with ground.session([[replacing(5, "five\n")], [Say("one")], [Say("I see.")]], approval="never") as s:
+        await s.prompt()
+        await undo(s, ChangeSelection(turn=1), reason="Line 5 is generated.")
+        await s.prompt("go on")
+        last = s.last_request.messages[-1]
+        assert isinstance(last, UserMessage)
+        texts = [block.text for block in last.content if isinstance(block, TextBlock)]
+        assert "undid your changes to: a.txt. Their reason: Line 5 is generated." in texts[0]
+
+
+async def test_a_clash_is_settled_by_what_the_person_writes(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    async with ground.session([[replacing(5, "five\n")], [Say("one")]], approval="never") as s:
+        await s.prompt()
+        ground.write("a.txt", text_with(line_5="fünf\n"))
+        (outcome,) = (await undo(s, ChangeSelection(turn=1))).outcomes
+        assert outcome.clash is not None
+        assert outcome.clash.yours is not None
+        assert ground.blob(outcome.clash.yours) == text_with(line_5="fünf\n").encode()
+        assert ground.blob(outcome.clash.wanted) == "".join(LINES).encode()
+        s.submit(
+            ops.WriteFile(
+                path="a.txt",
+                expected=outcome.clash.yours.digest,
+                content=text_with(line_5="line 5, fünf\n").encode(),
+                reverts=(Reverted(change_id="1.1"),),
+                purpose="undo",
+            )
+        )
+        settled = await s.rx.expect(ev.ChangesUndone)
+        assert settled.change_ids == ("1.1",)
+        assert ground.read("a.txt") == text_with(line_5="line 5, fünf\n")
+        assert s.session.transcript.active_changes() == []
+        # It is an entry like any other: redoing brings back what was there before.
+        await redo(s, ChangeSelection(turn=1))
+        assert ground.read("a.txt") == text_with(line_5="fünf\n")
+
+
+async def test_a_write_of_the_persons_is_theirs_and_never_over_what_they_did_not_see(ground: Ground) -> None:
+    ground.write("a.txt", "one\n")
+    async with ground.session([]) as s:
+        s.submit(ops.WriteFile(path="a.txt", expected=digest_of(b"one\n"), content=b"two\r\n"))
+        recorded = await s.rx.expect(ev.ChangesRecorded)
+        assert [(change.author, change.path) for change in recorded.changes] == [("person", "a.txt")]
+        assert ground.read("a.txt") == "two\r\n"
+        s.submit(ops.WriteFile(path="a.txt", expected=digest_of(b"one\n"), content=b"three\n"))
+        notice = await s.rx.expect(ev.Notice)
+        assert "changed in the meantime" in notice.title
+        assert ground.read("a.txt") == "two\r\n"
+        await undone_nothing(s)
+
+
+async def undone_nothing(s: Open) -> None:
+    """The person's own writes are no changes of the agent's to undo."""
+    s.submit(ops.UndoChanges(selection=ChangeSelection()))
+    assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"
+
+
+@pytest.mark.parametrize("path", ["../outside.txt", "/etc/nothing-here", "link/x"])
+async def test_a_write_outside_the_folder_is_refused(ground: Ground, path: str) -> None:
+    (ground.workspace / "link").symlink_to(ground.workspace.parent)
+    async with ground.session([]) as s:
+        s.submit(ops.WriteFile(path=path, expected=None, content=b"x"))
+        assert "does not lie in the folder" in (await s.rx.expect(ev.Notice)).title
+    assert not (ground.workspace.parent / "outside.txt").exists()
+    assert not (ground.workspace.parent / "x").exists()
+
+
+async def test_remarks_are_sent_as_one_prompt_and_are_gone_then(ground: Ground) -> None:
+    async with ground.session([[Say("ok")]]) as s:
+        for number, text in ((4, "Why five?"), (1, "Rename this.")):
+            comment = LineComment(
+                id=f"c{number}", path="a.txt", side="new", start=number, end=number + 1, quote="five\n", text=text
+            )
+            s.submit(ops.AddComment(comment=comment))
+        s.submit(ops.SendComments(text="Two things:"))
+        prompt = await s.rx.expect(ev.PromptSubmitted)
+        assert prompt.text == (
+            "Two things:\n\na.txt, line 2:\n> five\nRename this.\n\na.txt, line 5:\n> five\nWhy five?"
+        )
+        await s.rx.expect(ev.TurnEnded)
+        assert s.session.transcript.comments == {}
+
+
+async def test_going_back_takes_files_and_conversation_together_or_apart(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    script: list[Reply] = [
+        [replacing(5, "five\n")],
+        [Say("one")],
+        [replacing(30, "thirty\n")],
+        [Say("two")],
+        [Say("3")],
+    ]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt("first")
+        await s.prompt("second")
+        s.submit(ops.RewindTo(turn=2, scope="both"))
+        assert (await s.rx.expect(ev.Rewound)).turn == 2
+        assert ground.read("a.txt") == text_with(line_5="five\n")
+        await s.prompt("third")
+        said = [
+            block.text
+            for message in s.last_request.messages
+            if isinstance(message, UserMessage)
+            for block in message.content
+            if isinstance(block, TextBlock)
+        ]
+        assert said == ["first", "third"]
+        s.submit(ops.RewindTo(turn=9, scope="files"))
+        assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"

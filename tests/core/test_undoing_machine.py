@@ -1,0 +1,408 @@
+"""Random histories of two sessions, their commands and a person in one folder, and undo and redo of random parts.
+
+Every line that anybody writes is unique, so after each undo or redo it can be told whose lines came and went.
+"""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.changes.baseline import Baseline
+from desktop_agent.core.changes.capture import WorkspaceCapture
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.hunk_keys import all_keys
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.net import net_change
+from desktop_agent.core.changes.revert import Direction, with_partners
+from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import FileState, FileTransition
+from desktop_agent.core.model import ChangeSelection, FileChange, FileImage, ModelRef
+from desktop_agent.core.recorder import Recorder
+from desktop_agent.core.session import SessionState
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import Journal, read_journal
+from desktop_agent.core.tools.effects import Effects
+from desktop_agent.core.transcript import ChangeRecord, replay
+from desktop_agent.core.undoing import Undoing
+
+T = TypeVar("T")
+
+PATHS = ("a.txt", "b.txt", "d/c.txt", "d/e/f.bin")
+Tree = Mapping[str, FileState]
+Line = bytes | tuple[str, bytes]
+"""A line of text; of a symlink or a binary file, its kind and all of its content."""
+
+
+@dataclass(repr=False)
+class Party:
+    """One session: its journal, its ledger, and what undoes for it."""
+
+    name: str
+    journal: Path
+    state: SessionState
+    log: Recorder
+    ledger: Ledger
+    effects: Effects
+    undoing: Undoing
+    blobs: Blobs
+    turn: int = 0
+    calls: int = 0
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def next_call(self) -> str:
+        self.calls += 1
+        return f"{self.name}-{self.calls}"
+
+    def records(self) -> list[ChangeRecord]:
+        return list(self.state.transcript.changes.values())
+
+
+class Histories(RuleBasedStateMachine):
+    """The rules are what anybody may do; the checks stand in `revert`."""
+
+    @initialize(contents=st.lists(st.sampled_from([0, 3, 12, 40]), min_size=len(PATHS), max_size=len(PATHS)))
+    def begin(self, contents: Sequence[int]) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="histories-"))
+        self.root = self.folder / "workspace"
+        self.root.mkdir()
+        self.words = count()
+        self.runner = asyncio.Runner()
+        for path, lines in zip(PATHS, contents, strict=True):
+            if lines:
+                self.put(path, self.text("first", lines))
+        blobs = Blobs(self.folder / "blobs")
+        self.parties = [self.party(name, blobs) for name in ("one", "two")]
+
+    parties: Sequence[Party] = ()
+
+    def party(self, name: str, blobs: Blobs) -> Party:
+        path = self.folder / f"{name}.jsonl"
+        state = SessionState()
+        log = Recorder(
+            Journal.create(path, blobs), SystemClock(), last_seq=0, folds=(state.apply,), sink=lambda _: None
+        )
+        ledger = Ledger(self.root, blobs)
+        capture = WorkspaceCapture(self.root, Baseline(self.folder / "baseline.sqlite3"))
+        effects = Effects(ledger, capture, log, ())
+        return Party(name, path, state, log, ledger, effects, Undoing(state.transcript, ledger, effects, log), blobs)
+
+    def teardown(self) -> None:
+        if not hasattr(self, "runner"):
+            return
+        try:
+            for party in self.parties:
+                self.run(party.log.aclose())
+                events, damages = read_journal(party.journal, party.blobs)
+                assert not damages
+                again = replay(events)
+                assert again.changes == party.state.transcript.changes
+                assert again.entries == party.state.transcript.entries
+        finally:
+            self.runner.close()
+            shutil.rmtree(self.folder)
+
+    # -- what the agent does --
+
+    @rule(who=st.integers(0, 1), path=st.sampled_from(PATHS), data=st.data())
+    def agent_edits(self, who: int, path: str, data: st.DataObject) -> None:
+        party = self.parties[who]
+        before = self.tree().get(path)
+        after = FileState(content=self.edited(party.name, before, data), mode=before.mode if before else 0o644)
+        self.agent_writes(party, [FileTransition(path, before, after)])
+
+    @rule(who=st.integers(0, 1), path=st.sampled_from(PATHS))
+    def agent_deletes(self, who: int, path: str) -> None:
+        if before := self.tree().get(path):
+            self.agent_writes(self.parties[who], [FileTransition(path, before, None)])
+
+    @rule(who=st.integers(0, 1), path=st.sampled_from(PATHS), mode=st.sampled_from([0o644, 0o755, 0o600]))
+    def agent_sets_the_mode(self, who: int, path: str, mode: int) -> None:
+        before = self.tree().get(path)
+        if before and before.kind == "file":
+            after = FileState(content=before.content, mode=mode)
+            self.agent_writes(self.parties[who], [FileTransition(path, before, after)])
+
+    @rule(who=st.integers(0, 1))
+    def the_next_turn_begins(self, who: int) -> None:
+        self.begin_turn(self.parties[who])
+
+    def agent_writes(self, party: Party, transitions: list[FileTransition]) -> None:
+        if not party.turn:
+            self.begin_turn(party)
+
+        async def write() -> None:
+            changes = await party.effects.prepare(party.turn, transitions)
+            await party.effects.apply(party.turn, party.next_call(), changes)
+
+        with suppress(ToolError):  # the folder of the file may be a file by now
+            self.run(write())
+
+    def begin_turn(self, party: Party) -> None:
+        party.turn += 1
+        model = ModelRef(provider="scripted", model="scripted")
+        self.run(party.log.record(ev.TurnStarted(turn=party.turn, model=model)))
+
+    # -- what its commands do --
+
+    @rule(
+        who=st.integers(0, 1),
+        path=st.sampled_from(PATHS),
+        other=st.sampled_from(PATHS),
+        what=st.sampled_from(["append", "sed", "rm", "mv", "chmod", "ln", "rm -r", "new folder", "binary"]),
+    )
+    def command_runs(self, who: int, path: str, other: str, what: str) -> None:
+        party = self.parties[who]
+        if not party.turn:
+            self.begin_turn(party)
+        word = self.text(f"{party.name}-shell", 1).decode().strip()
+        lines = {
+            "append": f"mkdir -p $(dirname {path}) && echo {word} >> {path}",
+            "sed": f"sed -i '2s/.*/{word}/' {path}",
+            "rm": f"rm {path}",
+            "mv": f"mkdir -p $(dirname {other}) && mv -f {path} {other}",
+            "chmod": f"chmod 700 {path}",
+            "ln": f"mkdir -p $(dirname {path}) && ln -sfn {word} {path}",
+            "rm -r": "rm -r d",
+            "new folder": f"mkdir -p new/{word} && echo {word} > new/{word}/file",
+            "binary": f"mkdir -p $(dirname {path}) && printf '\\000{word}' > {path}",
+        }
+        call = party.next_call()
+
+        async def command() -> None:
+            await party.effects.begin_command(party.turn, call)
+            await asyncio.to_thread(self.shell, lines[what])
+            await party.effects.collect(party.turn, call)
+
+        self.run(command())
+
+    def shell(self, line: str) -> None:
+        subprocess.run(["/bin/sh", "-c", line], cwd=self.root, check=False, capture_output=True)  # noqa: TID251
+
+    # -- what the person does --
+
+    @rule(path=st.sampled_from(PATHS), data=st.data())
+    def person_edits(self, path: str, data: st.DataObject) -> None:
+        before = self.tree().get(path)
+        if before is None or before.kind == "file":
+            self.put(path, self.edited("person", before, data))
+
+    @rule(path=st.sampled_from(PATHS), what=st.sampled_from(["delete", "chmod"]))
+    def person_deletes_or_sets_the_mode(self, path: str, what: str) -> None:
+        before = self.tree().get(path)
+        if before is None or before.kind != "file":
+            return
+        if what == "delete":
+            (self.root / path).unlink()
+        else:
+            (self.root / path).chmod(0o640)
+
+    # -- undo and redo --
+
+    @precondition(lambda self: self.busy("active_changes"))
+    @rule(data=st.data())
+    def undo(self, data: st.DataObject) -> None:
+        party = data.draw(st.sampled_from(self.busy("active_changes")))
+        self.revert(party, "undo", self.some_selection(party, data))
+
+    @precondition(lambda self: self.busy("undone_changes"))
+    @rule(data=st.data())
+    def redo(self, data: st.DataObject) -> None:
+        party = data.draw(st.sampled_from(self.busy("undone_changes")))
+        self.revert(party, "redo", self.some_selection(party, data))
+
+    @precondition(lambda self: self.busy("active_changes"))
+    @rule(data=st.data())
+    def undo_and_redo_at_once(self, data: st.DataObject) -> None:
+        """Redo restores exactly what undo took back."""
+        party = data.draw(st.sampled_from(self.busy("active_changes")))
+        selection = self.some_selection(party, data)
+        before, changed = self.tree(), {r.change.id for r in party.records() if r.is_undone or r.undone_hunks}
+        undone = self.revert(party, "undo", selection)
+        if undone is None or not all(outcome.is_done for outcome in undone.outcomes):
+            return
+        if any(reverted.change_id in changed for change in undone.changes for reverted in change.reverts):
+            return  # some of it was undone before, and a redo brings that back, too
+        ids = tuple(reverted.change_id for change in undone.changes for reverted in change.reverts)
+        if not ids:
+            return
+        again = ChangeSelection(change_ids=ids) if not selection.hunks else selection
+        self.revert(party, "redo", again)
+        assert self.tree() == before
+
+    def busy(self, question: Literal["active_changes", "undone_changes"]) -> list[Party]:
+        """The sessions that have something to undo, or to redo."""
+        return [party for party in self.parties if getattr(party.state.transcript, question)()]
+
+    def some_selection(self, party: Party, data: st.DataObject) -> ChangeSelection:
+        records = [record for record in party.records() if record.change.is_by_agent]
+        kinds = ["all", *(["turn", "since", "call", "path", "change", "hunk"] if records else [])]
+        kind = data.draw(st.sampled_from(kinds), label="selection")
+        if kind == "all":
+            return ChangeSelection()
+        record = data.draw(st.sampled_from(records), label="record")
+        match kind:
+            case "turn":
+                return ChangeSelection(turn=record.turn)
+            case "since":
+                return ChangeSelection(since_turn=record.turn)
+            case "call":
+                return ChangeSelection(call_id=record.call_id)
+            case "path":
+                return ChangeSelection(path=record.change.path)
+            case "change":
+                return ChangeSelection(change_ids=(record.change.id,))
+            case _:
+                return self.some_hunks(party, record, data)
+
+    def some_hunks(self, party: Party, record: ChangeRecord, data: st.DataObject) -> ChangeSelection:
+        wide = ChangeSelection(path=record.change.path, turn=data.draw(st.sampled_from([None, record.turn])))
+        chain = [r.change for r in party.records() if wide.includes(r.change, turn=r.turn, call_id=r.call_id)]
+        net = net_change(chain)
+        keys = all_keys(diff_change(net, party.ledger.content(net.before), party.ledger.content(net.after)))
+        some = data.draw(st.sets(st.sampled_from(keys), min_size=1), label="hunks")
+        return ChangeSelection(path=wide.path, turn=wide.turn, hunks=tuple(some))
+
+    def revert(
+        self, party: Party, direction: Direction, selection: ChangeSelection
+    ) -> ev.ChangesUndone | ev.ChangesRedone | None:
+        """Undo or redo, and check that nobody else's bytes came or went and that nothing is left unsaid."""
+        before = self.tree()
+        meant = self.meant(party, direction, selection)
+        kind = ops.UndoChanges if direction == "undo" else ops.RedoChanges
+        if not self.run(party.undoing.revert(direction, kind(selection=selection))):
+            assert self.tree() == before
+            assert not meant
+            return None
+        after = self.tree()
+        event = self.last_revert(party)
+        said = {outcome.path for outcome in event.outcomes}
+        assert {change.path for change in meant} == said
+        for outcome in event.outcomes:
+            assert outcome.is_done or outcome.reason
+            if not outcome.is_done or outcome.state == "unchanged":
+                assert after.get(outcome.path) == before.get(outcome.path)
+        for path in before.keys() | after.keys():
+            if path not in said:
+                assert before.get(path) == after.get(path)
+        self.check_lines(party, direction, meant, before, after)
+        return event
+
+    def meant(self, party: Party, direction: Direction, selection: ChangeSelection) -> list[FileChange]:
+        records = [r for r in party.records() if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
+        if not selection.hunks:
+            is_undo = direction == "undo"
+            records = [r for r in records if (not r.is_undone if is_undo else r.is_undone or r.undone_hunks)]
+        return with_partners([r.change for r in records], [r.change for r in party.records()])
+
+    def check_lines(
+        self, party: Party, direction: Direction, meant: Sequence[FileChange], before: Tree, after: Tree
+    ) -> None:
+        """Only lines of the selected changes came and went, and those that stayed are in their order."""
+        olds = [lines_of(self.state(party, change.before)) for change in meant]
+        news = [lines_of(self.state(party, change.after)) for change in meant]
+        added = {line for old, new in zip(olds, news, strict=True) for line in set(new) - set(old)}
+        removed = {line for old, new in zip(olds, news, strict=True) for line in set(old) - set(new)}
+        if direction == "redo":
+            added, removed = removed, added
+        here = {line for state in before.values() for line in lines_of(state)}
+        there = {line for state in after.values() for line in lines_of(state)}
+        assert here - there <= added
+        assert there - here <= removed
+        for path in before.keys() & after.keys():
+            stayed = set(lines_of(before[path])) & set(lines_of(after[path]))
+            orders = [[line for line in lines_of(tree[path]) if line in stayed] for tree in (before, after)]
+            assert orders[0] == orders[1]
+            if before[path].mode != after[path].mode and before[path].kind == after[path].kind == "file":
+                assert any(change.path == path and modes_differ(change) for change in meant)
+
+    def last_revert(self, party: Party) -> ev.ChangesUndone | ev.ChangesRedone:
+        events, _ = read_journal(party.journal, party.blobs)
+        return next(e for e in reversed(events) if isinstance(e, ev.ChangesUndone | ev.ChangesRedone))
+
+    # -- the ground --
+
+    @invariant()
+    def no_temporary_file_is_left(self) -> None:
+        if hasattr(self, "root"):
+            assert not [name for _, _, names in os.walk(self.root) for name in names if name.endswith(".tmp")]
+
+    def run(self, work: Coroutine[object, object, T]) -> T:
+        return self.runner.run(work)
+
+    def state(self, party: Party, image: FileImage | None) -> FileState | None:
+        return party.ledger.state(image)
+
+    def tree(self) -> dict[str, FileState]:
+        found: dict[str, FileState] = {}
+        for path in self.root.rglob("*"):
+            name = path.relative_to(self.root).as_posix()
+            if path.is_symlink():
+                found[name] = FileState(content=os.fsencode(path.readlink()), mode=0o777, kind="symlink")
+            elif path.is_file():
+                found[name] = FileState(content=path.read_bytes(), mode=path.lstat().st_mode & 0o7777)
+        return found
+
+    def put(self, path: str, content: bytes) -> None:
+        target = self.root / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            return
+        target.write_bytes(content)
+
+    def text(self, author: str, lines: int) -> bytes:
+        return b"".join(f"{author}{next(self.words)}\n".encode() for _ in range(lines))
+
+    def edited(self, author: str, before: FileState | None, data: st.DataObject) -> bytes:
+        """Some lines of `before` replaced, removed or added by new ones."""
+        lines = before.content.splitlines(keepends=True) if before and before.kind == "file" else []
+        start = data.draw(st.integers(0, len(lines)), label="start")
+        end = data.draw(st.integers(start, min(len(lines), start + 3)), label="end")
+        new = self.text(author, data.draw(st.integers(0 if end > start else 1, 3), label="new lines"))
+        return b"".join(lines[:start]) + new + b"".join(lines[end:])
+
+
+def lines_of(state: FileState | None) -> list[Line]:
+    if state is None:
+        return []
+    if state.kind == "symlink" or b"\0" in state.content:
+        return [(state.kind, state.content)]
+    return list[Line](state.content.splitlines(keepends=True))
+
+
+def modes_differ(change: FileChange) -> bool:
+    return change.before is None or change.after is None or change.before.mode != change.after.mode
+
+
+@pytest.fixture
+def many(is_nightly: bool) -> settings:
+    return settings(max_examples=2000 if is_nightly else 200, stateful_step_count=25)
+
+
+def test_no_history_loses_a_line_of_anybody_elses(many: settings) -> None:
+    run_state_machine_as_test(Histories, settings=many)
