@@ -94,6 +94,15 @@ def errors_of(encoding: str) -> str:
     return "surrogateescape" if encoding == "utf-8" else "strict"
 
 
+def encoding_named(name: str) -> Encoding:
+    """Return the encoding of this name, as a `FileDiff` carries it."""
+    match name:
+        case "utf-16-le" | "utf-16-be":
+            return name
+        case _:
+            return "utf-8"
+
+
 def split_lines(text: str) -> tuple[str, ...]:
     r"""Split behind every `\n` and nowhere else: form feeds and Unicode separators are part of a line."""
     return tuple(io.StringIO(text, newline="\n"))

@@ -6,8 +6,9 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.changes.rows import LineSide, RowMode, Rows
 from desktop_agent.core.model import FileDiff
+from desktop_agent.ui.review.diff_bars import PAD
 from desktop_agent.ui.review.diff_geometry import ROW_HEIGHT, Geometry, Pane, panes
-from desktop_agent.ui.review.diff_painter import PAD, DiffPainter, Scene
+from desktop_agent.ui.review.diff_painter import DiffPainter, Scene
 from desktop_agent.ui.review.diff_selection import Selection, line_of
 from desktop_agent.ui.review.diff_words import diff_name, summary
 from desktop_agent.ui.review.highlighter import Highlighter
@@ -17,6 +18,8 @@ from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
 MIN_SIDE_BY_SIDE_WIDTH = 440
 """Narrower than this, two columns would show no code: the diff is unified, whatever was asked for."""
 _LINE_PADDING = 3
+_MEASURED_LINES = 20_000
+"""How many lines say how wide a diff is before they are painted. Wider ones are noticed when they come into view."""
 
 
 class DiffCanvas(QAbstractScrollArea):
@@ -76,7 +79,7 @@ class DiffCanvas(QAbstractScrollArea):
     @property
     def message(self) -> str:
         """The words that are shown in place of a diff."""
-        return " ".join(filter(None, self._message)) if not len(self._rows) else ""
+        return "" if self._has_lines else " ".join(filter(None, self._message))
 
     @property
     def current_row(self) -> int:
@@ -111,18 +114,20 @@ class DiffCanvas(QAbstractScrollArea):
         shown = diff or _NO_DIFF
         self._painter.clear()
         self._highlighter.set_text(shown.path, shown.old_lines, shown.new_lines)
-        longest = max(max(map(len, lines), default=0) for lines in (shown.old_lines, shown.new_lines))
+        measured = (lines[:_MEASURED_LINES] for lines in (shown.old_lines, shown.new_lines))
+        longest = max(max(map(len, lines), default=0) for lines in measured)
         self._estimated_width = min(longest, MAX_DRAWN_CHARS) * self._painter.char_width
         self._selection = None
         self._hovered_row = None
         mode = self._fitting_mode()
         is_other_mode = mode != self._rows.mode
         self._current_row = place[0]
-        self._set_rows(Rows(shown, mode, opened=opened))
+        self._set_rows(self._new_rows(shown, mode, opened))
         if not keep_place and self._rows.changes:
             self._current_row = self._rows.changes[0]
         self.horizontalScrollBar().setValue(place[1])
         self.verticalScrollBar().setValue(place[2])
+        self._place_children()
         self.setAccessibleName(diff_name(diff) if diff else self.tr("No changes to show"))
         if is_other_mode:
             self.mode_changed.emit()
@@ -145,7 +150,7 @@ class DiffCanvas(QAbstractScrollArea):
         if gap is None:
             return
         self._selection = None
-        self._set_rows(Rows(self._rows.diff, self._rows.mode, opened=self._rows.opened | {gap.old_start}))
+        self._set_rows(self._new_rows(self._rows.diff, self._rows.mode, self._rows.opened | {gap.old_start}))
 
     def sizeHint(self) -> QSize:
         return QSize(560, 360)
@@ -165,7 +170,7 @@ class DiffCanvas(QAbstractScrollArea):
             if self._painter.widest > self._estimated_width:
                 self._estimated_width = self._painter.widest
                 QTimer.singleShot(0, self, self._update_scroll_bars)  # not from inside a paint event
-        else:
+        if not self._has_lines:
             self._paint_message(painter)
         painter.end()
 
@@ -181,10 +186,16 @@ class DiffCanvas(QAbstractScrollArea):
             hovered_row=self._hovered_row,
         )
 
+    @property
+    def _has_lines(self) -> bool:
+        diff = self._rows.diff
+        return bool(diff.old_lines or diff.new_lines)
+
     def _paint_message(self, painter: QPainter) -> None:
         rect = self.viewport().rect()
+        rect.setTop(self._geometry.height if len(self._rows) else 0)
         painter.fillRect(rect, self._theme.colour("surface"))
-        notes = self._diff.notes if self._diff else ()
+        notes = self._diff.notes if self._diff and not len(self._rows) else ()
         heading, detail = self._message[0], " · ".join(filter(None, (self._message[1], *notes)))
         middle = rect.center().y()
         wrap = int(Qt.AlignmentFlag.AlignHCenter) | int(Qt.TextFlag.TextWordWrap)
@@ -232,6 +243,7 @@ class DiffCanvas(QAbstractScrollArea):
             self.viewport().update()
         else:
             self.viewport().scroll(0, dy)  # moves the pixels, and paints only what came into view
+        self._place_children()
 
     def ensure_visible(self, row: int, *, margin_rows: int = 0) -> None:
         """Scroll just as far as needed to see the row, with some rows above and below."""
@@ -239,6 +251,11 @@ class DiffCanvas(QAbstractScrollArea):
         top, bottom = self._geometry.top(row) - margin, self._geometry.top(row + 1) + margin
         bar = self.verticalScrollBar()
         bar.setValue(max(bottom - self.viewport().height(), min(top, bar.value())))
+
+    def row_rect(self, row: int) -> QRect:
+        """Return where the row is in the viewport, without what stands below it."""
+        top = self._geometry.top(row) - self.verticalScrollBar().value()
+        return QRect(0, top, self.viewport().width(), self._geometry.row_height_at(row))
 
     def _scroll(self) -> QPoint:
         return QPoint(self.horizontalScrollBar().value(), self.verticalScrollBar().value())
@@ -258,7 +275,7 @@ class DiffCanvas(QAbstractScrollArea):
         anchor = self._top_line()
         current = line_of(self._rows[self._current_row], None) if len(self._rows) else None
         self._selection = None
-        self._set_rows(Rows(self._rows.diff, mode, opened=self._rows.opened))
+        self._set_rows(self._new_rows(self._rows.diff, mode, self._rows.opened))
         if current:
             self._current_row = self._rows.find(*current)
         elif self._rows.changes:
@@ -266,6 +283,7 @@ class DiffCanvas(QAbstractScrollArea):
         if anchor:
             side, line, above = anchor
             self.verticalScrollBar().setValue(self._geometry.top(self._rows.find(side, line)) - above)
+        self._place_children()
         self.mode_changed.emit()
 
     def _top_line(self) -> tuple[LineSide, int, int] | None:
@@ -288,11 +306,28 @@ class DiffCanvas(QAbstractScrollArea):
 
     def _new_geometry(self) -> Geometry:
         height = max(ROW_HEIGHT, round(self._painter.line_height) + _LINE_PADDING)
-        return Geometry(self._rows, row_height=height)
+        return Geometry(self._rows, row_height=height, blocks=self._blocks())
 
     def _update_panes(self) -> None:
         self._panes = panes(self._rows, self.viewport().width(), self._painter.digit_width)
         self._update_scroll_bars()
+        self._place_children()
+
+    # -- what a diff can have besides its lines --
+
+    _has_heads = False
+    """Whether what can be decided about and is no lines has rows of its own."""
+
+    def _new_rows(self, diff: FileDiff, mode: RowMode, opened: frozenset[int]) -> Rows:
+        like = self._rows if diff is self._rows.diff else None
+        return Rows(diff, mode, opened=opened, has_heads=self._has_heads, like=like)
+
+    def _blocks(self) -> dict[int, int]:
+        """The heights of what stands below some rows."""
+        return {}
+
+    def _place_children(self) -> None:
+        """Put widgets that scroll with the rows where they belong."""
 
     def _update_scroll_bars(self) -> None:
         view = self.viewport().size()

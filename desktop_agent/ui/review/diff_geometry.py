@@ -1,12 +1,14 @@
 """Where everything in a diff is, in pixels: rows from top to bottom, panes and their columns from left to right."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from itertools import accumulate
 from typing import NamedTuple
 
 from desktop_agent.core.changes.rows import LineSide, Rows
 
 ROW_HEIGHT = 19
-BAR_HEIGHT = 28
+BAR_HEIGHT = 30
 _NUMBER_MARGIN = 8
 _NUMBER_MIN_RIGHT = 28
 _NUMBER_MIN_WIDTH = 14
@@ -15,14 +17,21 @@ _SIGN_WIDTH = 14
 
 
 class Geometry:
-    """The heights of rows: lines are `row_height` high, bars a little more. Notes have a bar of their own on top."""
+    """The heights of rows: lines are `row_height` high, bars a little more. Notes have a bar of their own on top.
 
-    def __init__(self, rows: Rows, *, row_height: int) -> None:
+    Below a row there can be a block for something else: `blocks` has the height of each, by row. They are looked up
+    beside the rows, so that one more of them costs nothing per line.
+    """
+
+    def __init__(self, rows: Rows, *, row_height: int, blocks: Mapping[int, int] | None = None) -> None:
         self.row_height = row_height
-        self.notes_height = BAR_HEIGHT if rows.diff.notes else 0
+        self.notes_height = BAR_HEIGHT if rows.notes else 0
         self._count = len(rows)
         self._bars = rows.bars
         self._bar_tops = [self._top_of(row, number) for number, row in enumerate(rows.bars)]
+        self._block_rows = sorted(blocks or ())
+        self._above = list(accumulate((blocks[row] for row in self._block_rows), initial=0)) if blocks else [0]
+        self._block_ends = [self.top(row + 1) for row in self._block_rows]
 
     @property
     def height(self) -> int:
@@ -31,14 +40,22 @@ class Geometry:
 
     def top(self, row: int) -> int:
         """Return where the row starts."""
-        return self._top_of(row, bisect_left(self._bars, row))
+        return self._top_of(row, bisect_left(self._bars, row)) + self._above[bisect_left(self._block_rows, row)]
 
     def row_height_at(self, row: int) -> int:
-        """Return how high the row is."""
-        return self.top(row + 1) - self.top(row)
+        """Return how high the row is, without the block below it."""
+        return self._top_of(row + 1, bisect_left(self._bars, row + 1)) - self._top_of(row, bisect_left(self._bars, row))
+
+    def block_top(self, row: int) -> int:
+        """Return where the block below the row starts, if it has one."""
+        return self.top(row) + self.row_height_at(row)
 
     def row_at(self, y: int) -> int:
-        """Return the row at `y`, or the nearest one."""
+        """Return the row at `y`, or the nearest one. A block belongs to the row above it."""
+        block = bisect_right(self._block_ends, y)
+        if block < len(self._block_rows) and y >= self.block_top(self._block_rows[block]):
+            return self._block_rows[block]
+        y -= self._above[block]
         number = bisect_right(self._bar_tops, y) - 1
         if number < 0:
             row = (y - self.notes_height) // self.row_height
@@ -49,7 +66,13 @@ class Geometry:
                 row += 1 + below // self.row_height
         return max(0, min(row, self._count - 1))
 
+    def is_in_block(self, y: int) -> bool:
+        """Whether `y` is in a block and not in a row."""
+        row = self.row_at(y)
+        return self.block_top(row) <= y < self.top(row + 1)
+
     def _top_of(self, row: int, bars_above: int) -> int:
+        """Where the row would start if there were no blocks."""
         return self.notes_height + row * self.row_height + bars_above * (BAR_HEIGHT - self.row_height)
 
 

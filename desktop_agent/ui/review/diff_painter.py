@@ -5,26 +5,34 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QFontMetricsF, QPainter, QPixmap, QPolygonF
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPixmap, QPolygonF
 
 from desktop_agent.core.changes.intraline import NOTHING, ChangedWords, Spans, changed_words
+from desktop_agent.core.changes.moved import Moves
 from desktop_agent.core.changes.rows import LineSide, Row, Rows
 from desktop_agent.core.changes.text import without_ending
+from desktop_agent.core.model import MovedBlock
+from desktop_agent.ui.review.diff_bars import BarPainter, Bars
 from desktop_agent.ui.review.diff_geometry import Geometry, Pane
 from desktop_agent.ui.review.diff_selection import Selection, line_of
-from desktop_agent.ui.review.diff_words import ending_label, gap_label, hunk_label, notes_label, show_label
+from desktop_agent.ui.review.diff_words import ending_label, moved_label
 from desktop_agent.ui.review.highlighter import Highlighter
 from desktop_agent.ui.review.line_layouts import Columns, LaidLine, LineLayouts
 from desktop_agent.ui.review.syntax import Span
 from desktop_agent.ui.theme import Theme, TypeSize
 from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
 
-PAD = 12
 _STRIPE = 8
 _NUMBER_SIZE = 10.5 / TypeSize.DIFF
 """Of line numbers, as a share of the text's size."""
 _TAG_GAP = 10
 _MARKER_WIDTH = 2
+_EDGE_WIDTH = 3
+"""Of the edge of moved lines."""
+_MOVED_TINT = 0.1
+_UNDONE_OPACITY = 0.5
+_PLUS_SIZE = 16
+_LABEL_PAD = 8
 _MAX_WORDS_KEPT = 5_000
 _WORDS_BUDGET_S = 0.004
 """How long one painting may look for changed words. Long lines take longer: theirs come with the next painting."""
@@ -47,6 +55,12 @@ class Scene(NamedTuple):
     current_row: int | None
     """Marked as where the keyboard is; `None` without focus."""
     hovered_row: int | None
+    """Folded lines below the mouse."""
+    bars: Bars | None = None
+    """What was decided about the hunks; `None` where nothing is."""
+    moves: Moves | None = None
+    plus: tuple[int, Pane] | None = None
+    """The row and pane where a click in the gutter starts a comment."""
 
 
 class _Line(NamedTuple):
@@ -56,6 +70,17 @@ class _Line(NamedTuple):
     row: Row
     top: int
     height: int
+
+
+class _Shown(NamedTuple):
+    """A line on one side, and why it is not like the others."""
+
+    line: _Line
+    side: LineSide
+    number: int
+    tone: str
+    moved: MovedBlock | None
+    is_undone: bool
 
 
 class DiffPainter:
@@ -71,7 +96,9 @@ class DiffPainter:
         self._number_font = theme.code_font(theme.sizes.diff * _NUMBER_SIZE)
         self.digit_width = QFontMetricsF(self._number_font).horizontalAdvance("0")
         self._sign_font = code_font
-        self._bar_font = theme.text_font(TypeSize.HEAD)
+        self._bars = BarPainter(theme)
+        self._moved_colour = theme.colour("syntax_keyword")
+        self._moved_ground = _blend(theme.colour("surface"), self._moved_colour, _MOVED_TINT)
         self._layouts = LineLayouts(theme, code_font)
         self._words: dict[tuple[int, int], ChangedWords] = {}
         self._stripes = _stripes(theme.colour("surface"), theme.colour("border"))
@@ -114,7 +141,9 @@ class DiffPainter:
             height = scene.geometry.row_height_at(index)
             row = scene.rows[index]
             if row.kind in ("hunk", "gap"):
-                self._paint_bar(painter, scene, index, QRect(0, top, scene.width, height))
+                bar = QRect(0, top, scene.width, height)
+                is_hovered = scene.hovered_row == index
+                self._bars.paint(painter, scene.rows, index, bar, scene.bars, is_hovered=is_hovered)
             else:
                 lines.append(_Line(index, row, top, height))
         for pane in scene.panes:
@@ -123,42 +152,27 @@ class DiffPainter:
             middle = scene.panes[0].right
             for line in lines:
                 painter.fillRect(middle, line.top, 1, line.height, self._theme.colour("border"))
-        self._paint_notes(painter, scene)
+        notes = QRect(0, -scroll_y, scene.width, scene.geometry.notes_height)
+        if notes.bottom() >= 0:
+            self._bars.paint_notes(painter, scene.rows, notes)
+        self._paint_plus(painter, scene)
         self._paint_marker(painter, scene)
 
-    # -- bars --
+    def moved_at(self, scene: Scene, point: QPoint) -> tuple[MovedBlock, LineSide] | None:
+        """Return the block whose label is at `point`, and the side it is on."""
+        index = scene.geometry.row_at(point.y() + scene.scroll.y())
+        top = scene.geometry.top(index) - scene.scroll.y()
+        for pane in scene.panes:
+            found = line_of(scene.rows[index], pane.side)
+            block = _moved(scene, scene.rows[index], *found) if found else None
+            if found is None or block is None or found[1] != (block.old_start, block.new_start)[found[0] == "new"]:
+                continue
+            height = scene.geometry.row_height_at(index)
+            if self._label_rect(pane, block, found[0], top, height).contains(point):
+                return block, found[0]
+        return None
 
-    def _paint_notes(self, painter: QPainter, scene: Scene) -> None:
-        """What the lines do not show stands above them."""
-        rect = QRect(0, -scene.scroll.y(), scene.width, scene.geometry.notes_height)
-        if rect.bottom() < 0:
-            return
-        painter.fillRect(rect, self._theme.colour("bg"))
-        painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, self._theme.colour("border"))
-        painter.setFont(self._bar_font)
-        painter.setPen(self._theme.colour("text"))
-        inner = rect.adjusted(PAD, 0, -PAD, 0)
-        text = notes_label(scene.rows.diff.notes)
-        text = QFontMetrics(self._bar_font).elidedText(text, Qt.TextElideMode.ElideRight, inner.width())
-        painter.drawText(inner, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
-
-    def _paint_bar(self, painter: QPainter, scene: Scene, index: int, rect: QRect) -> None:
-        border = self._theme.colour("border")
-        painter.fillRect(rect, self._theme.colour("sunken"))
-        painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, border)
-        if index and scene.rows[index - 1].kind not in ("hunk", "gap"):
-            painter.fillRect(rect.left(), rect.top(), rect.width(), 1, border)
-        painter.setFont(self._bar_font)
-        painter.setPen(self._theme.colour("muted"))
-        inner = rect.adjusted(PAD, 0, -PAD, 0)
-        if hunk := scene.rows.hunk(index):
-            painter.drawText(inner, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, hunk_label(hunk))
-        elif gap := scene.rows.gap(index):
-            if scene.hovered_row == index:
-                painter.setPen(self._theme.colour("accent_text"))
-            painter.drawText(inner, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, show_label())
-            label = f"⋯ {gap_label(gap)}"
-            painter.drawText(inner, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, label)
+    # -- over the lines --
 
     def _paint_marker(self, painter: QPainter, scene: Scene) -> None:
         """Show where the keyboard is: a bar at the row's edge."""
@@ -168,11 +182,48 @@ class DiffPainter:
         height = scene.geometry.row_height_at(scene.current_row)
         painter.fillRect(0, top, _MARKER_WIDTH, height, self._theme.colour("accent"))
 
+    def _paint_plus(self, painter: QPainter, scene: Scene) -> None:
+        if scene.plus is None:
+            return
+        row, pane = scene.plus
+        height = scene.geometry.row_height_at(row)
+        top = scene.geometry.top(row) - scene.scroll.y() + (height - _PLUS_SIZE) / 2
+        left = (pane.sign_left + pane.text_left - _PLUS_SIZE) / 2
+        rect = QRectF(left, top, _PLUS_SIZE, _PLUS_SIZE)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.colour("accent"))
+        painter.drawRoundedRect(rect, 4, 4)
+        colour, middle = self._theme.colour("on_accent"), rect.center()
+        painter.fillRect(QRectF(middle.x() - 4, middle.y() - 0.75, 8, 1.5), colour)
+        painter.fillRect(QRectF(middle.x() - 0.75, middle.y() - 4, 1.5, 8), colour)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+
+    def _paint_moved(self, painter: QPainter, pane: Pane, shown: _Shown) -> None:
+        """An edge along moved lines, and on the first of them where they went."""
+        block, line = shown.moved, shown.line
+        if block is None:
+            return
+        painter.fillRect(pane.left, line.top, _EDGE_WIDTH, line.height, self._moved_colour)
+        if shown.number != (block.old_start if shown.side == "old" else block.new_start):
+            return
+        rect = self._label_rect(pane, block, shown.side, line.top, line.height)
+        painter.fillRect(rect, self._moved_ground)
+        painter.setFont(self._bars.font)
+        painter.setPen(self._moved_colour)
+        inner = rect.adjusted(_LABEL_PAD, 0, -_LABEL_PAD, 0)
+        painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter, moved_label(block, shown.side))
+
+    def _label_rect(self, pane: Pane, block: MovedBlock, side: LineSide, top: int, height: int) -> QRect:
+        width = QFontMetricsF(self._bars.font).horizontalAdvance(moved_label(block, side)) + 2 * _LABEL_PAD
+        left = max(pane.text_left, pane.right - round(width))
+        return QRect(left, top, pane.right - left, height)
+
     # -- lines --
 
     def _paint_pane(self, painter: QPainter, scene: Scene, pane: Pane, lines: Sequence[_Line]) -> None:
         """Grounds and gutters first, then all texts with one clip: they scroll sideways under the gutter."""
-        shown: list[tuple[_Line, LineSide, int, str]] = []
+        shown: list[_Shown] = []
         painter.setFont(self._number_font)
         for line in lines:
             found = line_of(line.row, pane.side)
@@ -180,25 +231,31 @@ class DiffPainter:
                 rect = QRect(pane.left, line.top, pane.right - pane.left, line.height)
                 painter.drawTiledPixmap(rect, self._stripes, QPoint(0, (line.top + scene.scroll.y()) % _STRIPE))
                 continue
-            side, number = found
-            tone = "" if line.row.kind == "context" else "removed" if side == "old" else "added"
-            self._paint_gutter(painter, pane, line, tone)
-            shown.append((line, side, number, tone))
+            shown.append(_shown(scene, line, *found))
+            self._paint_gutter(painter, pane, shown[-1])
         painter.setFont(self._sign_font)
-        for line, _, _, tone in shown:
-            if tone:
-                rect = QRectF(pane.sign_left, line.top, self.char_width, line.height)
-                painter.setPen(self._theme.colour(_TONES[tone][2]))
-                painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, _SIGNS[tone])
+        for one in shown:
+            if one.tone:
+                rect = QRectF(pane.sign_left, one.line.top, self.char_width, one.line.height)
+                painter.setPen(self._moved_colour if one.moved else self._theme.colour(_TONES[one.tone][2]))
+                painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, _SIGNS[one.tone])
         painter.save()
         painter.setClipRect(QRect(pane.text_left, 0, pane.text_width, 1 << 20), Qt.ClipOperation.IntersectClip)
-        for line, side, number, tone in shown:
-            self._paint_text(painter, scene, pane, line, (side, number), tone)
+        for one in shown:
+            painter.setOpacity(_UNDONE_OPACITY if one.is_undone else 1)
+            self._paint_text(painter, scene, pane, one)
         painter.restore()
+        for one in shown:
+            self._paint_moved(painter, pane, one)
 
-    def _paint_gutter(self, painter: QPainter, pane: Pane, line: _Line, tone: str) -> None:
-        ground = _TONES[tone][0] if tone else "surface"
-        painter.fillRect(pane.left, line.top, pane.right - pane.left, line.height, self._theme.colour(ground))
+    def _paint_gutter(self, painter: QPainter, pane: Pane, shown: _Shown) -> None:
+        line = shown.line
+        ground = self._theme.colour(_TONES[shown.tone][0] if shown.tone else "surface")
+        if shown.moved:
+            ground = self._moved_ground
+        if shown.is_undone:
+            ground = _blend(self._theme.colour("surface"), ground, _UNDONE_OPACITY)
+        painter.fillRect(pane.left, line.top, pane.right - pane.left, line.height, ground)
         painter.setPen(self._theme.colour("faint"))
         for side, right in pane.numbers:
             number = line.row.old if side == "old" else line.row.new
@@ -206,13 +263,11 @@ class DiffPainter:
                 rect = QRectF(pane.left, line.top, right - pane.left, line.height)
                 painter.drawText(rect, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(number + 1))
 
-    def _paint_text(
-        self, painter: QPainter, scene: Scene, pane: Pane, line: _Line, place: tuple[LineSide, int], tone: str
-    ) -> None:
-        side, number = place
-        laid = self.laid_line(scene, pane, side, number)
+    def _paint_text(self, painter: QPainter, scene: Scene, pane: Pane, shown: _Shown) -> None:
+        line, side, tone = shown.line, shown.side, shown.tone
+        laid = self.laid_line(scene, pane, side, shown.number)
         left = pane.text_left - scene.scroll.x()
-        changed = self._changed_words(scene.rows, line.row, side) if tone else ()
+        changed = self._changed_words(scene.rows, line.row, side) if tone and not shown.moved else ()
         for start, end in changed:
             x, right = left + laid.x(start), left + laid.x(end)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -226,11 +281,11 @@ class DiffPainter:
         laid.draw(painter, left, line.top, line.height, tuple(Span(start, end, "text") for start, end in changed))
         tag = self._tag(scene.rows, line.row, side, laid)
         if tag:
-            painter.setFont(self._bar_font)
+            painter.setFont(self._bars.font)
             painter.setPen(self._theme.colour("muted"))
             rect = QRectF(left + laid.width + _TAG_GAP, line.top, 1_000, line.height)
             painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, tag)
-        tag_width = QFontMetricsF(self._bar_font).horizontalAdvance(tag) + _TAG_GAP if tag else 0
+        tag_width = QFontMetricsF(self._bars.font).horizontalAdvance(tag) + _TAG_GAP if tag else 0
         self.widest = max(self.widest, laid.width + tag_width)
 
     def _paint_selection(
@@ -270,6 +325,33 @@ class DiffPainter:
             self._words[old, new] = changed_words(texts[0][:MAX_DRAWN_CHARS], texts[1][:MAX_DRAWN_CHARS])
         words = self._words.get((old, new), NOTHING)
         return words.old if side == "old" else words.new
+
+
+def _shown(scene: Scene, line: _Line, side: LineSide, number: int) -> _Shown:
+    if line.row.kind == "context":
+        return _Shown(line, side, number, "", None, is_undone=False)
+    rows, bars = scene.rows, scene.bars
+    is_undone = False
+    if bars and bars.decisions.undone:
+        key = rows.key(rows.changes[rows.change_at(line.number)])
+        is_undone = key in bars.decisions.undone
+    tone = "removed" if side == "old" else "added"
+    return _Shown(line, side, number, tone, _moved(scene, line.row, side, number), is_undone)
+
+
+def _moved(scene: Scene, row: Row, side: LineSide, number: int) -> MovedBlock | None:
+    if scene.moves is None or row.kind in ("context", "hunk", "gap"):
+        return None
+    return scene.moves.of_old(number) if side == "old" else scene.moves.of_new(number)
+
+
+def _blend(ground: QColor, colour: QColor, share: float) -> QColor:
+    """Return `share` of a colour on a ground."""
+    return QColor.fromRgbF(
+        ground.redF() + (colour.redF() - ground.redF()) * share,
+        ground.greenF() + (colour.greenF() - ground.greenF()) * share,
+        ground.blueF() + (colour.blueF() - ground.blueF()) * share,
+    )
 
 
 def _stripes(ground: QColor, stripe: QColor) -> QPixmap:

@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QTimer, Signal, SignalInstance
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.errors import AgentError
 from desktop_agent.ui.review.file_bar import FileBar
+from desktop_agent.ui.review.file_editing import FileEditing
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from desktop_agent.core.ids import HunkKey
     from desktop_agent.core.model import LineComment
     from desktop_agent.ui.review.changed_files import ChangedFile
-    from desktop_agent.ui.review.diff_view import DiffView
+    from desktop_agent.ui.review.diff_find_bar import DiffFindBar
+    from desktop_agent.ui.review.review_view import ReviewView
     from desktop_agent.ui.review.source import DiffSource, Spawn
 
 LOADING_DELAY_MS = 150
@@ -28,15 +30,17 @@ class DiffPane(QWidget):
     Signals:
         mode_chosen: the person wants diffs shown in the other mode from now on; ask `wanted_mode`.
         call_clicked: the person wants to see the call behind the change.
-        keep_requested, undo_requested, redo_requested: the person wants this for the hunks of these keys (a tuple).
-        comment_added: the person wrote a `LineComment`.
-        comment_removed: the person takes the comment of this id back.
-        edit_saved: the person edited the file in the diff; carries its whole new content as bytes.
+        keep_requested, undecide_requested, undo_requested, redo_requested: the person wants it for these hunks of the
+            file; carry a tuple of `HunkKey`.
+        comment_added: carries a `LineComment`; one with a known id replaces the one that is there.
+        comment_removed: carries the id of a comment.
+        edit_saved: the person edited the file, which shall be these `bytes`.
     """
 
     mode_chosen = Signal()
     call_clicked = Signal()
     keep_requested = Signal(object)
+    undecide_requested = Signal(object)
     undo_requested = Signal(object)
     redo_requested = Signal(object)
     comment_added = Signal(object)
@@ -53,10 +57,15 @@ class DiffPane(QWidget):
         self._key: tuple[str, ...] = ()
         self._request = 0
         self._has_failed = False
-        self._view: DiffView | None = None
+        self._is_loading = False
+        self._view: ReviewView | None = None
+        self._find: DiffFindBar | None = None
         self._bar = FileBar(theme)
         self._bar.mode_toggled.connect(self._on_mode_toggled)
         self._bar.call_clicked.connect(self.call_clicked)
+        self._editing = FileEditing(theme, self._bar, self)
+        self._editing.saved.connect(self.edit_saved)
+        self._wants_undecided = False
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
         self._patience.setInterval(LOADING_DELAY_MS)
@@ -73,16 +82,25 @@ class DiffPane(QWidget):
         return self._wanted_mode
 
     @property
-    def view(self) -> "DiffView":
+    def view(self) -> "ReviewView":
         """The diff itself. Made when first needed: the empty window does without it."""
         if self._view is None:
-            from desktop_agent.ui.review.diff_view import DiffView
+            from desktop_agent.ui.review.review_view import ReviewView
 
-            self._view = DiffView(self._theme, self)
-            self._view.setObjectName("diffView")
-            self._view.set_mode(self._wanted_mode)
-            self._view.mode_changed.connect(self._show_mode)
-            self._column.addWidget(self._view, 1)
+            view = self._view = ReviewView(self._theme, self)
+            view.setObjectName("diffView")
+            view.set_mode(self._wanted_mode)
+            view.set_actions_shown(True)
+            view.mode_changed.connect(self._show_mode)
+            view.keep_requested.connect(self._on_keep)
+            view.undecide_requested.connect(self._on_undecide)
+            view.undo_requested.connect(self._on_undo)
+            view.redo_requested.connect(self._on_redo)
+            view.comment_added.connect(self.comment_added)
+            view.comment_removed.connect(self.comment_removed)
+            view.find_requested.connect(self._open_find)
+            self._editing.set_view(view)
+            self._column.addWidget(view, 1)
         return self._view
 
     def set_mode(self, mode: "RowMode") -> None:
@@ -91,34 +109,64 @@ class DiffPane(QWidget):
         self.view.set_mode(mode)
         self._show_mode()
 
+    def set_states(
+        self,
+        kept: "frozenset[HunkKey]",
+        undone: "frozenset[HunkKey]",
+        can_revert: bool,
+        reason: str = "",
+    ) -> None:
+        """Say what was decided about the hunks of the file, and why nothing can be undone now, if so."""
+        self.view.set_states(kept, undone, can_revert, reason)
+        self._show_counts()
+
+    def set_comments(self, comments: "tuple[LineComment, ...]") -> None:
+        """Show these comments, as far as they are about the file."""
+        self.view.set_comments(comments)
+
+    def set_editable(self, is_editable: bool, reason: str = "") -> None:
+        """Say whether the file is on disk as it is shown, and can be edited; and why not, if so."""
+        self._editing.set_editable(is_editable, reason)
+
+    def edit_done(self) -> None:
+        """Say that what was edited is saved, also when the diff that is shown does not come to it."""
+        self._editing.save_done()
+
+    def edit_failed(self, reason: str) -> None:
+        """Say why what was edited could not be saved. The text is still there."""
+        self._editing.save_failed(reason)
+
+    def next_undecided(self, *, from_start: bool = False) -> bool:
+        """Go to the next hunk without decision below the mark, or to the first of all; whether there is one."""
+        return self.view.next_undecided(from_start=from_start)
+
+    def start_at_undecided(self) -> None:
+        """Go to the first hunk without decision of the file that is shown, as soon as its diff is there."""
+        if self._is_loading:
+            self._wants_undecided = True
+        else:
+            self.view.next_undecided(from_start=True)
+
     def show_file(self, file: "ChangedFile", call: str) -> None:
         """Show this file's diff. `call` is what to say of the call behind it. Does nothing when it is shown already."""
         self._bar.set_file(file.path, call)
+        self._editing.set_path(file.path)
         self._file = file
         if file.key != self._key:
             self._key = file.key
             self._load(file)
-
-    def set_states(self, kept: "frozenset[HunkKey]", undone: "frozenset[HunkKey]", can_revert: bool) -> None:
-        """Say which hunks are kept and undone, and whether undo and redo can be asked for now."""
-        self._states = kept, undone, can_revert
-
-    def set_comments(self, comments: "tuple[LineComment, ...]") -> None:
-        """Show these remarks of the person's on the file."""
-        self._comments = comments
-
-    def next_undecided(self) -> bool:
-        """Go to the next undecided hunk of the file; whether there was one."""
-        return False
 
     def forget(self) -> None:
         """Forget what is shown: the next file may have the same name and mean another session's."""
         self._file = None
         self._key = ()
         self._request += 1
+        self._is_loading = False
         self._patience.stop()
         if self._view:
+            self._editing.set_path("")
             self._view.show_diff(None)
+            self._editing.on_diff_shown()
 
     def try_again(self) -> None:
         """Ask once more for a diff that could not be had."""
@@ -127,7 +175,9 @@ class DiffPane(QWidget):
 
     def _load(self, file: "ChangedFile") -> None:
         self._has_failed = False
+        self._is_loading = True
         self._request += 1
+        self._wants_undecided = False
         self._patience.start()
         self._spawn(self._fetch(file, self._request))
 
@@ -142,28 +192,73 @@ class DiffPane(QWidget):
             raise
         if self._is_current(request):
             self._patience.stop()
+            self._is_loading = False
             is_same_file = self.view.diff is not None and self.view.diff.path == diff.path
             self.view.show_diff(diff, keep_place=is_same_file)
-            self._bar.set_change_count(len(self.view.rows.changes))
+            self._show_counts()
             self._show_mode()
+            self._editing.on_diff_shown()
+            if self._wants_undecided:
+                self._wants_undecided = False
+                self.view.next_undecided(from_start=True)
 
     def _fail(self, request: int, title: str, hint: str) -> None:
         if self._is_current(request):
             self._patience.stop()
+            self._is_loading = False
             self._has_failed = True
-            self._bar.set_change_count(0)
             self.view.show_message(title, hint)
+            self._show_counts()
+            self._editing.on_diff_shown()
 
     def _is_current(self, request: int) -> bool:
         return isValid(self) and request == self._request
 
     def _on_taking_long(self) -> None:
-        self._bar.set_change_count(0)
+        if self._editing.is_active:
+            return
         self.view.show_message(self.tr("Loading…"))
+        self._show_counts()
 
     def _on_mode_toggled(self) -> None:
         self.set_mode("unified" if self._wanted_mode == "side_by_side" else "side_by_side")
         self.mode_chosen.emit()
+
+    def _on_keep(self, keys: object) -> None:
+        self._forward(self.keep_requested, keys)
+
+    def _on_undecide(self, keys: object) -> None:
+        self._forward(self.undecide_requested, keys)
+
+    def _on_undo(self, keys: object) -> None:
+        self._forward(self.undo_requested, keys)
+
+    def _on_redo(self, keys: object) -> None:
+        self._forward(self.redo_requested, keys)
+
+    def _forward(self, signal: SignalInstance, keys: object) -> None:
+        """Pass on what the person wants, unless it is about the file before: that is still there for a moment."""
+        diff = self.view.diff
+        if diff is not None and self._file is not None and diff.path == self._file.path:
+            signal.emit(keys)
+
+    def _open_find(self) -> None:
+        if self._find is None:
+            from desktop_agent.ui.review.diff_find_bar import DiffFindBar
+
+            self._find = DiffFindBar(self)
+            self._find.find_requested.connect(self._find_next)
+            self._find.closed.connect(self.view.setFocus)
+            self._column.insertWidget(1, self._find)
+        self._find.open_bar()
+
+    def _find_next(self) -> None:
+        if self._find:
+            self._find.show_result(self.view.find_text(self._find.text))
+
+    def _show_counts(self) -> None:
+        kept, undone = self.view.decided_counts()
+        self._bar.set_change_count(len(self.view.rows.changes), kept=kept, undone=undone)
 
     def _show_mode(self) -> None:
         self._bar.set_mode(self.view.mode, obstacle=self.view.mode_obstacle())

@@ -59,7 +59,7 @@ class DiffView(DiffCanvas):
     @property
     def current_change(self) -> int:
         """The number of the change that the marked row is in, from 0; -1 above the first."""
-        return bisect_right(self._rows.changes, self._current_row) - 1
+        return self._rows.change_at(self._current_row)
 
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
         """Show `diff` from its start, or where the view is when it is the same file; `None` shows nothing."""
@@ -68,6 +68,10 @@ class DiffView(DiffCanvas):
         self._found = None
         self._select_from = None
         self._describe_row()
+
+    def go_to(self, row: int) -> None:
+        """Mark the row and bring it into view."""
+        self._move_to(row)
 
     def next_change(self) -> bool:
         """Go to the next change; whether there is one."""
@@ -148,10 +152,13 @@ class DiffView(DiffCanvas):
         self.viewport().update()
 
     def _describe_row(self) -> None:
-        words = row_words(self._rows, self._current_row) if len(self._rows) else ""
+        words = self._words_of(self._current_row) if len(self._rows) else ""
         self.setAccessibleDescription(words)
         if QAccessible.isActive() and words and self.hasFocus():
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, words))
+
+    def _words_of(self, row: int) -> str:
+        return row_words(self._rows, row)
 
     # -- keyboard --
 
@@ -295,9 +302,9 @@ class DiffView(DiffCanvas):
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Leave:
             self._hover(QPoint(-1, -1))
-        elif isinstance(event, QHelpEvent) and self._diff and self._diff.notes:
+        elif isinstance(event, QHelpEvent) and self._rows.notes:
             is_on_notes = event.pos().y() + self._scroll().y() < self._geometry.notes_height
-            QToolTip.showText(event.globalPos(), notes_label(self._diff.notes) if is_on_notes else "", self)
+            QToolTip.showText(event.globalPos(), notes_label(self._rows.notes) if is_on_notes else "", self)
             return True
         return super().viewportEvent(event)
 

@@ -1,11 +1,14 @@
 """What a diff says in words: on its bars, beside its lines, and to whoever cannot see it."""
 
+import stat
+
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.changes.hunks import Hunk
 from desktop_agent.core.changes.rows import Gap, LineSide, Row, Rows
 from desktop_agent.core.changes.text import without_ending
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.model import Author, FileDiff, LineComment, MovedBlock
+from desktop_agent.ui.review.hunk_states import Decisions, HunkState
 from desktop_agent.ui.visible_text import visible_line
 
 
@@ -17,6 +20,51 @@ def hunk_label(hunk: Hunk) -> str:
         return _tr("line {0}").format(end) if end <= start else _tr("lines {0}–{1}").format(start, end)
     start, end = first.old_start + 1, last.old_end
     return _tr("line {0} removed").format(end) if end <= start else _tr("lines {0}–{1} removed").format(start, end)
+
+
+def bar_label(rows: Rows, index: int) -> str:
+    """Return what the bar of a change says: its lines, or what it is besides lines, and who made it."""
+    hunk, key = rows.hunk(index), rows.key(index)
+    text = hunk_label(hunk) if hunk else _head_label(rows, index)
+    authors = next((authors for named, authors in rows.diff.authors if named == key), ())
+    return " · ".join((text, *(_author(author) for author in authors)))
+
+
+def _head_label(rows: Rows, index: int) -> str:
+    if note := rows.head_note(index):
+        return notes_label((note,))
+    match rows.key(index):
+        case "endings":
+            count = rows.converted_lines()
+            return _tr("Line ending of 1 line") if count == 1 else _tr("Line endings of {0} lines").format(f"{count:,}")
+        case "mode":
+            return _tr("Permissions")
+        case _:
+            return _tr("The whole file")
+
+
+def undone_label() -> str:
+    """Return the word for a change that is not in force any more."""
+    return _tr("undone")
+
+
+def moved_label(block: MovedBlock, side: LineSide) -> str:
+    """Return where the lines of a side went to, or came from."""
+    if side == "old":
+        return _tr("moved to line {0}").format(block.new_start + 1)
+    return _tr("moved from line {0}").format(block.old_start + 1)
+
+
+def comment_label(comment: LineComment) -> str:
+    """Return who wrote a comment, and what it is on."""
+    if comment.start == comment.end:
+        return _tr("You, on this file")
+    is_old = comment.side == "old"
+    if comment.end - comment.start == 1:
+        text = _tr("You, on old line {0}") if is_old else _tr("You, on line {0}")
+        return text.format(comment.start + 1)
+    text = _tr("You, on old lines {0}–{1}") if is_old else _tr("You, on lines {0}–{1}")
+    return text.format(comment.start + 1, comment.end)
 
 
 def gap_label(gap: Gap) -> str:
@@ -59,6 +107,8 @@ def ending_label(diff: FileDiff, row: Row, side: LineSide) -> str:
 
 def summary(diff: FileDiff) -> tuple[str, str]:
     """Return what there is to say of a file without lines: a heading and a line."""
+    if stat.S_ISDIR(diff.new_mode or diff.old_mode or 0):
+        return _tr("Folder"), _tr("deleted") if diff.kind == "deleted" else _tr("created")
     if diff.is_binary:
         heading = _tr("Binary file")
     elif diff.old_size or diff.new_size:
@@ -83,10 +133,25 @@ def diff_name(diff: FileDiff) -> str:
     return ". ".join((text, *diff.notes))
 
 
-def row_words(rows: Rows, index: int) -> str:
-    """Return what a row shows, as it would be read out."""
-    if hunk := rows.hunk(index):
-        return _tr("Change {0} of {1}: {2}").format(rows.changes.index(index) + 1, len(rows.changes), hunk_label(hunk))
+def row_words(rows: Rows, index: int, decisions: Decisions | None = None) -> str:
+    """Return what a row shows, as it would be read out, and what was decided about its change."""
+    if (key := rows.key(index)) is not None:
+        text = _tr("Change {0} of {1}: {2}")
+        text = text.format(rows.change_at(index) + 1, len(rows.changes), bar_label(rows, index))
+        return f"{text}, {_state_words(decisions.state(key))}" if decisions else text
+    text = _line_words(rows, index)
+    if decisions and rows[index].kind not in ("gap", "context"):
+        key = rows.key(rows.changes[rows.change_at(index)]) or ""
+        if (state := decisions.state(key)) != "undecided":
+            return f"{text} ({_state_words(state)})"
+    return text
+
+
+def _state_words(state: HunkState) -> str:
+    return {"undecided": _tr("not decided"), "kept": _tr("kept"), "undone": _tr("undone")}[state]
+
+
+def _line_words(rows: Rows, index: int) -> str:
     if gap := rows.gap(index):
         return _tr("{0}, folded. Press Enter to show them").format(gap_label(gap))
     row = rows[index]
@@ -106,6 +171,20 @@ def row_words(rows: Rows, index: int) -> str:
 
 def _ending(line: str) -> str:
     return "CRLF" if line.endswith("\r\n") else "LF"
+
+
+def _author(author: Author) -> str:
+    match author:
+        case "agent":
+            return _tr("agent")
+        case "shell":
+            return _tr("shell")
+        case "mcp":
+            return _tr("MCP server")
+        case "person":
+            return _tr("you")
+        case "undo":
+            return _tr("undo")
 
 
 def _size(size_bytes: int) -> str:

@@ -1,9 +1,9 @@
 """The bar above the diff: which file, how many changes, from which call, and how it is shown."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from desktop_agent.ui.elided_label import ElidedLabel
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _HEIGHT = 38
 
+EditStage = Literal["reading", "editing", "asking", "saving", "stale"]
+
 
 class FileBar(QWidget):
     """Names the file that is shown.
@@ -22,10 +24,17 @@ class FileBar(QWidget):
     Signals:
         mode_toggled: the person wants the diff in the other mode.
         call_clicked: the person wants to see the call behind the change.
+        edit_clicked, save_clicked, cancel_clicked: the person wants to edit the file, and to end that.
+        discard_clicked, continue_clicked: the answers when something would be lost.
     """
 
     mode_toggled = Signal()
     call_clicked = Signal()
+    edit_clicked = Signal()
+    save_clicked = Signal()
+    cancel_clicked = Signal()
+    discard_clicked = Signal()
+    continue_clicked = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -34,27 +43,35 @@ class FileBar(QWidget):
         self._name = ElidedLabel(Qt.TextElideMode.ElideMiddle)
         self._count = QLabel()
         self._count.setProperty("role", "secondary")
-        self._call = QPushButton()
-        self._call.setObjectName("showCallButton")
-        self._call.setProperty("variant", "flat")
-        self._call.setProperty("size", "small")
+        self._note = ElidedLabel()
+        self._note.setProperty("role", "secondary")
+        self._call = _button("showCallButton", "flat", self.call_clicked)
         self._call.setToolTip(self.tr("Show the call behind this change"))
-        self._call.clicked.connect(self.call_clicked)
-        self._mode = QPushButton()
-        self._mode.setObjectName("diffModeButton")
-        self._mode.setProperty("variant", "flat")
-        self._mode.setProperty("size", "small")
-        self._mode.clicked.connect(self.mode_toggled)
-        for button in (self._call, self._mode):
-            button.setAutoDefault(False)  # in a dialog, Enter would press them
+        self._edit = _button("editFileButton", "flat", self.edit_clicked)
+        self._edit.setText(self.tr("Edit"))
+        self._mode = _button("diffModeButton", "flat", self.mode_toggled)
+        self._discard = _button("discardEditButton", "destructive", self.discard_clicked)
+        self._discard.setText(self.tr("Discard"))
+        self._continue = _button("continueEditButton", "", self.continue_clicked)
+        self._continue.setText(self.tr("Go on editing"))
+        self._cancel = _button("cancelEditButton", "", self.cancel_clicked)
+        self._cancel.setText(self.tr("Cancel"))
+        self._cancel.setToolTip(self.tr("Stop editing (Esc)"))
+        self._save = _button("saveEditButton", "primary", self.save_clicked)
+        self._save.setText(self.tr("Save"))
+        self._save.setToolTip(self.tr("Write the file (Ctrl+S)"))
+        self._update_font()
+        self._stage: EditStage = "reading"
+        self._is_edit_offered = False
         layout = QHBoxLayout(self)
-        layout.setContentsMargins(Space.M, 0, Space.XS, 0)
+        layout.setContentsMargins(Space.M, 0, Space.S, 0)
         layout.setSpacing(Space.S)
-        for widget in (self._name, self._count, self._call):
+        for widget in (self._name, self._count, self._call, self._note):
             layout.addWidget(widget)
         layout.addStretch()
-        layout.addWidget(self._mode)
-        self._update_font()
+        for button in (self._edit, self._mode, self._discard, self._continue, self._cancel, self._save):
+            layout.addWidget(button)
+        self.show_editing("reading")
         theme.changed.connect(self._update_font)
 
     def set_file(self, path: str, call: str) -> None:
@@ -63,12 +80,17 @@ class FileBar(QWidget):
         self._name.setToolTip(plain_tooltip(path))
         self._call.setText(call)
         self._call.setAccessibleName(self.tr("Show the call: {0}").format(call))
-        self._call.setVisible(bool(call))
+        self._show_widgets()
 
-    def set_change_count(self, count: int) -> None:
-        """Say how many places changed; nothing for none."""
-        text = self.tr("1 change") if count == 1 else self.tr("{0} changes").format(count)
-        self._count.setText(text if count else "")
+    def set_change_count(self, count: int, *, kept: int = 0, undone: int = 0) -> None:
+        """Say how many places changed, and how many of them were kept and undone; nothing for none."""
+        parts = [self.tr("1 change") if count == 1 else self.tr("{0} changes").format(count)]
+        if kept:
+            parts.append(self.tr("{0} kept").format(kept))
+        if undone:
+            parts.append(self.tr("{0} undone").format(undone))
+        self._count.setText(" · ".join(parts) if count else "")
+        self._show_what_fits()
 
     def set_mode(self, mode: "RowMode", *, obstacle: str) -> None:
         """Say how the diff is shown, and why it cannot be shown otherwise, if so."""
@@ -78,6 +100,47 @@ class FileBar(QWidget):
         self._mode.setAccessibleName(self.tr("Shown {0}").format(names[mode].lower()))
         self._mode.setEnabled(not obstacle)
         self._mode.setToolTip(obstacle or self.tr("Switch to {0}").format(other.lower()))
+
+    def set_edit_obstacle(self, obstacle: str, *, is_offered: bool) -> None:
+        """Offer to edit the file, or say why it cannot be done; nothing where files are not edited at all."""
+        self._is_edit_offered = is_offered
+        self._edit.setEnabled(not obstacle)
+        self._edit.setToolTip(obstacle or self.tr("Edit the file here (E)"))
+        self._show_widgets()
+
+    def show_editing(self, stage: EditStage, note: str = "") -> None:
+        """Offer what fits the stage that editing is in, with a few words."""
+        self._stage = stage
+        self._note.setText(note)
+        self._note.setToolTip(plain_tooltip(note))
+        self._save.setEnabled(stage == "editing")
+        self._show_widgets()
+
+    def _show_widgets(self) -> None:
+        is_reading, is_asking = self._stage == "reading", self._stage == "asking"
+        is_editing = not is_reading and not is_asking
+        self._edit.setVisible(is_reading and self._is_edit_offered)
+        self._mode.setVisible(is_reading)
+        self._show_what_fits()
+        self._note.setVisible(bool(self._note.toolTip()))
+        for button in (self._discard, self._continue):
+            button.setVisible(is_asking)
+        for button in (self._cancel, self._save):
+            button.setVisible(is_editing)
+
+    def _show_what_fits(self) -> None:
+        """The name goes before the count, and the count before the call."""
+        is_reading = self._stage == "reading"
+        shown = [button for button in (self._edit, self._mode) if not button.isHidden()]
+        room = self.width() - sum(button.sizeHint().width() + Space.S for button in shown) - 2 * Space.M
+        room -= self._name.sizeHint().width()
+        for widget in (self._count, self._call):
+            room -= widget.sizeHint().width() + Space.S
+            widget.setVisible(is_reading and bool(widget.text()) and room >= 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_what_fits()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -89,3 +152,13 @@ class FileBar(QWidget):
         font = self._theme.code_font(TypeSize.CODE)
         font.setBold(True)
         self._name.setFont(font)
+
+
+def _button(name: str, variant: str, clicked: SignalInstance) -> QPushButton:
+    button = QPushButton()
+    button.setObjectName(name)
+    button.setProperty("variant", variant)
+    button.setProperty("compact", True)
+    button.setAutoDefault(False)  # in a dialog, Enter would press it
+    button.clicked.connect(clicked)
+    return button

@@ -53,6 +53,7 @@ class FileDecisions(QObject):
         files.redo_requested.connect(self._redo)
         pane.call_clicked.connect(self._show_call)
         pane.keep_requested.connect(self._keep_hunks)
+        pane.undecide_requested.connect(self._keep_hunks)
         pane.undo_requested.connect(self._undo_hunks)
         pane.redo_requested.connect(self._redo_hunks)
         pane.comment_added.connect(decisions.add_comment)

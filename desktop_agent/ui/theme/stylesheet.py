@@ -30,7 +30,7 @@ QLabel[role="warning"] { color: $warning_text; }
 
 QPushButton, QToolButton {
   background: $surface; color: $text; border: 1px solid $border; border-radius: $controlpx;
-  padding: 0 10px; min-height: $buttonpx; font-size: $secondarypx;
+  padding: 0 10px; min-height: $buttonpx; font-size: $secondarypx; outline: none;
 }
 QPushButton:hover, QToolButton:hover { background: $sunken; }
 QPushButton:pressed, QToolButton:pressed { background: $border; }
@@ -43,7 +43,8 @@ QPushButton[variant="primary"]:hover { background: $accent_text; border-color: $
 QPushButton[variant="primary"]:focus { border: 2px solid $text; }
 QPushButton[variant="primary"]:disabled { background: $border; color: $muted; border-color: $border; }
 QPushButton[variant="destructive"] { color: $removed_text; }
-QPushButton[variant="destructive"]:disabled { color: $faint; }
+QPushButton[variant="good"] { color: $added_text; }
+QPushButton[variant="destructive"]:disabled, QPushButton[variant="good"]:disabled { color: $faint; }
 QPushButton[variant="flat"], QToolButton[variant="flat"] {
   background: transparent; border-color: transparent; color: $muted;
 }

@@ -1,12 +1,13 @@
 """Rows show every line once, fold what did not change, and put what belongs together side by side."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.hunk_keys import CONTEXT_LINES, MIN_FOLDED_LINES
+from desktop_agent.core.changes.hunk_keys import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys
 from desktop_agent.core.changes.rows import RowMode, Rows
 from desktop_agent.core.model import FileDiff
 
@@ -170,3 +171,47 @@ def test_nothing_is_made_per_line(make_diff: "MakeDiff") -> None:
     assert len(rows) == 200_002
     assert rows[200_001].kind == "added"
     assert len(vars(rows)["_segments"]) < 5
+
+
+def test_what_is_no_lines_has_a_head_of_its_own(make_diff: "MakeDiff") -> None:
+    converted = replace(make_diff(b"a\nb\nc\n", b"a\r\nb\r\nc\r\n"), old_mode=0o100644, new_mode=0o100755)
+    rows = Rows(converted, "unified", has_heads=True)
+    assert [rows.key(row) for row in rows.changes] == ["endings", "mode"] == list(all_keys(converted))
+    assert [rows.hunk(row) for row in rows.changes] == [None, None]
+    assert rows.converted_lines() == 3
+    assert Rows(converted, "unified").changes == []
+
+
+def test_a_file_without_lines_is_one_head(make_diff: "MakeDiff") -> None:
+    rows = Rows(make_diff(b"\0old", b"\0new"), "side_by_side", has_heads=True)
+    assert [rows.key(row) for row in rows.changes] == ["file"]
+    assert len(rows) == 1
+
+
+def test_notes_that_a_head_says_are_not_said_twice(make_diff: "MakeDiff") -> None:
+    diff = make_diff(b"a\nb\n", b"a\r\nb\r\n")
+    rows = Rows(replace(diff, notes=(*diff.notes, "something else")), "unified", has_heads=True)
+    assert rows.notes == ("something else",)
+    assert rows.head_note(0) == "only line endings changed (LF → CRLF)"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(texts=edited())
+def test_every_key_has_a_row(make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes]) -> None:
+    diff = make_diff(*texts)
+    rows = Rows(diff, mode, has_heads=True)
+    assert sorted(rows.key(row) or "" for row in rows.changes) == sorted(all_keys(diff))
+    if diff.old_lines or diff.new_lines:
+        assert shown_lines(diff, rows) == (list(range(len(diff.old_lines))), list(range(len(diff.new_lines))))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(texts=edited())
+def test_rows_like_others_are_as_if_made_alone(
+    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes]
+) -> None:
+    diff = make_diff(*texts)
+    alone = Rows(diff, mode)
+    like = Rows(diff, mode, like=Rows(diff, "unified"))
+    assert [like[index] for index in range(len(like))] == [alone[index] for index in range(len(alone))]
+    assert [like.key(row) for row in like.changes] == [alone.key(row) for row in alone.changes]

@@ -50,3 +50,21 @@ def test_long_files_get_room_for_their_line_numbers() -> None:
     short = panes(Rows(make_diff(None, "x\n"), "unified"), 400, 6.5)[0]
     long = panes(Rows(make_diff(None, "x\n" * 123_456), "unified"), 400, 6.5)[0]
     assert long.text_left - short.text_left >= 6 * 6.5 - 28
+
+
+def test_blocks_make_room_below_their_rows_and_belong_to_them() -> None:
+    rows = Rows(make_diff(LINES, EDITED), "unified")
+    blocks = {0: 50, 3: 80, 4: 7, len(rows) - 1: 33}
+    geometry = Geometry(rows, row_height=ROW_HEIGHT, blocks=blocks)
+    y = 0
+    for row in range(len(rows)):
+        height = BAR_HEIGHT if rows[row].kind in ("hunk", "gap") else ROW_HEIGHT
+        block = blocks.get(row, 0)
+        assert (geometry.top(row), geometry.row_height_at(row)) == (y, height)
+        assert geometry.block_top(row) == y + height
+        assert {geometry.row_at(pixel) for pixel in range(y, y + height + block)} == {row}
+        assert [geometry.is_in_block(pixel) for pixel in range(y, y + height + block)] == (
+            [False] * height + [True] * block
+        )
+        y += height + block
+    assert geometry.height == y

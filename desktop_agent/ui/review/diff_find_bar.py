@@ -1,0 +1,87 @@
+"""Find in the diff: a field above it. Enter goes on to the next place, round the end."""
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+
+from desktop_agent.ui.theme import Space
+
+
+class DiffFindBar(QFrame):
+    """Asks for the next place of a text; who has the diff looks for it.
+
+    Signals:
+        find_requested: the next place of `text` is wanted.
+        closed: the person is done finding.
+    """
+
+    find_requested = Signal()
+    closed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("diffFindBar")
+        self.setProperty("role", "bar")
+        self._field = QLineEdit()
+        self._field.setObjectName("diffFindField")
+        self._field.setAccessibleName(self.tr("Find in the changes of this file"))
+        self._field.setPlaceholderText(self.tr("Find in this file"))
+        self._field.textEdited.connect(self._on_edited)
+        self._result = QLabel()
+        self._result.setProperty("role", "secondary")
+        next_button = self._button("↓", self.tr("Next match (Enter)"))
+        next_button.clicked.connect(self.find_requested)
+        close = self._button("✕", self.tr("Close (Esc)"))
+        close.clicked.connect(self._close)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(Space.M, Space.XS, Space.S, Space.XS)
+        layout.setSpacing(Space.XS)
+        layout.addWidget(self._field, 1)
+        for widget in (self._result, next_button, close):
+            layout.addWidget(widget)
+
+    @property
+    def text(self) -> str:
+        """What to find."""
+        return self._field.text()
+
+    def open_bar(self) -> None:
+        """Show the bar and let the person type."""
+        self.show()
+        self._field.setFocus()
+        self._field.selectAll()
+
+    def show_result(self, is_found: bool) -> None:
+        """Say when there is no such text."""
+        self._result.setText("" if is_found or not self.text else self.tr("Nothing found"))
+
+    def event(self, event: QEvent) -> bool:
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()  # closes the bar, whatever else it would do in the window
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self._close()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.find_requested.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _on_edited(self) -> None:
+        self._result.clear()
+
+    def _close(self) -> None:
+        self.hide()
+        self.closed.emit()
+
+    def _button(self, text: str, name: str) -> QPushButton:
+        button = QPushButton(text)
+        button.setProperty("variant", "flat")
+        button.setProperty("compact", True)
+        button.setAutoDefault(False)
+        button.setAccessibleName(name)
+        button.setToolTip(name)
+        return button

@@ -1,0 +1,124 @@
+"""Editing a file's new side in place of looking at it."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QTextCursor, QTextOption
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from desktop_agent.core.changes.edited import EditedText
+from desktop_agent.core.changes.text import Text
+from desktop_agent.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CHUNK_CHARS = 60_000
+"""As much text as a field takes in within a frame."""
+
+
+class FileEditor(QPlainTextEdit):
+    """A field with the text of a file, filled bit by bit when there is much of it.
+
+    Signals:
+        save_pressed, cancel_pressed: Ctrl+S or Esc.
+        ready: all of the text is there.
+    """
+
+    save_pressed = Signal()
+    cancel_pressed = Signal()
+    ready = Signal()
+
+    def __init__(self, text: Text, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._edited = EditedText(text)
+        self._line = 0
+        self._chunks: Iterator[str] = iter(())
+        self._is_restored = False
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._take_in)
+        self.is_ready = False
+        self.setObjectName("fileEditor")
+        self.setProperty("variant", "bare")
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        option = QTextOption(self.document().defaultTextOption())
+        option.setTextDirection(Qt.LayoutDirection.LeftToRight)
+        self.document().setDefaultTextOption(option)
+        self.document().setDocumentMargin(6)
+        self.setCornerWidget(QWidget())
+        theme.changed.connect(self._on_theme_changed)
+        self._on_theme_changed()
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the person has changed something."""
+        return self.is_ready and self.document().isModified() and self._content() != self._edited.shown
+
+    def fill(self, line: int, content: str | None = None) -> None:
+        """Show the text, or `content` that the person wrote before, and stand in `line` when it is there."""
+        self._line = line
+        shown = self._edited.shown if content is None else content
+        self._is_restored = content is not None
+        self._chunks = (shown[at : at + _CHUNK_CHARS] for at in range(0, len(shown), _CHUNK_CHARS))
+        self.document().setUndoRedoEnabled(False)
+        self.setReadOnly(True)
+        self._take_in()
+        if not self.is_ready:
+            self._timer.start(0)
+
+    def content(self) -> str:
+        """Return what is in the field, with a line feed between lines."""
+        return self._content()
+
+    def encoded(self) -> bytes:
+        """Return the file's bytes as the person wants them. Raises `UnicodeEncodeError` when it cannot be encoded."""
+        return self._edited.encoded(self._content())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Save):
+            self.save_pressed.emit()
+        elif event.key() == Qt.Key.Key_Escape:
+            self.cancel_pressed.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def event(self, event: QEvent) -> bool:
+        # Ctrl+S and Esc belong to the editor while it has the focus, also where the window has shortcuts for them.
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and self._is_own(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def _is_own(self, event: QKeyEvent) -> bool:
+        return event.matches(QKeySequence.StandardKey.Save) or event.key() == Qt.Key.Key_Escape
+
+    def _content(self) -> str:
+        # `toPlainText` would make plain blanks of non-breaking ones.
+        return self.document().toRawText().replace("\u2029", "\n")
+
+    def _take_in(self) -> None:
+        chunk = next(self._chunks, None)
+        if chunk is not None:
+            cursor = QTextCursor(self.document())
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+            cursor.insertText(chunk)
+            if len(chunk) == _CHUNK_CHARS:
+                return
+        self._timer.stop()
+        self.is_ready = True
+        self.setReadOnly(False)
+        self.document().setUndoRedoEnabled(True)
+        self.document().setModified(self._is_restored)
+        self.setTextCursor(QTextCursor(self.document().findBlockByNumber(self._line)))
+        self.centerCursor()
+        self.ready.emit()
+
+    def _on_theme_changed(self) -> None:
+        font = self._theme.code_font(self._theme.sizes.diff)
+        self.setFont(font)
+        self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
+        colours = self._theme.colours
+        look = f"background: {colours.surface}; border: none; border-left: 2px solid {colours.accent}; padding: 0;"
+        self.setStyleSheet(f"QPlainTextEdit, QPlainTextEdit:focus {{ {look} }}")
