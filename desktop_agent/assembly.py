@@ -12,8 +12,9 @@ from pathlib import Path
 from desktop_agent.core import events as ev
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.changes.baseline import Baseline
-from desktop_agent.core.changes.capture import WorkspaceCapture
+from desktop_agent.core.changes.capture import CaptureLimits, WorkspaceCapture
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.files import digest_of
@@ -44,6 +45,7 @@ from desktop_agent.core.tools.policies import Policies
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.runtime import ToolRuntime
+from desktop_agent.core.tools.safeguard import Safeguard
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.turn import TurnLimits
 
@@ -92,7 +94,8 @@ class Assembly:
         last_seq = state.transcript.last_seq
         recorder = Recorder(plan.storage.journal, self.clock, last_seq=last_seq, folds=(state.apply,), sink=plan.sink)
         ledger = Ledger(plan.root, self.blobs)
-        effects = Effects(ledger, self._capture(plan.root), recorder, state.transcript.changes)
+        safeguard = self._safeguard(plan)
+        effects = Effects(ledger, self._capture(plan.root), safeguard, recorder, state.transcript.changes)
         approvals = Approvals()
         processes = ProcessRunner(self.clock)
         jobs = Jobs(processes, self.clock, folder=self._job_logs(plan))
@@ -102,7 +105,8 @@ class Assembly:
         registry = ToolRegistry(self.tools)
         access = Access(registry, plan.rules or CallRules(), policies.sandbox)
         toolbox = self._toolbox(plan, access, policies.confiner, processes, jobs)
-        execution = Execution(toolbox, ApprovalGate(approvals, recorder, policies), effects, recorder, self.clock)
+        gate = ApprovalGate(approvals, recorder, policies, safeguard)
+        execution = Execution(toolbox, gate, effects, recorder, self.clock)
         return Session(
             SessionParts(
                 session_id=plan.storage.session_id,
@@ -145,6 +149,17 @@ class Assembly:
     def _capture(self, root: Path) -> WorkspaceCapture:
         name = digest_of(os.fsencode(root))[:32]
         return WorkspaceCapture(root, Baseline(self.paths.cache / "baselines" / f"{name}.sqlite3"))
+
+    def _safeguard(self, plan: SessionPlan) -> Safeguard:
+        folder = self.catalog.session_folder(plan.storage.session_id) / "safety"
+        settings, captured = self.settings.safety_copy, CaptureLimits()
+        limits = SafetyLimits(
+            max_files=settings.max_files,
+            max_bytes=settings.max_mib * 2**20,
+            ignored_folders=captured.skipped_folders,
+            max_captured_bytes=captured.max_file_bytes,
+        )
+        return Safeguard(plan.root, SafetyCopies(plan.root, folder, limits), folder, writable=self._allowed)
 
     def _policies(self, plan: SessionPlan, rulebook: RuleBook) -> Policies:
         state = plan.state

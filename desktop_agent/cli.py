@@ -6,7 +6,7 @@ What a command needs is imported when it is called: whoever opens the window wai
 import sys
 from collections.abc import Sequence
 
-COMMANDS = ("run", "sessions", "changes", "tools", "auth", "config", "doctor")
+COMMANDS = ("run", "sessions", "changes", "storage", "tools", "auth", "config", "doctor")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -73,7 +73,8 @@ class Conductor(QObject):
         self._is_asking = False
         self._clock = SystemClock()
         self._setup = Setup(desk.window, theme, bench.paths, bench.settings, bench.keys, spawner)
-        diffs.provide(BlobDiffs(bench.blobs))
+        self._diffs = BlobDiffs(bench.blobs)
+        diffs.provide(self._diffs)
         self._connect()
 
     # -- start and end --
@@ -105,6 +106,7 @@ class Conductor(QObject):
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
         await self._live.aclose()
+        await self._diffs.aclose()
 
     async def may_close(self) -> bool:
         """Whether to close now; asks when that would stop a working agent."""

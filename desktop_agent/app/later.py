@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from desktop_agent.app.diffs import BlobDiffs
     from desktop_agent.app.git_review import GitReview
     from desktop_agent.core.ids import Digest, HunkKey
-    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff
+    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
     from desktop_agent.core.settings import ExecutionSettings
     from desktop_agent.core.transcript import ChangeRecord, Transcript
     from desktop_agent.ui.approvals.rule_maths import RuleMaths
@@ -31,6 +31,10 @@ class LaterDiffs:
     async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
         """See `DiffSource.preview`."""
         return await self._real().preview(request)
+
+    async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
+        """See `DiffSource.contents`."""
+        return await self._real().contents(images)
 
     async def change_diff(self, change: "FileChange") -> "FileDiff":
         """See `CardSource.change_diff`."""

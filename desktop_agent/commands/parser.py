@@ -35,6 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_sessions(commands)
     _add_changes(commands)
+    _add_storage(commands)
     _add_tools(commands)
     _add_auth(commands)
     _add_config(commands)
@@ -136,6 +137,14 @@ def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
     if name == "undo":
         recover_help = "also put back branches, tags and stash entries that the calls moved or dropped"
         action.add_argument("--recover", action="store_true", help=recover_help)
+
+
+def _add_storage(commands: "_Commands") -> None:
+    summary = "Show what the sessions take of the disk, and remove contents that none of them needs."
+    storage = _command(commands, "storage", summary, "storage collect --dry-run")
+    action = "show (the default): count; collect: remove what no session needs and nobody stored for 24 hours"
+    storage.add_argument("action", nargs="?", choices=("show", "collect"), default="show", help=action)
+    storage.add_argument("--dry-run", action="store_true", help="with collect: only say what would be removed")
 
 
 def _add_tools(commands: "_Commands") -> None:

@@ -22,6 +22,7 @@ from desktop_agent.core.model import (
     JsonObject,
     LineComment,
     ModelRef,
+    OutsideFile,
     RefChange,
     ReviewState,
     RewindScope,
@@ -280,6 +281,8 @@ class ChangesRecorded(DurableEvent):
     uncaptured: tuple[Uncaptured, ...] = ()
     refs: tuple[RefChange, ...] = ()
     """Branches, tags and stash entries of the git repository that the call moved or dropped."""
+    outside: tuple[OutsideFile, ...] = ()
+    """Files outside the workspace, and git's own, that it destroyed; only a recovery puts them back."""
     is_recoverable: bool = False
     """Whether the command was one that destroys, and a safety copy was made before it ran."""
     type: Literal["changes_recorded"] = "changes_recorded"
@@ -298,6 +301,8 @@ class ChangesUndone(DurableEvent):
     """A word of the person's to the model."""
     refs: tuple[RefChange, ...] = ()
     """Branches, tags and stash entries that were put back."""
+    outside: tuple[OutsideFile, ...] = ()
+    """Files outside the workspace, and git's own, that were put back."""
     type: Literal["changes_undone"] = "changes_undone"
 
 

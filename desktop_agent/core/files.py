@@ -10,12 +10,13 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from types import TracebackType
+from typing import ParamSpec, Self, TypeVar
 
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import FileImage, FileKind
@@ -158,6 +159,71 @@ def _write(target: Path, content: bytes, mode: int | None) -> None:
         if old is None:
             raise
         _write_in_place(target, content, mode)
+
+
+class Draft:
+    """A new private file without its name yet: written, synced, then placed. Nothing is left of one that never was.
+
+    Several drafts that are all synced before the first is placed become visible together, as nearly as a disk can, and
+    `sync_folders` then makes all their names durable with one wait for each folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Begin one in `folder`, which must exist. Raises `OSError`, as all of it does."""
+        self.path = _temporary_beside(folder / "draft")
+        self.size = 0
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_CLOEXEC | _O_BINARY
+        self._descriptor = _retried(os.open, self.path, flags, 0o600)
+        self._is_placed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+        if not self._is_placed:
+            with suppress(OSError):
+                _retried(os.unlink, self.path)
+
+    def write(self, content: bytes) -> None:
+        """Append `content`."""
+        _write_all(self._descriptor, content)
+        self.size += len(content)
+
+    def sync(self) -> None:
+        """Wait until all of it is on the disk. Nothing can be written afterwards."""
+        _retried(os.fsync, self._descriptor)
+        self._close()
+
+    def place(self, path: Path) -> None:
+        """Give it its name, in place of whatever has it."""
+        _retried(os.replace, self.path, path)
+        self._is_placed = True
+
+    def _close(self) -> None:
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            _close(descriptor)
+
+
+def sync_folders(folders: Iterable[Path]) -> None:
+    """Make the names in these folders durable. Raises `OSError` when the disk fails or is full.
+
+    A file system that knows no such thing keeps its promises in its own way.
+    """
+    if os.name == "nt":
+        return
+    for folder in folders:
+        descriptor = _retried(os.open, folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _retried(os.fsync, descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+                raise
+        finally:
+            _close(descriptor)
 
 
 def is_torn(current: bytes, before: bytes, after: bytes) -> bool:

@@ -57,6 +57,14 @@ class ToolLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SafetyCopySettings:
+    """`[safety_copy]`: how much is copied before a command that destroys; what is more is named and not copied."""
+
+    max_files: int = 20_000
+    max_mib: int = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolsSettings:
     """`[tools]`: what holds for all tools."""
 
@@ -87,6 +95,7 @@ class Settings:
 
     model: ModelSettings = field(default_factory=ModelSettings)
     execution: ExecutionSettings = field(default_factory=ExecutionSettings)
+    safety_copy: SafetyCopySettings = field(default_factory=SafetyCopySettings)
     tools: ToolsSettings = field(default_factory=ToolsSettings)
     ui: UiSettings = field(default_factory=UiSettings)
     runner: RunnerSettings = field(default_factory=RunnerSettings)

@@ -22,12 +22,12 @@ from desktop_agent.core.model import (
     ChangeSelection,
     FileChange,
     FileOutcome,
-    RefChange,
     Reverted,
 )
 from desktop_agent.core.processes.child import unhurried
 from desktop_agent.core.tools.effects import Effects
-from desktop_agent.core.transcript import ChangeRecord, Transcript
+from desktop_agent.core.tools.safeguard import Recovered, recover
+from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript
 
 SHARED = "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
 
@@ -47,10 +47,10 @@ class Undoing:
         Once begun it is finished, also when the calling task is cancelled.
         """
         draft = await asyncio.to_thread(draft_revert, self._transcript, self._ledger, direction, op.selection)
-        refs = self._refs(op)
-        if draft is None and not refs:
+        destroyed = self._destroyed(op)
+        if draft is None and destroyed is None:
             return False
-        await unhurried(self._carry_out(direction, op, draft or Draft((), ()), refs))
+        await unhurried(self._carry_out(direction, op, draft or Draft((), ()), destroyed))
         return True
 
     async def write(self, op: ops.WriteFile) -> None:
@@ -62,7 +62,7 @@ class Undoing:
     # -- undo and redo --
 
     async def _carry_out(
-        self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges, draft: Draft, refs: tuple[RefChange, ...]
+        self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges, draft: Draft, destroyed: ToolEntry | None
     ) -> None:
         turn = self._transcript.turn
         changes = await asyncio.to_thread(self._recorded, turn, draft.writes)
@@ -73,9 +73,9 @@ class Undoing:
             _after(problems.get(change.id, ""), drafted) for change, drafted in zip(changes, draft.writes, strict=True)
         ]
         done = tuple(change for change in changes if change.id not in problems)
-        await self._log.record(
-            reverted(direction, op.selection, done, (*outcomes, *draft.settled), reason=op.reason, refs=refs)
-        )
+        back = await self._recover(destroyed) if destroyed is not None else Recovered()
+        outcomes += [*draft.settled, *back.problems]
+        await self._log.record(reverted(direction, op.selection, done, tuple(outcomes), reason=op.reason, back=back))
 
     def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
         ids = self._effects.reserve_ids(turn, len(writes))
@@ -84,9 +84,17 @@ class Undoing:
             for change_id, write in zip(ids, writes, strict=True)
         )
 
-    def _refs(self, op: ops.UndoChanges | ops.RedoChanges) -> tuple[RefChange, ...]:
-        del op
-        return ()
+    def _destroyed(self, op: ops.UndoChanges | ops.RedoChanges) -> ToolEntry | None:
+        """The call that a recovery is about, if it lost more than changes can tell."""
+        if not (isinstance(op, ops.UndoChanges) and op.is_recovery and op.selection.call_id):
+            return None
+        entry = self._transcript.tool_entry(op.selection.call_id)
+        if entry is None or entry.is_recovered:
+            return None
+        return entry if entry.outside or any(change.is_loss for change in entry.refs) else None
+
+    async def _recover(self, entry: ToolEntry) -> Recovered:
+        return await recover(self._ledger.root, entry.refs, entry.outside, self._ledger.blob)
 
     # -- the person's own writes --
 
@@ -168,13 +176,20 @@ def reverted(
     outcomes: tuple[FileOutcome, ...],
     *,
     reason: str = "",
-    refs: tuple[RefChange, ...] = (),
+    back: Recovered | None = None,
 ) -> ev.ChangesUndone | ev.ChangesRedone:
     """Return the record of an undo or redo that wrote `changes`."""
     ids = tuple(change_id for outcome in outcomes if outcome.is_done for change_id in outcome.change_ids)
     if direction == "undo":
+        refs, outside = (back.refs, back.outside) if back is not None else ((), ())
         return ev.ChangesUndone(
-            selection=selection, change_ids=ids, outcomes=outcomes, changes=changes, reason=reason, refs=refs
+            selection=selection,
+            change_ids=ids,
+            outcomes=outcomes,
+            changes=changes,
+            reason=reason,
+            refs=refs,
+            outside=outside,
         )
     return ev.ChangesRedone(selection=selection, change_ids=ids, outcomes=outcomes, changes=changes, reason=reason)
 

@@ -129,6 +129,7 @@ class SessionWiring(QObject):
         view.approval_opened.connect(self._open_approval)
         view.stop_requested.connect(self._interrupt)
         view.changes_requested.connect(self._show_changes)
+        view.recover_requested.connect(self._recover)
         view.link_activated.connect(self._open_link)
         view.retry_requested.connect(self._retry)
         view.settings_requested.connect(self.settings_requested)
@@ -188,6 +189,12 @@ class SessionWiring(QObject):
         from desktop_agent.core.ops import RedoChanges
 
         self.submit(RedoChanges(selection=selection))
+
+    def _recover(self, call_id: str) -> None:
+        from desktop_agent.core.model import ChangeSelection
+        from desktop_agent.core.ops import UndoChanges
+
+        self.submit(UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))
 
     def _undo_last_turn(self) -> None:
         from desktop_agent.core.model import ChangeSelection

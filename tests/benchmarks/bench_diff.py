@@ -4,13 +4,14 @@ Numbers are medians of interleaved repeats; only the ratios mean anything on ano
 slow: the tables are for people, and for whoever compares two runs.
 """
 
+import asyncio
 import gc
 import random
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from statistics import median
 
@@ -18,7 +19,8 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.changes.diff import diff_change, find_edits
+from desktop_agent.core.changes.comparing import Comparer
+from desktop_agent.core.changes.diff import count_lines, diff_change, find_edits
 from desktop_agent.core.model import FileDiff
 from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
@@ -52,10 +54,43 @@ def repetitive(count: int) -> Texts:
     return "".join(old), "".join(new)
 
 
+def with_block(count: int, size: int) -> Texts:
+    """A block of new lines in the middle of distinct ones."""
+    old, _ = numbered(count, 0)
+    lines = old.splitlines(keepends=True)
+    block = [f"    new_{number} = insert({number})\n" for number in range(size)]
+    return old, "".join((*lines[: count // 2], *block, *lines[count // 2 :]))
+
+
+def moved(count: int, size: int) -> Texts:
+    """A block of lines taken out near the start and put in near the end."""
+    old, _ = numbered(count, 0)
+    lines = old.splitlines(keepends=True)
+    start, end = count // 10, count // 10 + size
+    return old, "".join((*lines[:start], *lines[end : -count // 10], *lines[start:end], *lines[-count // 10 :]))
+
+
+def rewritten(count: int, values: int) -> Texts:
+    """Two texts that have nothing to do with each other but the few values that their lines have."""
+    chance = random.Random(7)
+    old, new = ("".join(f"token {chance.randrange(values)}\n" for _ in range(count)) for _ in range(2))
+    return old, new
+
+
+def converted(count: int, edits: int) -> Texts:
+    """Other line endings, and some edits."""
+    old, new = numbered(count, edits)
+    return old, new.replace("\n", "\r\n")
+
+
 SHAPES: dict[str, Callable[[], Texts]] = {
     "200 edits in 10,000 lines": lambda: numbered(10_000, 200),
     "1,000 edits in 100,000 lines": lambda: numbered(100_000, 1_000),
     "20,000 lines of 4 values": lambda: repetitive(20_000),
+    "200 lines inserted in 10,000": lambda: with_block(10_000, 200),
+    "500 lines moved in 10,000": lambda: moved(10_000, 500),
+    "5,000 lines of 50 values rewritten": lambda: rewritten(5_000, 50),
+    "100,000 lines to CRLF": lambda: converted(100_000, 1_000),
 }
 
 
@@ -77,7 +112,7 @@ class Git:
         return result.stdout
 
     def changed_lines(self) -> int:
-        added, removed, _ = self.run("--numstat").split(maxsplit=2)
+        added, removed, _ = (self.run("--numstat") or "0 0 -").split(maxsplit=2)
         return int(added) + int(removed)
 
 
@@ -108,6 +143,10 @@ class Case:
     def diff(self) -> FileDiff:
         return diff_change(self._change, self.before, self.after)
 
+    def ask(self, loop: asyncio.AbstractEventLoop, comparer: Comparer) -> FileDiff:
+        """As the window does: big files are compared in a process."""
+        return loop.run_until_complete(comparer.diff(self._change, self.before, self.after))
+
 
 @pytest.fixture(params=SHAPES)
 def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
@@ -126,6 +165,16 @@ def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
             sys.stdout.write(f"\n{line}")
 
     return say
+
+
+@pytest.fixture
+def comparing() -> Generator[tuple[asyncio.AbstractEventLoop, Comparer]]:
+    loop = asyncio.new_event_loop()
+    comparer = Comparer()
+    yield loop, comparer
+    loop.run_until_complete(comparer.aclose())
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
 
 
 @pytest.fixture(autouse=True)
@@ -160,14 +209,52 @@ def test_matching_lines_takes_no_longer_than_git(case: Case, repeats: int, say: 
     assert changed <= 1.02
 
 
-def test_from_bytes_to_the_first_paint(case: Case, repeats: int, view: DiffView, say: Callable[[str], None]) -> None:
-    ready = case.diff()
+def commits(repository: Path, count: int) -> Iterator[Texts]:
+    """Files before and after the last commits that changed them."""
+
+    def git(*arguments: str) -> str:
+        command = [GIT, "-C", str(repository), *arguments]
+        return subprocess.run(command, capture_output=True, check=True, encoding="utf-8", errors="replace").stdout  # noqa: TID251 - waited for
+
+    for commit in git("rev-list", "--no-merges", f"--max-count={count}", "HEAD", "--", "*.py").split():
+        for path in git("diff-tree", "--no-commit-id", "--name-only", "--diff-filter=M", "-r", commit).splitlines():
+            yield git("show", f"{commit}^:{path}"), git("show", f"{commit}:{path}")
+
+
+def test_real_edits_are_told_in_no_more_lines_than_git_needs(
+    tmp_path: Path, is_nightly: bool, say: Callable[[str], None]
+) -> None:
+    repository = Path(__file__).parents[2]
+    if not (repository / ".git").exists():
+        pytest.skip("only a clone has a history")
+    ours = theirs = files = 0
+    worst = 1.0
+    for texts in commits(repository, 200 if is_nightly else 25):
+        changed = Git(tmp_path, texts).changed_lines()
+        counted = sum(count_lines(*(text.encode() for text in texts)))
+        ours, theirs, files = ours + counted, theirs + changed, files + 1
+        worst = max(worst, counted / max(1, changed))
+    whole = f"changed lines {ours / theirs:.4f}x git's"
+    say(f"{files} files of this repository's history: {whole} | worst file {worst:.2f}x")
+    assert ours <= 1.02 * theirs
+
+
+def test_from_bytes_to_the_first_paint(
+    case: Case,
+    repeats: int,
+    view: DiffView,
+    comparing: tuple[asyncio.AbstractEventLoop, Comparer],
+    say: Callable[[str], None],
+) -> None:
+    ready = case.ask(*comparing)
 
     def show(diff: FileDiff) -> None:
         view.show_diff(diff)
         view.viewport().repaint()
 
-    git_ms, whole_ms, shown_ms = interleaved(repeats, case.git.run, lambda: show(case.diff()), lambda: show(ready))
+    git_ms, whole_ms, shown_ms = interleaved(
+        repeats, case.git.run, lambda: show(case.ask(*comparing)), lambda: show(ready)
+    )
     say(
         f"{case.name}: git {git_ms:.1f} ms | bytes to first paint {whole_ms / git_ms:.2f}x"
         f" | of it on the window's thread {shown_ms:.1f} ms"

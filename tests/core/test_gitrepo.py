@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core import gitrepo
 from desktop_agent.core.gitrepo import (
     FileStatus,
     NoStatus,
@@ -23,6 +22,8 @@ from desktop_agent.core.gitrepo import (
     query_status,
     read_status,
 )
+from desktop_agent.core.gitrepo import child as git_child
+from desktop_agent.core.gitrepo import status as git_status
 
 Git = Callable[..., str]
 
@@ -316,7 +317,7 @@ async def test_git_that_takes_too_long_is_ended(
 ) -> None:
     slow_git(tmp_path, "exec /bin/sleep 1000")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(gitrepo, "TIME_LIMIT_S", 0.01)
+    monkeypatch.setattr(git_child, "TIME_LIMIT_S", 0.01)
     assert await query_status(folder) == NoStatus(reason="too_slow")
 
 
@@ -326,7 +327,7 @@ async def test_endless_output_is_cut_and_the_whole_records_are_used(
 ) -> None:
     slow_git(tmp_path, "while :; do printf '? a file\\0? another one\\0'; done")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(gitrepo, "STATUS_LIMIT_BYTES", 100)
+    monkeypatch.setattr(git_status, "STATUS_LIMIT_BYTES", 100)
     status = await status_of(folder)
     assert states(status) == {"a file": "untracked", "another one": "untracked"}
     assert not status.is_complete

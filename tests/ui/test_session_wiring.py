@@ -341,3 +341,10 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     assert isinstance(answer.decision, Allowed)
     (rule,) = answer.decision.rules
     assert (rule.pattern, rule.scope, rule.workspace, rule.created_at) == ("git push origin", "project", "/srv", NOW)
+
+
+def test_recover_on_a_card_asks_the_session_to_put_back_what_the_call_destroyed(window: Window, shown: Shown) -> None:
+    view = window.main_window.findChild(TranscriptView)
+    assert view is not None
+    view.recover_requested.emit("c1")
+    assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(call_id="c1"), is_recovery=True)]

@@ -1,29 +1,38 @@
 """Where two versions of a file differ, line by line, from their bytes. Pure and synchronous.
 
 The line matching is libgit2's (Myers with git's indent heuristic), so a change looks here as it looks in git. It runs
-in C but holds the interpreter lock, about 60 ms for 100,000 lines: callers with a window keep big files off its thread.
+in C but holds the interpreter lock, about 60 ms for 100,000 lines and seconds where hardly a line is like another:
+callers with a window let `comparing.Comparer` do it.
 """
 
 import io
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+import operator
+from collections.abc import Callable, Iterator, Sequence
 
 from desktop_agent.core.changes.notes import describe, too_large_note
-from desktop_agent.core.changes.text import as_utf8, endings_of, without_ending
+from desktop_agent.core.changes.text import Text, as_utf8, endings_of, without_ending
 from desktop_agent.core.changes.version import Version
 from desktop_agent.core.model import Edit, FileChange, FileDiff
 
 MAX_COMPARED_BYTES = 50 * 1024 * 1024
 """Both versions together. Beyond this, a comparison line by line would cost seconds and hundreds of megabytes."""
+MAX_COMPARED_LINES = 3_000_000
+"""Both versions together. A line takes 60 bytes of memory, however short it is."""
 
 
-def diff_change(change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
+Match = Callable[[bytes, bytes], list[Edit]]
+"""Says where the lines of two UTF-8 texts differ, in order."""
+
+
+def diff_change(
+    change: FileChange, before: bytes | None, after: bytes | None, *, match: Match | None = None
+) -> FileDiff:
     """Return the difference that `change` made, from the contents of its two images (`None`: the file is absent).
 
-    Binary files and files too large to compare have no lines and no edits; a note says which it is.
+    Binary files and files too large to compare have no lines and no edits; a note says which it is. `match` says where
+    lines differ, in place of `find_edits`.
     """
-    size = len(before or b"") + len(after or b"")
-    is_too_large = size > MAX_COMPARED_BYTES
+    is_too_large = _is_too_large(before or b"", after or b"")
     old = Version.of(change.before, before, is_text_wanted=not is_too_large)
     new = Version.of(change.after, after, is_text_wanted=not is_too_large)
     notes = describe(old, new)
@@ -31,9 +40,9 @@ def diff_change(change: FileChange, before: bytes | None, after: bytes | None) -
     old_lines: tuple[str, ...] = ()
     new_lines: tuple[str, ...] = ()
     if old.text and new.text:
-        edits = find_edits(as_utf8(old.content) or b"", as_utf8(new.content) or b"")
+        edits = (match or find_edits)(as_utf8(old.content) or b"", as_utf8(new.content) or b"")
         old_lines = old.text.lines
-        new_lines = _sharing(old_lines, new.text.lines, edits)
+        new_lines = _sharing(old_lines, new.text, edits)
     return FileDiff(
         path=change.path,
         kind=change.kind,
@@ -44,7 +53,7 @@ def diff_change(change: FileChange, before: bytes | None, after: bytes | None) -
         is_binary=not is_too_large and (old.text is None or new.text is None),
         old_size=len(old.content),
         new_size=len(new.content),
-        notes=(too_large_note(size), *notes) if is_too_large else notes,
+        notes=(too_large_note(old.content, new.content), *notes) if is_too_large else notes,
         old_mode=old.mode,
         new_mode=new.mode,
         old_encoding=old.encoding,
@@ -57,7 +66,7 @@ def count_lines(before: bytes | None, after: bytes | None) -> tuple[int, int]:
 
     Zero for binary files and for files too large to compare.
     """
-    if len(before or b"") + len(after or b"") > MAX_COMPARED_BYTES:
+    if _is_too_large(before or b"", after or b""):
         return 0, 0
     old, new = as_utf8(before or b""), as_utf8(after or b"")
     if old is None or new is None:
@@ -80,6 +89,20 @@ def find_edits(before: bytes, after: bytes) -> list[Edit]:
         return _matched(before, after)
     edits = _matched(before.replace(b"\r\n", b"\n"), after.replace(b"\r\n", b"\n"))
     return list(_with_endings(edits, list(io.BytesIO(before)), list(io.BytesIO(after))))
+
+
+def find_middle(before: bytes, after: bytes) -> list[Edit]:
+    """Return one edit for all that stands between the lines that both texts start with and those that both end with.
+
+    Takes time in proportion to the lines, whatever they say: for texts that `find_edits` would take too long over.
+    """
+    old, new = list(io.BytesIO(before)), list(io.BytesIO(after))
+    shorter = min(len(old), len(new))
+    start = next((line for line in range(shorter) if old[line] != new[line]), shorter)
+    tail = next((line for line in range(shorter - start) if old[-1 - line] != new[-1 - line]), shorter - start)
+    if start == len(old) == len(new):
+        return []
+    return [Edit(old_start=start, old_end=len(old) - tail, new_start=start, new_end=len(new) - tail)]
 
 
 def is_only_endings(diff: FileDiff, edit: Edit) -> bool:
@@ -126,23 +149,37 @@ def _with_endings(edits: list[Edit], old: Sequence[bytes], new: Sequence[bytes])
 
 
 def _differing(old: Sequence[bytes], new: Sequence[bytes], start: int, end: int, shift: int) -> Iterator[Edit]:
-    for differs, run in groupby(range(start, end), lambda line: old[line] != new[line + shift]):
-        if differs:
-            lines = list(run)
-            first, last = lines[0], lines[-1] + 1
-            yield Edit(old_start=first, old_end=last, new_start=first + shift, new_end=last + shift)
+    """Yield the runs of lines from `start` to `end` that are not the same bytes as those `shift` further down."""
+    differs = bytes(map(operator.ne, old[start:end], new[start + shift : end + shift]))
+    first = differs.find(1)
+    while first >= 0:
+        same = differs.find(0, first)
+        last = len(differs) if same < 0 else same
+        at = start + first
+        yield Edit(old_start=at, old_end=start + last, new_start=at + shift, new_end=start + last + shift)
+        first = differs.find(1, last)
 
 
-def _sharing(old: tuple[str, ...], new: tuple[str, ...], edits: Sequence[Edit]) -> tuple[str, ...]:
-    """Return `new` with its unchanged lines being the very strings of `old`: half the memory, and half the pickle."""
+def _sharing(old: tuple[str, ...], new: Text, edits: Sequence[Edit]) -> tuple[str, ...]:
+    """Return the lines of `new`, the unchanged ones being the very strings of `old`: half the memory, half the work."""
     shared: list[str] = []
-    old_at = 0
+    old_at = at = 0
     for edit in edits:
-        shared += old[old_at : edit.old_start]
-        shared += new[edit.new_start : edit.new_end]
+        same = old[old_at : edit.old_start]
+        shared += same
+        at += sum(map(len, same))
+        for _ in range(edit.new_start, edit.new_end):
+            start, at = at, new.content.find("\n", at) + 1 or len(new.content)
+            shared.append(new.content[start:at])
         old_at = edit.old_end
     shared += old[old_at:]
     return tuple(shared)
+
+
+def _is_too_large(before: bytes, after: bytes) -> bool:
+    if len(before) + len(after) > MAX_COMPARED_BYTES:
+        return True
+    return before.count(b"\n") + after.count(b"\n") > MAX_COMPARED_LINES
 
 
 def _count(content: bytes) -> int:

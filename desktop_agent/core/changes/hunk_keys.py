@@ -8,12 +8,11 @@ import hashlib
 import stat
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from desktop_agent.core.changes.diff import is_only_endings
-from desktop_agent.core.changes.hunks import Hunk, group
+from desktop_agent.core.changes.hunks import group
 from desktop_agent.core.ids import HunkKey
-from desktop_agent.core.model import Edit, FileDiff
+from desktop_agent.core.model import Edit, FileDiff, Hunk, ReviewHunk
 
 CONTEXT_LINES = 3
 MIN_FOLDED_LINES = 4
@@ -26,15 +25,10 @@ ENDINGS: HunkKey = "endings"
 """Names all lines of a file whose ending changed and nothing else."""
 
 
-class ReviewHunk(NamedTuple):
-    """A hunk with its name."""
-
-    key: HunkKey
-    hunk: Hunk
-
-
 def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
     """Return the hunks with lines, in order. Two that say the same are told apart by their number."""
+    if diff.landmarks is not None:
+        return list(diff.landmarks.hunks)
     if changes_kind(diff):
         hunk = group(diff.edits, old_count=len(diff.old_lines), context=CONTEXT_LINES, keep=len(diff.old_lines))
         return [ReviewHunk(WHOLE_FILE, one) for one in hunk]
@@ -51,6 +45,8 @@ def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
 
 def converted_edits(diff: FileDiff) -> list[Edit]:
     """Return the edits that change nothing but line endings: together they are the hunk `ENDINGS`."""
+    if diff.landmarks is not None:
+        return list(diff.landmarks.converted)
     return [edit for edit in diff.edits if is_only_endings(diff, edit)]
 
 

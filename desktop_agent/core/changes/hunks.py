@@ -1,19 +1,8 @@
 """Hunks: edits that stand close together, with the unchanged lines around them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from desktop_agent.core.model import Edit
-
-
-class Hunk(NamedTuple):
-    """Neighbouring edits and their context: old lines `old_start:old_end`, new lines `new_start:new_end`."""
-
-    edits: tuple[Edit, ...]
-    old_start: int
-    old_end: int
-    new_start: int
-    new_end: int
+from desktop_agent.core.model import Edit, Hunk
 
 
 def group(edits: Sequence[Edit], *, old_count: int, context: int, keep: int = 0) -> list[Hunk]:

@@ -17,8 +17,8 @@ from desktop_agent.core.changes.diff import count_lines
 from desktop_agent.core.changes.text import is_binary
 from desktop_agent.core.errors import StorageError, ToolError
 from desktop_agent.core.files import FileState, FileTransition, is_left_over, is_torn, read_state, write_state
-from desktop_agent.core.ids import ChangeId
-from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage, Reverted
+from desktop_agent.core.ids import ChangeId, Digest
+from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
 
 
@@ -37,6 +37,15 @@ class Ledger:
         self._root = root.resolve()
         self._blobs = blobs
 
+    @property
+    def root(self) -> Path:
+        """The workspace folder."""
+        return self._root
+
+    def blob(self, digest: Digest) -> bytes:
+        """A stored content by its digest. Raises `StorageError` when it is missing."""
+        return self._blobs.get(digest)
+
     def record(
         self,
         transition: FileTransition,
@@ -50,9 +59,7 @@ class Ledger:
         Nothing in the workspace is touched. Raises `StorageError`: then nothing may be written.
         """
         before, after = transition.before, transition.after
-        for state in (before, after):
-            if state is not None:
-                self._blobs.put(state.content)
+        self._blobs.put_many([state.content for state in (before, after) if state is not None])
         old = before.content if before else None
         new = after.content if after else None
         added, removed = count_lines(old, new)
@@ -69,6 +76,15 @@ class Ledger:
             reverts=reverts,
             new_folders=transition.new_folders or (self._missing_folders(transition.path) if before is None else ()),
         )
+
+    def record_outside(self, transition: FileTransition) -> OutsideFile:
+        """Store both images of a file that no change can name, by its absolute path; it had one before."""
+        before, after = transition.before, transition.after
+        assert before is not None
+        for state in (before, after):
+            if state is not None:
+                self._blobs.put(state.content)
+        return OutsideFile(path=transition.path, before=before.image(), after=after.image() if after else None)
 
     def apply(self, changes: Sequence[FileChange]) -> None:
         """Write the after-images, if every file still is its before-image; otherwise none of them.

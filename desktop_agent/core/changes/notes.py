@@ -6,15 +6,20 @@ from collections.abc import Iterator
 from desktop_agent.core.changes.text import Text, as_utf8, endings_of
 from desktop_agent.core.changes.version import Version
 
+TOO_DIFFERENT_NOTE = (
+    "too different to compare line by line: all from the first to the last difference is shown as changed"
+)
+
 
 def describe(old: Version, new: Version) -> tuple[str, ...]:
     """Return the notes about a change from `old` to `new`, the most important first."""
     return tuple(_describe(old, new))
 
 
-def too_large_note(size_bytes: int) -> str:
+def too_large_note(before: bytes, after: bytes) -> str:
     """Return the note for a change that is not compared line by line."""
-    return f"too large to compare line by line ({size_bytes / 1_000_000:.0f} MB)"
+    size, lines = len(before) + len(after), before.count(b"\n") + after.count(b"\n")
+    return f"too large to compare line by line ({size / 1_000_000:.0f} MB, {lines:,} lines)"
 
 
 def _describe(old: Version, new: Version) -> Iterator[str]:
@@ -43,7 +48,7 @@ def _file_notes(old: Version, new: Version) -> Iterator[str]:
 
 
 def _encoding_notes(old: Text | None, new: Text) -> Iterator[str]:
-    if old and old.lines and old.encoding != new.encoding:
+    if old and old.content and old.encoding != new.encoding:
         yield f"encoding {_encoding_name(old)} → {_encoding_name(new)}"
     elif new.encoding != "utf-8":
         yield f"encoding {_encoding_name(new)}"
@@ -69,5 +74,5 @@ def _endings_notes(old: Version, new: Version) -> Iterator[str]:
 def _last_newline_notes(old: Text | None, new: Text) -> Iterator[str]:
     if not new.ends_with_newline and (old is None or old.ends_with_newline):
         yield "no newline at the end of the file"
-    elif new.ends_with_newline and new.lines and old and not old.ends_with_newline:
+    elif new.ends_with_newline and new.content and old and not old.ends_with_newline:
         yield "newline added at the end of the file"

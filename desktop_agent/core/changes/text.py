@@ -1,6 +1,6 @@
 """Bytes as a person reads them: which encoding, which lines, which line endings; or that they are no text at all.
 
-Nothing is lost on the way: joining `Text.lines` and encoding them again gives the very bytes that came in.
+Nothing is lost on the way: encoding `Text.content` again gives the very bytes that came in.
 """
 
 import io
@@ -18,28 +18,33 @@ _UTF32_LE_MARK = b"\xff\xfe\x00\x00"
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A file's text. Lines keep their ending; a byte order mark stays as the first character of the first line.
+    """A file's text. A byte order mark stays as its first character.
 
     Bytes that are not UTF-8 are lone surrogates (PEP 383), which is what `is_valid` tells apart.
     """
 
-    lines: tuple[str, ...]
+    content: str
     encoding: Encoding = "utf-8"
     is_valid: bool = True
 
     @property
+    def lines(self) -> tuple[str, ...]:
+        """Its lines, with their endings. They are split anew each time."""
+        return split_lines(self.content)
+
+    @property
     def has_bom(self) -> bool:
         """Whether the file starts with a byte order mark."""
-        return bool(self.lines) and self.lines[0].startswith(BOM)
+        return self.content.startswith(BOM)
 
     @property
     def ends_with_newline(self) -> bool:
         """Whether the last line is a whole one. True for a file without lines."""
-        return not self.lines or self.lines[-1].endswith("\n")
+        return not self.content or self.content.endswith("\n")
 
     def encoded(self) -> bytes:
         """The file's bytes, exactly."""
-        return encode_lines(self.lines, self.encoding)
+        return encode_lines((self.content,), self.encoding)
 
 
 def read_text(content: bytes) -> Text | None:
@@ -47,15 +52,15 @@ def read_text(content: bytes) -> Text | None:
     encoding = _utf16_of(content)
     if encoding is not None:
         try:
-            return Text(split_lines(content.decode(encoding)), encoding)
+            return Text(content.decode(encoding), encoding)
         except UnicodeDecodeError:
             return None
     if is_binary(content):
         return None
     try:
-        return Text(split_lines(content.decode("utf-8")))
+        return Text(content.decode("utf-8"))
     except UnicodeDecodeError:
-        return Text(split_lines(content.decode("utf-8", "surrogateescape")), is_valid=False)
+        return Text(content.decode("utf-8", "surrogateescape"), is_valid=False)
 
 
 def is_binary(content: bytes) -> bool:
@@ -76,7 +81,17 @@ def as_utf8(content: bytes) -> bytes | None:
 
 def encode_lines(lines: tuple[str, ...], encoding: str) -> bytes:
     """Return the bytes that these lines stand for: the inverse of `read_text`."""
-    return "".join(lines).encode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")
+    return "".join(lines).encode(encoding, errors_of(encoding))
+
+
+def decoded(content: bytes, encoding: str) -> str:
+    """Return the text of some whole characters of a file that `read_text` found to be in this encoding."""
+    return content.decode(encoding, errors_of(encoding))
+
+
+def errors_of(encoding: str) -> str:
+    """What becomes of bytes that are not in the encoding: in UTF-8 lone surrogates, elsewhere there are none."""
+    return "surrogateescape" if encoding == "utf-8" else "strict"
 
 
 def split_lines(text: str) -> tuple[str, ...]:

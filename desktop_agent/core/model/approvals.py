@@ -76,6 +76,8 @@ class ApprovalRequest:
     changes: tuple[FileChange, ...] = ()
     risks: tuple[str, ...] = ()
     """Plain notes, found locally, on what makes this dangerous: deletes, network, history, credentials."""
+    safety: tuple[str, ...] = ()
+    """What is copied before it runs, and what is not, in sentences; empty when it does not destroy."""
     scopes: tuple[ScopeOffer, ...] = ()
     cause: str = ""
     """The part of the command, or the path, that made it a question. A substring of `command` when there is one."""

@@ -80,13 +80,33 @@ class Uncaptured:
 class RefChange:
     """A branch, tag or stash entry of the git repository, before and after one call: object ids, `None` for absent.
 
-    A stash entry is named `stash:` and its object id, and its message is in `message`.
+    A stash entry is named `stash:` and its object id, and its message is in `message`. `HEAD` on a branch has the
+    branch's name (`refs/heads/main`) instead of an object id.
     """
 
     name: str
     before: str | None
     after: str | None
     message: str = ""
+    folder: str = ""
+    """A folder of the repository, relative to the workspace, or absolute outside; empty for the workspace itself."""
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether something was there before that can be put back."""
+        return self.before is not None and self.before != self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutsideFile:
+    """A file outside the workspace, or one of git's own, that a command destroyed while a safety copy was kept.
+
+    `path` is absolute. No undo touches it; only a recovery puts it back, and only while it still is `after`.
+    """
+
+    path: str
+    before: FileImage
+    after: FileImage | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Two texts of one file, and where they differ."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model.changes import Author, ChangeKind
@@ -14,6 +15,41 @@ class Edit:
     old_end: int
     new_start: int
     new_end: int
+
+
+class Hunk(NamedTuple):
+    """Neighbouring edits and their context: old lines `old_start:old_end`, new lines `new_start:new_end`."""
+
+    edits: tuple[Edit, ...]
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+
+class ReviewHunk(NamedTuple):
+    """A hunk with its name."""
+
+    key: HunkKey
+    hunk: Hunk
+
+
+class MovedBlock(NamedTuple):
+    """Old lines from `old_start` on are the new lines from `new_start` on, `size` of them (0-based)."""
+
+    old_start: int
+    new_start: int
+    size: int
+
+
+class Landmarks(NamedTuple):
+    """What is known of a diff once somebody has gone over all its lines; see `core.changes.landmarks`."""
+
+    hunks: tuple[ReviewHunk, ...]
+    """With lines that say something else."""
+    converted: tuple[Edit, ...]
+    """The edits that change nothing but line endings."""
+    moved: tuple[MovedBlock, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +82,8 @@ class FileDiff:
     """Hunks that are shown and not in force any more: the file is there as it was before them."""
     authors: tuple[tuple[HunkKey, tuple[Author, ...]], ...] = ()
     """Who wrote each hunk, when more than one did: several changes, or the person's own lines, are in one diff."""
+    landmarks: Landmarks | None = field(default=None, compare=False, repr=False)
+    """Found where the comparison was made, so that the window's thread goes over no file; else whoever asks does."""
 
     @property
     def added(self) -> int:

@@ -1,89 +1,243 @@
 """Content-addressed payloads, shared by all sessions: put bytes in, get a digest; the same bytes are stored once.
 
-A blob is durable when `put` returns, and never changes afterwards. Names come from digests only, so nothing that a
-journal says can lead outside the folder.
+A blob is durable when `put` returns, and never changes afterwards. It is kept as `DIGEST.gz`, or as `DIGEST` when gzip
+would not make it smaller; the digest is that of the content in either case. All lie in one folder, because each folder
+with a new name in it is one more wait for the disk. Earlier versions kept all blobs as they are in `NN/DIGEST`, `NN`
+being the first two digits; these are read for ever. Names come from digests only, so nothing that a journal says can
+lead outside the folder.
 """
 
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from desktop_agent.core.errors import StorageError
-from desktop_agent.core.files import digest_of, new_hasher, write_atomically
+from desktop_agent.core.files import Draft, digest_of, new_hasher, sync_folders
 from desktop_agent.core.ids import Digest, is_digest
 from desktop_agent.core.model import BlobRef
+from desktop_agent.core.store.gzipped import (
+    BLOCK_BYTES,
+    DamagedError,
+    Packer,
+    is_packable,
+    packed,
+    told_length,
+    unpacked,
+)
 
-_BLOCK_BYTES = 2**20
+PACKED_SUFFIX = ".gz"
+_PREFIX_LENGTH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class BlobFile:
+    """One file of the store: the blob it holds, and how it holds it."""
+
+    path: Path
+    digest: Digest
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is kept compressed."""
+        return self.path.name.endswith(PACKED_SUFFIX)
+
+    def length(self) -> int:
+        """The length of the content, as the file says. Raises `OSError` and `DamagedError`."""
+        if not self.is_packed:
+            return self.path.stat().st_size
+        with self.path.open("rb") as file:
+            return told_length(file)
+
+    def blocks(self, size: int | None) -> Iterator[bytes]:
+        """Yield the content in blocks, never more than `size` bytes of it.
+
+        Raises `OSError`, and `DamagedError` at the end when it is not what the name says, or not `size` bytes long.
+        """
+        hasher = new_hasher()
+        total = 0
+        with self.path.open("rb") as file:
+            for block in self._raw_blocks(file, size):
+                hasher.update(block)
+                total += len(block)
+                yield block
+        if hasher.hexdigest() != self.digest or size not in (None, total):
+            raise DamagedError(f"{total} bytes of another content")
+
+    def _raw_blocks(self, file: BinaryIO, size: int | None) -> Iterator[bytes]:
+        if self.is_packed:
+            yield from unpacked(file, told_length(file) if size is None else size)
+            return
+        if size is not None and os.fstat(file.fileno()).st_size != size:
+            raise DamagedError(f"not {size} bytes long")
+        while block := file.read(BLOCK_BYTES):
+            yield block
 
 
 class Blobs:
     """The blob folder. All methods block: callers on the event loop use a thread."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def put(self, content: bytes) -> Digest:
         """Store `content` and return its digest. What is damaged under that name is replaced.
 
         Raises `StorageError` when it cannot be made durable.
         """
-        digest = digest_of(content)
-        path = self._path(digest)
+        return self.put_many((content,))[0]
+
+    def put_many(self, contents: Sequence[bytes]) -> tuple[Digest, ...]:
+        """Store all of `contents` and return their digests, in order: `put`, with fewer waits for the disk.
+
+        No name appears before every content is on the disk. Raises `StorageError` when they cannot be made durable.
+        """
+        digests = tuple(digest_of(content) for content in contents)
+        wanted = dict(zip(digests, contents, strict=True))
         try:
-            if not _holds(path, content):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(path, content, mode=0o600)
+            self._put_all(wanted)
         except OSError as error:
             raise StorageError(
                 "A file's content could not be saved, so nothing was changed.",
                 hint="Free some disk space, or check the permissions of the data folder.",
-                detail=f"{path}: {error}",
+                detail=f"{self.folder}: {error}",
             ) from error
-        return digest
+        return digests
 
     def adopt(self, path: Path, media_type: str) -> BlobRef:
-        """Move a file of any size into the store, without reading it into memory. It must be on the same disk."""
-        hasher = new_hasher()
-        size = 0
+        """Move a file of any size into the store, without holding it in memory. It must be on the same disk."""
         try:
-            with path.open("rb") as file:
-                while block := file.read(_BLOCK_BYTES):
-                    hasher.update(block)
-                    size += len(block)
-                os.fsync(file.fileno())
-            target = self._path(hasher.hexdigest())
-            target.parent.mkdir(parents=True, exist_ok=True)
-            path.replace(target)
+            digest, size = self._adopt(path)
         except OSError as error:
             raise StorageError("A command's output could not be saved.", detail=f"{path}: {error}") from error
-        return BlobRef(blob=hasher.hexdigest(), size=size, media_type=media_type)
+        return BlobRef(blob=digest, size=size, media_type=media_type)
 
     def put_ref(self, content: bytes, media_type: str) -> BlobRef:
         """Store `content` and return a reference for the journal."""
         return BlobRef(blob=self.put(content), size=len(content), media_type=media_type)
 
-    def get(self, digest: Digest) -> bytes:
-        """Return the content. Raises `StorageError` when it is missing or is not what its name says."""
+    def get(self, digest: Digest, *, size: int | None = None) -> bytes:
+        """Return the content. Raises `StorageError` when it is missing or is not what its name says.
+
+        Whoever knows the `size` says it: then never more than that is unpacked, whatever became of the file.
+        """
+        reason: Exception | None = None
+        for file in self._files(digest):
+            try:
+                return b"".join(file.blocks(size))
+            except FileNotFoundError:
+                continue
+            except (OSError, DamagedError) as error:
+                reason = error
+        raise _not_read(digest, reason)
+
+    def blocks(self, digest: Digest, *, size: int | None = None) -> Iterator[bytes]:
+        """Yield the content in blocks of at most 1 MiB, for what may be too large for the memory.
+
+        Raises like `get`, but damage may show only at the end: until then, nothing that came is certain.
+        """
         try:
-            content = self._path(digest).read_bytes()
-        except OSError as error:
-            raise StorageError("A stored file content is missing.", detail=f"{digest}: {error}") from error
-        if digest_of(content) != digest:
-            raise StorageError("A stored file content is damaged.", detail=digest)
-        return content
+            yield from self._found(digest).blocks(size)
+        except (OSError, DamagedError) as error:
+            raise _not_read(digest, error) from error
+
+    def size_of(self, digest: Digest) -> int:
+        """Return the length of the content without reading it: what its file says. Raises `StorageError`."""
+        try:
+            return self._found(digest).length()
+        except (OSError, DamagedError) as error:
+            raise _not_read(digest, error) from error
 
     def has(self, digest: Digest) -> bool:
         """Whether the content is there."""
-        return is_digest(digest) and self._path(digest).is_file()
+        return is_digest(digest) and any(file.path.is_file() for file in self._files(digest))
 
-    def _path(self, digest: Digest) -> Path:
+    def file_at(self, path: Path) -> BlobFile | None:
+        """The blob that `path` is, by its name; None when it is something else."""
+        digest = path.name.removesuffix(PACKED_SUFFIX)
+        is_blob = is_digest(digest) and any(file.path == path for file in self._files(digest))
+        return BlobFile(path, digest) if is_blob else None
+
+    def _found(self, digest: Digest) -> BlobFile:
+        files = self._files(digest)
+        return next((file for file in files if file.path.is_file()), files[0])
+
+    def _files(self, digest: Digest) -> tuple[BlobFile, BlobFile, BlobFile]:
+        """Where it may be kept: packed, plain, and as earlier versions did."""
         if not is_digest(digest):
             raise StorageError("A stored reference is not a digest.", detail=repr(digest)[:100])
-        return self._folder / digest[:2] / digest
+        names = (digest + PACKED_SUFFIX, digest, f"{digest[:_PREFIX_LENGTH]}/{digest}")
+        packed_file, plain_file, early_file = (BlobFile(self.folder / name, digest) for name in names)
+        return packed_file, plain_file, early_file
+
+    def _put_all(self, wanted: dict[Digest, bytes]) -> None:
+        self._make_folder()
+        with ExitStack() as drafts:
+            waiting: list[tuple[Draft, Path]] = []
+            for digest, content in wanted.items():
+                files = self._files(digest)
+                if any(_is_kept(file, len(content)) for file in files if file.path.is_file()):
+                    continue
+                smaller = packed(content)
+                draft = drafts.enter_context(Draft(self.folder))
+                draft.write(content if smaller is None else smaller)
+                draft.sync()
+                waiting.append((draft, files[1 if smaller is None else 0].path))
+            for draft, path in waiting:
+                draft.place(path)
+        # Also when all was there before: another process may have put it a moment ago, and wait for the disk yet.
+        sync_folders((self.folder,))
+
+    def _adopt(self, path: Path) -> tuple[Digest, int]:
+        self._make_folder()
+        hasher = new_hasher()
+        size = 0
+        with path.open("r+b") as file, Draft(self.folder) as draft:  # only what may be written can be synced everywhere
+            packer = Packer(os.fstat(file.fileno()).st_size)
+            while block := file.read(BLOCK_BYTES):
+                hasher.update(block)
+                size += len(block)
+                draft.write(packer.pack(block))
+            draft.write(packer.finish())
+            packed_file, plain_file, _ = self._files(hasher.hexdigest())
+            is_smaller = is_packable(size) and draft.size < size
+            if is_smaller:
+                draft.sync()
+                draft.place(packed_file.path)
+            else:
+                os.fsync(file.fileno())
+        if not is_smaller:
+            path.replace(plain_file.path)  # an open file cannot be moved everywhere
+        sync_folders((self.folder,))
+        with suppress(OSError):  # the content is safe; what is left of the file takes nothing but room
+            path.unlink(missing_ok=True)
+        return plain_file.digest, size
+
+    def _make_folder(self) -> None:
+        if not self.folder.is_dir():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            sync_folders((self.folder.parent,))
 
 
-def _holds(path: Path, content: bytes) -> bool:
-    """Whether the file has exactly this content. The name alone does not say: a disk may have lost what was in it."""
+def _is_kept(file: BlobFile, size: int) -> bool:
+    """Whether `file` has the content it should, and if so, make it young: what was put just now is not collected.
+
+    The name alone does not say: a disk may have lost what was in it.
+    """
     try:
-        return path.stat().st_size == len(content) and path.read_bytes() == content
-    except FileNotFoundError:
+        for _ in file.blocks(size):
+            pass
+        os.utime(file.path)
+    except (OSError, DamagedError):
         return False
+    return True
+
+
+def _not_read(digest: Digest, reason: Exception | None) -> StorageError:
+    if isinstance(reason, DamagedError):
+        return StorageError("A stored file content is damaged.", detail=f"{digest}: {reason}")
+    if reason is None or isinstance(reason, FileNotFoundError):
+        return StorageError("A stored file content is missing.", detail=digest)
+    return StorageError("A stored file content could not be read.", detail=f"{digest}: {reason}")

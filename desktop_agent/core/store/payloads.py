@@ -70,8 +70,9 @@ def _in(value: object, blobs: Blobs, lost: list[str]) -> object:
 
 
 def _resolve(reference: JsonObject, blobs: Blobs, lost: list[str]) -> object:
+    size = reference["size"]
     try:
-        content = blobs.get(str(reference["blob"]))
+        content = blobs.get(str(reference["blob"]), size=size if isinstance(size, int) else None)
     except StorageError as error:
         lost.append(f"{error.title} {error.detail}")
         return MISSING

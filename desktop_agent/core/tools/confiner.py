@@ -97,6 +97,11 @@ class Walls:
         return self._confinement is None or self._confinement.is_workspace_writable
 
     @property
+    def may_write_git(self) -> bool:
+        """Whether a command behind them can change git's own files, or anything outside the workspace."""
+        return self._confinement is None or self._confinement.is_git_writable
+
+    @property
     def words(self) -> str:
         """What the card of a call says of them; empty when there are none."""
         if self._confinement is None:

@@ -8,18 +8,28 @@ from contextlib import suppress
 from desktop_agent.core import events as ev
 from desktop_agent.core.changes.capture import WorkspaceCapture
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.safety import SafetyReport
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.files import FileTransition
 from desktop_agent.core.ids import CallId, ChangeId, change_id
-from desktop_agent.core.model import FileChange, Uncaptured
+from desktop_agent.core.model import FileChange, OutsideFile, Uncaptured
+from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 
 
 class Effects:
     """The writing side of one session's tool calls. Calls that change something come one at a time."""
 
-    def __init__(self, ledger: Ledger, capture: WorkspaceCapture, log: EventLog, recorded: Iterable[ChangeId]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        capture: WorkspaceCapture,
+        safeguard: Safeguard,
+        log: EventLog,
+        recorded: Iterable[ChangeId],
+    ) -> None:
         """`recorded` are the changes that the session already has, so that new ids continue theirs."""
+        self._safeguard = safeguard
         self._ledger = ledger
         self._capture = capture
         self._log = log
@@ -44,8 +54,9 @@ class Effects:
         self._counts[turn] += count
         return ids
 
-    async def begin_command(self, turn: int, call_id: CallId) -> None:
-        """Take the baseline before a command runs, and put on record that one is about to."""
+    async def begin_command(self, turn: int, call_id: CallId, run: CommandRun) -> None:
+        """Take the baseline before a command runs, copy what it may destroy, and put on record that it is about to."""
+        await self._safeguard.prepare(call_id, run)
         await asyncio.to_thread(self._capture.refresh)
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=()))
 
@@ -57,12 +68,23 @@ class Effects:
         await _to_its_end(self._collect_and_record(turn, call_id, known_gaps), f"collect {call_id}")
 
     async def _collect_and_record(self, turn: int, call_id: CallId, known_gaps: Sequence[Uncaptured]) -> None:
-        changes, lost = await asyncio.to_thread(self._collect, turn)
-        uncaptured = (*lost, *known_gaps)
-        if changes or uncaptured:
-            event = ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes, uncaptured=uncaptured)
+        findings = await self._safeguard.finish(call_id)
+        changes, outside, lost = await asyncio.to_thread(self._collect, turn, findings.report)
+        uncaptured = tuple(dict.fromkeys((*lost, *findings.gaps, *known_gaps)))
+        if changes or uncaptured or findings.refs or outside:
+            is_lossy = bool(changes or outside) or any(change.is_loss for change in findings.refs)
+            event = ev.ChangesRecorded(
+                turn=turn,
+                call_id=call_id,
+                changes=changes,
+                uncaptured=uncaptured,
+                refs=findings.refs,
+                outside=outside,
+                is_recoverable=bool(outside) or (findings.is_destructive and is_lossy),
+            )
             await self._log.record(event)
             self._counts[turn] += len(changes)
+        await self._safeguard.forget()
 
     async def record_applied(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
         """Put on record that `changes` are on disk now."""
@@ -82,17 +104,28 @@ class Effects:
             for number, item in enumerate(real, start=1)
         )
 
-    def _collect(self, turn: int) -> tuple[tuple[FileChange, ...], tuple[Uncaptured, ...]]:
+    def _collect(
+        self, turn: int, copied: SafetyReport
+    ) -> tuple[tuple[FileChange, ...], tuple[OutsideFile, ...], tuple[Uncaptured, ...]]:
         changes: list[FileChange] = []
+        told = {transition.path for transition in copied.inside}
 
         def record(transition: FileTransition) -> None:
             identifier = self._id(turn, len(changes) + 1)
             changes.append(self._ledger.record(transition, author="shell", change_id=identifier))
 
-        capture = self._capture.collect(record)
+        def record_unless_copied(transition: FileTransition) -> None:
+            if transition.path not in told:
+                record(transition)
+
+        capture = self._capture.collect(record_unless_copied)
+        for transition in copied.inside:
+            record(transition)
+        outside = tuple(self._ledger.record_outside(transition) for transition in copied.outside)
         news = tuple(item for item in capture.out_of_reach if item not in self._told)
         self._told.update(news)
-        return tuple(changes), capture.lost + news
+        lost = tuple(item for item in capture.lost if item.path not in told)
+        return tuple(changes), outside, lost + news
 
     def _id(self, turn: int, number: int) -> ChangeId:
         return change_id(turn, self._counts[turn] + number)

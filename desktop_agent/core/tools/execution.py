@@ -26,6 +26,7 @@ from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
 from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.safeguard import CommandRun
 from desktop_agent.core.tools.spec import (
     SPOOL_KEY,
     AnyTool,
@@ -239,7 +240,9 @@ class Execution:
         if not walls.may_write:
             result = await tool.run(arguments, context)
         else:
-            await self._effects.begin_command(turn, call.block.id)
+            folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
+            run = CommandRun(tool.command(arguments), folder, is_confined=not walls.may_write_git)
+            await self._effects.begin_command(turn, call.block.id, run)
             known_gaps: tuple[Uncaptured, ...] = ()
             try:
                 result = await tool.run(arguments, context)

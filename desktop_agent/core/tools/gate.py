@@ -23,6 +23,7 @@ from desktop_agent.core.policy.call import CallFacts, Confinement
 from desktop_agent.core.policy.engine import Allow, Ask, Forbid, Verdict, decide
 from desktop_agent.core.policy.offers import rules_of, scope_offers
 from desktop_agent.core.tools.policies import Policies
+from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 
 
 class NotApprovedError(ToolError):
@@ -46,10 +47,11 @@ class Permit:
 class ApprovalGate:
     """Decides by the policy and the rules in force; asks the person when it must."""
 
-    def __init__(self, approvals: Approvals, log: EventLog, policies: Policies) -> None:
+    def __init__(self, approvals: Approvals, log: EventLog, policies: Policies, safeguard: Safeguard) -> None:
         self._approvals = approvals
         self._log = log
         self._policies = policies
+        self._safeguard = safeguard
 
     async def enter(
         self,
@@ -73,7 +75,8 @@ class ApprovalGate:
                 raise ToolError(f"This call is not permitted: {why}", error_type="permission")
             case Ask():
                 question = replace(verdict, reason=reason) if reason else verdict
-        request = _request(call, facts, question, title, changes)
+        safety = await self._safety(facts, question)
+        request = _request(call, facts, question, title, changes, safety)
         allowed = _require_allowed(await self._ask(turn, request), request)
         if request.arguments_digest != arguments_digest(call):
             raise ToolError("The arguments changed after they were approved; nothing was run.", error_type="fatal")
@@ -87,6 +90,13 @@ class ApprovalGate:
         if facts.command is None:
             return decide(facts, context)
         return await asyncio.to_thread(decide, facts, context)  # a hostile line takes tens of milliseconds to parse
+
+    async def _safety(self, facts: CallFacts, question: Ask) -> tuple[str, ...]:
+        """What is copied before a command that destroys; one that may not write needs no copy."""
+        if facts.command is None or question.confinement == "strict":
+            return ()
+        run = CommandRun(facts.command, facts.folder, is_confined=question.confinement != "none")
+        return await self._safeguard.describe(run)
 
     async def _require_possible(self, facts: CallFacts) -> None:
         """Raise `ToolError` when what the person made of a command is what their own rules and settings forbid."""
@@ -112,7 +122,12 @@ class ApprovalGate:
 
 
 def _request(
-    call: ToolCall, facts: CallFacts, question: Ask, title: str, changes: tuple[FileChange, ...]
+    call: ToolCall,
+    facts: CallFacts,
+    question: Ask,
+    title: str,
+    changes: tuple[FileChange, ...],
+    safety: tuple[str, ...],
 ) -> ApprovalRequest:
     return ApprovalRequest(
         call_id=call.id,
@@ -125,6 +140,7 @@ def _request(
         details=facts.details,
         changes=changes,
         risks=question.risks,
+        safety=safety,
         scopes=scope_offers(facts, question),
         cause=question.cause,
         confinement=question.confinement_words,

@@ -11,6 +11,7 @@ from desktop_agent.core.model import (
     Decision,
     FileChange,
     FileOutcome,
+    OutsideFile,
     RefChange,
     RewindScope,
     ToolCall,
@@ -70,8 +71,12 @@ class ToolEntry:
     uncaptured: tuple[Uncaptured, ...] = ()
     refs: tuple[RefChange, ...] = ()
     """Branches, tags and stash entries that it moved or dropped."""
+    outside: tuple[OutsideFile, ...] = ()
+    """Files outside the workspace, and git's own, that it destroyed."""
     is_recoverable: bool = False
     """Whether it destroyed something of which a safety copy was made."""
+    is_recovered: bool = False
+    """Whether all of that is back."""
     kind: Literal["tool"] = "tool"
 
     @property
@@ -96,6 +101,10 @@ class UndoEntry:
     outcomes: tuple[FileOutcome, ...]
     at: datetime
     reason: str = ""
+    refs: tuple[RefChange, ...] = ()
+    """Branches, tags and stash entries that a recovery put back."""
+    outside: tuple[OutsideFile, ...] = ()
+    """Files outside the workspace, and git's own, that it put back."""
     kind: Literal["undo"] = "undo"
 
 

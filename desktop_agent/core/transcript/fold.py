@@ -15,6 +15,8 @@ from desktop_agent.core.model import (
     JsonObject,
     LineComment,
     ModelRef,
+    OutsideFile,
+    RefChange,
     Rule,
     SandboxMode,
     TextBlock,
@@ -106,6 +108,10 @@ class Transcript:
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
     """Prompts that wait for the running turn, oldest first."""
     _tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
+    _put_back: set[tuple[CallId, RefChange | OutsideFile]] = field(
+        default_factory=set[tuple[CallId, RefChange | OutsideFile]]
+    )
+    """What recoveries put back besides the changes, by the call that destroyed it."""
     _open: list[int] = field(default_factory=list[int])
     """Entries of the message that is being streamed."""
 
@@ -315,6 +321,7 @@ class Transcript:
         entry.changes += event.changes
         entry.uncaptured += event.uncaptured
         entry.refs += event.refs
+        entry.outside += event.outside
         entry.is_recoverable = entry.is_recoverable or event.is_recoverable
         return [Patch("update", self._tools[event.call_id]), CHANGES]
 
@@ -335,7 +342,27 @@ class Transcript:
         entry = UndoEntry(
             purpose="undo" if is_undo else "redo", outcomes=event.outcomes, at=event.at, reason=event.reason
         )
-        return [self._append(entry), CHANGES]
+        if isinstance(event, ev.ChangesUndone):
+            entry.refs, entry.outside = event.refs, event.outside
+        return [self._append(entry), *self._note_recovered(event), CHANGES]
+
+    def _note_recovered(self, event: ev.ChangesUndone | ev.ChangesRedone) -> list[Patch]:
+        """Find out of which calls everything that they destroyed is back now."""
+        call_id = event.selection.call_id or ""
+        if isinstance(event, ev.ChangesUndone):
+            self._put_back.update((call_id, item) for item in (*event.refs, *event.outside))
+        patches: list[Patch] = []
+        for own_id, index in self._tools.items():
+            entry = self.tool_entry(own_id)
+            if entry is None or not entry.is_recoverable:
+                continue
+            lost = (*(change for change in entry.refs if change.is_loss), *entry.outside)
+            is_back = all(self.changes[change.id].is_undone for change in entry.changes if change.id in self.changes)
+            is_back = is_back and all((own_id, item) in self._put_back for item in lost if not _is_index(item))
+            if is_back != entry.is_recovered:
+                entry.is_recovered = is_back
+                patches.append(Patch("update", index))
+        return patches
 
     def _reviewed(self, event: ev.ReviewMarked | ev.CommentAdded | ev.CommentsRemoved) -> list[Patch]:
         match event:
@@ -458,3 +485,8 @@ def _readable(content: Sequence[AssistantBlock]) -> list[tuple[Literal["text", "
 def _first_line(text: str, limit: int = 80) -> str:
     line = text.strip().partition("\n")[0].strip()
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def _is_index(item: RefChange | OutsideFile) -> bool:
+    """Whether it is git's list of what is staged, which the next look at the repository writes anew."""
+    return isinstance(item, OutsideFile) and item.path.endswith("/index") and "/.git/" in item.path

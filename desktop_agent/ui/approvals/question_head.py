@@ -9,6 +9,7 @@ from desktop_agent.ui.approvals import request_words
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.risk_note import RiskNote
+from desktop_agent.ui.approvals.safety_note import SafetyNote
 from desktop_agent.ui.model_words import hidden_text_risks, visible
 from desktop_agent.ui.theme import Space, Theme
 
@@ -72,6 +73,9 @@ class QuestionHead(QWidget):
                     is_unconfined=is_unconfined,
                 )
             )
+        if self._request.safety:
+            box.addSpacing(Space.XS)
+            box.addWidget(SafetyNote(self._theme, self._request.safety))
         box.addSpacing(Space.XS)
         box.addWidget(self._risks)
 

@@ -46,6 +46,7 @@ class TranscriptView(RowArea):
         approval_opened: look at a question (call id) in full.
         stop_requested: stop the running turn.
         changes_requested: show what a call (id) changed.
+        recover_requested: put back what a call (id) destroyed.
         output_requested: show the whole output of a `ToolEntry`.
         file_requested: open a file: its path as a tool gave it, and a line from 1, or 0 for none.
         picture_requested: show a picture (`BlobRef`) large, of this `ToolEntry`.
@@ -62,6 +63,7 @@ class TranscriptView(RowArea):
     approval_opened = Signal(str)
     stop_requested = Signal()
     changes_requested = Signal(str)
+    recover_requested = Signal(str)
     output_requested = Signal(object)
     file_requested = Signal(str, int)
     picture_requested = Signal(object, object)
@@ -263,6 +265,7 @@ class TranscriptView(RowArea):
             case ToolWidget():
                 widget.stop_requested.connect(self.stop_requested)
                 widget.changes_requested.connect(self.changes_requested)
+                widget.recover_requested.connect(self.recover_requested)
                 widget.output_requested.connect(self.output_requested)
                 widget.file_requested.connect(self.file_requested)
                 widget.picture_requested.connect(self.picture_requested)

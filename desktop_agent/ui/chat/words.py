@@ -264,8 +264,45 @@ def notes(entry: "ToolEntry") -> list[tuple[str, str]]:
             found.append((say("Not run: {reason}").format(reason=reason), "muted"))
         case _:
             pass
+    if entry.is_recovered:
+        is_whole = not entry.uncaptured
+        text = (
+            "Recovered: everything that it destroyed is back."
+            if is_whole
+            else "Recovered: all that was copied is back."
+        )
+        found.append((say(text), "muted"))
     found += [(_uncaptured(item.path, item.reason), "warning_text") for item in entry.uncaptured]
     return found
+
+
+def recovery(entry: "ToolEntry") -> str:
+    """Return what recovering from a call would put back, as a sentence; empty when there is nothing to recover."""
+    is_possible = entry.is_recoverable and not entry.is_recovered and entry.state != "started"
+    return say("Puts back {things}").format(things=_lost(entry)) if is_possible else ""
+
+
+def _lost(entry: "ToolEntry | UndoEntry") -> str:
+    """Return what a call destroyed, or a recovery put back, as a list in words."""
+    names = [change.name for change in entry.refs if change.is_loss]
+    found: list[str] = []
+    files = len(entry.changes) if entry.kind == "tool" else sum(outcome.is_done for outcome in entry.outcomes)
+    if files := files + sum("/.git/" not in file.path for file in entry.outside):
+        found.append(counted(files, "file", "files"))
+    for prefix, one, many in (("refs/heads/", "branch", "branches"), ("refs/tags/", "tag", "tags")):
+        short = [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+        if short:
+            found.append(f"{say(one)} {short[0]}" if len(short) == 1 else counted(len(short), one, many))
+    if stashed := sum(name.startswith("stash:") for name in names):
+        found.append(counted(stashed, "stash entry", "stash entries"))
+    if not found and names:
+        found.append(say("where the repository stood"))
+    if any("/.git/" in file.path and not file.path.endswith("/index") for file in entry.outside):
+        found.append(say("git's own files"))
+    if not found:
+        return say("what was staged")
+    last = found.pop()
+    return say("{things} and {last}").format(things=", ".join(found), last=last) if found else last
 
 
 def _uncaptured(path: str, reason: str) -> str:
@@ -306,6 +343,8 @@ def undo(entry: "UndoEntry") -> str:
     files = counted(done, "file", "files")
     pattern = say("Undid {files}") if entry.purpose == "undo" else say("Redid {files}")
     parts = [pattern.format(files=files)]
+    if entry.refs or entry.outside:
+        parts = [say("Put back {things}").format(things=_lost(entry))]
     if len(turns) == 1:
         parts[0] = say("{what} of turn {turn}").format(what=parts[0], turn=turns.pop())
     if left_alone:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from desktop_agent.core.ids import HunkKey
-    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff
+    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
     from desktop_agent.core.ops import WriteFile
     from desktop_agent.core.transcript import ChangeRecord
 
@@ -26,6 +26,10 @@ class DiffSource(Protocol):
 
     async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
         """Return what the call would change, file by file, if it were allowed."""
+        ...
+
+    async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
+        """Return the bytes of these versions of a file; `None` for one that is absent."""
         ...
 
 

@@ -36,6 +36,8 @@ QPushButton:hover, QToolButton:hover { background: $sunken; }
 QPushButton:pressed, QToolButton:pressed { background: $border; }
 QPushButton:disabled, QToolButton:disabled { color: $faint; background: $bg; }
 QPushButton:focus, QToolButton:focus { border: 2px solid $accent; padding: 0 9px; }
+QPushButton:checked { background: $accent_weak; color: $accent_text; border-color: $accent; }
+QPushButton:checked:focus { border: 2px solid $accent; }
 QPushButton[variant="primary"] { background: $accent; color: $on_accent; border-color: $accent; font-weight: 600; }
 QPushButton[variant="primary"]:hover { background: $accent_text; border-color: $accent_text; color: $surface; }
 QPushButton[variant="primary"]:focus { border: 2px solid $text; }

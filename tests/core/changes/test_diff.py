@@ -1,14 +1,21 @@
 """A diff says exactly what a change did to the bytes, and says so in words where lines cannot."""
 
+import io
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.diff import MAX_COMPARED_BYTES, count_lines, is_only_endings
+from desktop_agent.core.changes.diff import (
+    MAX_COMPARED_BYTES,
+    MAX_COMPARED_LINES,
+    count_lines,
+    find_middle,
+    is_only_endings,
+)
 from desktop_agent.core.changes.text import encode_lines
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.model import Edit, FileDiff
 
 if TYPE_CHECKING:
     from tests.core.changes.conftest import MakeDiff
@@ -194,6 +201,61 @@ def test_what_only_looks_like_utf_16_is_binary(make_diff: "MakeDiff", broken: by
 def test_a_file_too_large_to_compare_says_so_and_is_not_called_binary(make_diff: "MakeDiff") -> None:
     huge = b"0123456789\n" * (MAX_COMPARED_BYTES // 11 + 1)
     diff = make_diff(b"", huge)
-    assert diff.notes == ("too large to compare line by line (52 MB)",)
+    assert diff.notes == ("too large to compare line by line (52 MB, 4,766,255 lines)",)
     assert (diff.is_binary, diff.edits, diff.new_lines, diff.new_size) == (False, (), (), len(huge))
     assert count_lines(b"", huge) == (0, 0)
+
+
+# --- texts that take too long -------------------------------------------------------------------------------------
+
+
+@given(before=content, after=content)
+def test_the_coarse_comparison_keeps_what_both_texts_start_and_end_with(before: bytes, after: bytes) -> None:
+    old, new = [*io.BytesIO(before)], [*io.BytesIO(after)]
+    edits = find_middle(before, after)
+    assert bool(edits) == (before != after)
+    for edit in edits:
+        assert old[: edit.old_start] == new[: edit.new_start]
+        assert old[edit.old_end :] == new[edit.new_end :]
+
+
+def test_the_coarse_comparison_changes_no_line_that_it_need_not() -> None:
+    assert find_middle(b"a\nb\nc\nd\n", b"a\nx\nd\n") == [Edit(old_start=1, old_end=3, new_start=1, new_end=2)]
+    assert find_middle(b"a\n", b"a\na\n") == [Edit(old_start=1, old_end=1, new_start=1, new_end=2)]
+
+
+# --- big and odd files --------------------------------------------------------------------------------------------
+
+
+def test_a_conversion_of_a_big_file_keeps_its_one_edit_apart(make_diff: "MakeDiff") -> None:
+    before = b"".join(b"line %d\n" % number for number in range(100_000))
+    diff = make_diff(before, before.replace(b"line 500\n", b"changed\n").replace(b"\n", b"\r\n"))
+    real = [edit for edit in diff.edits if not is_only_endings(diff, edit)]
+    assert [(edit.old_start, edit.old_end) for edit in real] == [(500, 501)]
+    assert (diff.added, diff.removed, len(diff.edits)) == (100_000, 100_000, 3)
+
+
+def test_a_line_of_five_megabytes_is_one_changed_line(make_diff: "MakeDiff") -> None:
+    diff = make_diff(b"x" * 5_000_000, b"x" * 4_999_999 + b"y")
+    assert (diff.added, diff.removed) == (1, 1)
+
+
+def test_every_other_line_of_a_big_file_is_an_edit_of_its_own(make_diff: "MakeDiff") -> None:
+    lines = [b"line %d\n" % number for number in range(20_000)]
+    diff = make_diff(
+        b"".join(lines), b"".join(b"# " + line if number % 2 else line for number, line in enumerate(lines))
+    )
+    assert (len(diff.edits), diff.added, diff.removed) == (10_000, 10_000, 10_000)
+
+
+def test_one_line_in_a_million_tiny_ones_is_found(make_diff: "MakeDiff") -> None:
+    diff = make_diff(b"a\n" * 1_000_000, b"a\n" * 400_000 + b"b\n" + b"a\n" * 600_000)
+    assert (diff.added, diff.removed) == (1, 0)
+
+
+def test_a_file_of_very_many_lines_is_not_compared_however_short_they_are(make_diff: "MakeDiff") -> None:
+    before, after = b"\n" * MAX_COMPARED_LINES, b"\n"
+    diff = make_diff(before, after)
+    assert diff.notes == ("too large to compare line by line (3 MB, 3,000,001 lines)",)
+    assert (diff.edits, diff.old_lines, diff.is_binary) == ((), (), False)
+    assert count_lines(before, after) == (0, 0)

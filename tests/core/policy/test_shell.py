@@ -183,3 +183,8 @@ def test_parsing_never_raises_and_every_span_is_in_the_line(command: str) -> Non
     parsed = parse(command)
     for segment in parsed.segments:
         assert 0 <= segment.start <= segment.end <= len(command)
+
+
+@pytest.mark.parametrize("command", ["{\U00107ea9ü\U000c6b86", "echo {a,b} '🎉'", "{\U000f0000", "bash -c 'echo {🎉'"])
+def test_what_would_crash_the_grammar_is_not_given_to_it(command: str) -> None:
+    assert "a brace in front of a rare character" in parse(command).problems

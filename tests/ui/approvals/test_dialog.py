@@ -27,6 +27,7 @@ from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.approvals.risk_note import RiskNote
+from desktop_agent.ui.approvals.safety_note import SafetyNote
 from desktop_agent.ui.arming import ARMING_DELAY_MS
 from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
@@ -471,3 +472,15 @@ def test_a_preview_that_comes_after_the_dialog_is_gone_harms_nothing(
     with qtbot.waitSignal(dialog.destroyed):
         dialog.deleteLater()
     tasks.let_go()
+
+
+def test_what_is_copied_before_a_command_that_destroys_is_said_and_what_is_not(ask: Ask) -> None:
+    safety = ("A safety copy is made first: .cache.", "Not in the safety copy: node_modules. It is too much.")
+    note = child(ask(replace(COMMAND, safety=safety)), SafetyNote, "approvalSafetyNote")
+    assert note.isVisible()
+    assert note.text() == "\n".join(safety)
+    assert note.accessibleDescription() == note.text()
+
+
+def test_a_command_that_destroys_nothing_has_no_safety_note(ask: Ask) -> None:
+    assert ask(COMMAND).findChild(SafetyNote) is None

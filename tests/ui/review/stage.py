@@ -130,6 +130,13 @@ class Source:
             raise self.error
         return [self._compare(change) for change in request.changes]
 
+    async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
+        if self.is_held:
+            await _Hold()
+        if self.error:
+            raise self.error
+        return tuple(self.blobs[image.digest] if image else None for image in images)
+
     def _compare(self, change: FileChange) -> FileDiff:
         images = (change.before, change.after)
         return diff_change(change, *(self.blobs[image.digest] if image else None for image in images))

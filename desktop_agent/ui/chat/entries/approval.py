@@ -72,6 +72,11 @@ class ApprovalCard(QWidget):
             if text
         ]
         self._confinement = self._make_confinement(styles)
+        self._safety = [
+            Paragraph(_visible(text if at == 0 else f"⚠ {text}"), styles, self, role=role, font=styles.body)
+            for at, text in enumerate(request.safety)
+            for role in ("muted" if at == 0 else "warning_text",)
+        ]
         self._allow = self._button("", self._on_allow, variant="primary")
         # What reaches beyond this session is worth a look at what it would have allowed so far: `Review` shows it.
         self._offered: list[ScopeOffer] = [offer for offer in request.scopes if offer.scope == "session"]
@@ -96,7 +101,8 @@ class ApprovalCard(QWidget):
         self.set_shortcut(is_enabled=True)
         self._show_denial(is_shown=DENIAL in drafts)
         confinement = self._confinement.accessibleName() if self._confinement is not None else ""
-        self.setAccessibleName(" ".join(part for part in (title, request.command, request.reason, confinement) if part))
+        spoken = (title, request.command, request.reason, confinement, *request.safety)
+        self.setAccessibleName(" ".join(part for part in spoken if part))
 
     def _make_command(self, styles: TextStyles) -> CardCommand | None:
         if self.request.command is None:
@@ -174,7 +180,7 @@ class ApprovalCard(QWidget):
         files = (self._files,) if self._files is not None else ()
         confinement = (self._confinement,) if self._confinement is not None else ()
         notes = (*confinement, *self._reasons) if self.request.is_escalation else (*self._reasons, *confinement)
-        for paragraph in (*files, *self._details, *notes):
+        for paragraph in (*files, *self._details, *notes, *self._safety):
             y += paragraph.place(_PADDING, y, inner) + Space.XS // 2
         y += Space.S + 2
         y = self._place_answers(y, inner)

@@ -24,6 +24,7 @@ from desktop_agent.ui.chat.text.column import Column, Match
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
 from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.cards.source import CardLoader
@@ -40,6 +41,7 @@ class ToolWidget(LinkedEntry):
     Signals:
         stop_requested: the running turn shall stop.
         changes_requested: show what the call (id) changed.
+        recover_requested: put back what the call (id) destroyed.
         output_requested: show the whole output of the entry.
         file_requested: open a file: its path as the tool gave it, and a line from 1, or 0.
         picture_requested: show a picture (`BlobRef`) large; the entry it belongs to.
@@ -50,6 +52,7 @@ class ToolWidget(LinkedEntry):
 
     stop_requested = Signal()
     changes_requested = Signal(str)
+    recover_requested = Signal(str)
     output_requested = Signal(object)
     file_requested = Signal(str, int)
     picture_requested = Signal(object, object)
@@ -80,6 +83,9 @@ class ToolWidget(LinkedEntry):
         self._stop.clicked.connect(self.stop_requested)
         self._change = self._button(self.tr("Show change ▸"), self.tr("Show change"), variant="flat")
         self._change.clicked.connect(self._on_change)
+        self._recover = self._button(self.tr("Recover"), self.tr("Recover"))
+        self._recover.setObjectName("recoverButton")
+        self._recover.clicked.connect(self._on_recover)
         self._more = self._button(self.tr("Show all output"), self.tr("Show all output"), variant="flat")
         self._more.clicked.connect(self._on_more)
         self._body = self._make_body(family_of(self.entry()))
@@ -123,11 +129,19 @@ class ToolWidget(LinkedEntry):
         self._line.setVisible(self._approval is None)
         self._stop.setVisible(self.is_ticking)
         self._change.setVisible(bool(entry.changes) and self._approval is None)
+        self._offer_recovery(entry)
         self.setAccessibleName(self._line.accessibleName())
         self._show_folding()
         if self._width:
             self.set_width(self._width)
         self.update()
+
+    def _offer_recovery(self, entry: ToolEntry) -> None:
+        """Show the button while there is something to put back, and say what."""
+        what = words.recovery(entry)
+        self._recover.setVisible(bool(what) and self._approval is None)
+        self._recover.setToolTip(plain_tooltip(what))
+        self._recover.setAccessibleName(self.tr("Recover. {what}").format(what=what) if what else self.tr("Recover"))
 
     def _read(self) -> None:
         self._content = self._body.read(self.row)
@@ -230,7 +244,7 @@ class ToolWidget(LinkedEntry):
             self._approval.set_shortcut(is_enabled=is_enabled)
 
     def tab_stops(self) -> list[QWidget]:
-        stops = [self._line, self._stop, self._change, self]
+        stops = [self._line, self._stop, self._recover, self._change, self]
         return [*stops, *(child for child in self.findChildren(QWidget) if child not in stops)]
 
     # -- geometry --
@@ -242,7 +256,7 @@ class ToolWidget(LinkedEntry):
             return
         self._line.setGeometry(0, 0, width, _HEADER)
         right = width - Space.S
-        for button in (self._stop, self._change):
+        for button in (self._stop, self._change, self._recover):
             if not button.isHidden():
                 size = button.sizeHint()
                 button.setGeometry(right - size.width(), (_HEADER - size.height()) // 2, size.width(), size.height())
@@ -366,6 +380,9 @@ class ToolWidget(LinkedEntry):
 
     def _on_change(self) -> None:
         self.changes_requested.emit(self.entry().call.id)
+
+    def _on_recover(self) -> None:
+        self.recover_requested.emit(self.entry().call.id)
 
     def _on_more(self) -> None:
         self._body.on_bar_clicked()

@@ -4,12 +4,26 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.model import Aborted, Allowed, BlobRef, Decision, Denied, Rule, ToolResult, Uncaptured
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.model import (
+    Aborted,
+    Allowed,
+    BlobRef,
+    Decision,
+    Denied,
+    FileImage,
+    OutsideFile,
+    RefChange,
+    Rule,
+    ToolResult,
+    Uncaptured,
+)
+from desktop_agent.core.transcript import ToolEntry, Transcript
+from desktop_agent.ui.chat import words
 from tests.ui.chat.stage import NOW, Conversation, Stage, call, change, click, question, record
 
+OID = "1" * 40
 LINES = "".join(f"line {number}\n" for number in range(30))
 
 
@@ -53,9 +67,9 @@ class TestTheLine:
             (call(result=ToolResult(content="", is_error=True), decision=Denied()), "denied 6 ms"),
             (call(result=ToolResult(content="", is_error=True), decision=Aborted(reason="x")), "not run 6 ms"),
         ]
-        for entry, words in cases:
+        for entry, said in cases:
             stage.show(entry)
-            assert name_of(stage) == f"Read src/app.py {words}"
+            assert name_of(stage) == f"Read src/app.py {said}"
 
     def test_it_sums_up_what_came_of_it(self, stage: Stage) -> None:
         def summary(**metadata: object) -> str:
@@ -236,3 +250,65 @@ def test_the_mark_of_a_running_call_pulses_and_its_time_goes_on(stage: Stage) ->
     first = line_of(stage).grab().toImage()
     stage.widget(0).tick()
     assert line_of(stage).grab().toImage() != first
+
+
+def destroyed(**more: object) -> ToolEntry:
+    """A command that dropped a stash entry and deleted two files, of which a copy was made."""
+    entry = call(
+        "run_terminal_cmd", "git stash drop", changes=(change(), change("b.py")), result=ToolResult(content="")
+    )
+    entry.refs = (RefChange(name=f"stash:{OID}", before=OID, after=None, message="On main: work"),)
+    entry.is_recoverable = True
+    for name, value in more.items():
+        setattr(entry, name, value)
+    return entry
+
+
+def recover_button(stage: Stage) -> QPushButton:
+    return next(b for b in stage.widget(0).findChildren(QPushButton) if b.objectName() == "recoverButton")
+
+
+class TestRecovery:
+    def test_what_a_command_destroyed_can_be_recovered_from_its_card(self, stage: Stage) -> None:
+        stage.show(destroyed())
+        button = recover_button(stage)
+        assert button.isVisible()
+        assert button.accessibleName() == "Recover. Puts back 2 files and 1 stash entry"
+        assert "Puts back 2 files and 1 stash entry" in button.toolTip()
+        requested = record(stage.view.recover_requested)
+        click(button)
+        assert requested == [("c1",)]
+
+    @pytest.mark.parametrize("state", [{"is_recoverable": False}, {"is_recovered": True}, {"state": "started"}])
+    def test_nothing_is_offered_where_there_is_nothing_to_put_back(
+        self, stage: Stage, state: dict[str, object]
+    ) -> None:
+        stage.show(destroyed(**state))
+        assert not recover_button(stage).isVisible()
+
+    def test_that_it_was_recovered_is_said_on_the_card(self, stage: Stage) -> None:
+        assert words.notes(destroyed(is_recovered=True)) == [
+            ("Recovered: everything that it destroyed is back.", "muted")
+        ]
+
+    def test_what_was_not_copied_is_not_said_to_be_back(self) -> None:
+        entry = destroyed(is_recovered=True, uncaptured=(Uncaptured(path="big", reason="It is too much."),))
+        assert words.notes(entry)[0] == ("Recovered: all that was copied is back.", "muted")
+
+    @pytest.mark.parametrize(
+        ("names", "outside", "expected"),
+        [
+            (("refs/heads/topic",), (), "Puts back branch topic"),
+            (("refs/heads/a", "refs/heads/b", "refs/tags/v1"), (), "Puts back 2 branches and tag v1"),
+            (("HEAD",), (), "Puts back where the repository stood"),
+            ((), ("/srv/tree/a.txt", "/srv/x/.git/worktrees/tree/HEAD"), "Puts back 1 file and git's own files"),
+            ((), ("/srv/x/.git/index",), "Puts back what was staged"),
+        ],
+    )
+    def test_what_comes_back_is_said_in_words(
+        self, names: tuple[str, ...], outside: tuple[str, ...], expected: str
+    ) -> None:
+        refs = tuple(RefChange(name=name, before=OID, after=None) for name in names)
+        image = FileImage(digest="0" * 64, size=1, mode=0o644)
+        files = tuple(OutsideFile(path=path, before=image, after=None) for path in outside)
+        assert words.recovery(destroyed(changes=(), refs=refs, outside=files)) == expected

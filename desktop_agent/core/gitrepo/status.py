@@ -1,38 +1,26 @@
 """What git knows about a folder: its branch, what is changed, and which files belong to it.
 
-One child process per question, never one per file. Each runs in its own process group with a bounded output and time,
-takes no lock, asks nothing, and is killed when the awaiting task is cancelled. `parse_status` is pure; the format is
-git's porcelain version 2 (git-status(1), "Porcelain Format Version 2").
+One child process per question, never one per file; each takes no lock. `parse_status` is pure; the format is git's
+porcelain version 2 (git-status(1), "Porcelain Format Version 2").
 """
 
 import asyncio
-import contextlib
 import os
-import signal
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
+from desktop_agent.core.gitrepo.child import NoStatus, run_git
+
 FileState = Literal["modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored"]
 """What happened to a file since the last commit, staged or not. `ignored` is said of what git leaves alone."""
 
-TIME_LIMIT_S: Final = 30.0
 STATUS_LIMIT_BYTES: Final = 32 * 1024 * 1024
 """About 200,000 changed files: more than anybody reads, less than hurts."""
 LIST_LIMIT_BYTES: Final = 64 * 1024 * 1024
 
-_ERROR_LIMIT_BYTES: Final = 8 * 1024
 _PARSE_IN_THREAD_BYTES: Final = 64 * 1024
-
-_PASSED_ON: Final = (
-    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "GIT_EXEC_PATH",
-    "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
-    "APPDATA", "LOCALAPPDATA", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP", "PATHEXT",
-)  # fmt: skip
-"""Named one by one, so that no key reaches a child process and no GIT_DIR of a calling hook misleads it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,14 +55,6 @@ class RepoStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoStatus:
-    """Why git has nothing to say about a folder. `detail` is git's own first line, for people."""
-
-    reason: Literal["not_a_repository", "git_missing", "too_slow", "failed"]
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
     """Where the repository of a folder is: its top folder, and the folder with `HEAD` and `index`.
 
@@ -101,7 +81,7 @@ async def query_status(folder: Path) -> RepoStatus | NoStatus:
     if repository is None:
         return NoStatus(reason="not_a_repository")
     # `matching` names an ignored folder once instead of its 40,000 files; `normal` does the same for untracked ones.
-    answer = await _run_git(
+    answer = await run_git(
         folder,
         "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignored=matching", "--", ".",
         limit_bytes=STATUS_LIMIT_BYTES,
@@ -123,7 +103,7 @@ async def list_files(folder: Path) -> tuple[list[str], bool] | None:
     """
     if await asyncio.to_thread(find_repository, folder) is None:
         return None
-    answer = await _run_git(
+    answer = await run_git(
         folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", limit_bytes=LIST_LIMIT_BYTES
     )
     if isinstance(answer, NoStatus):
@@ -151,6 +131,14 @@ def find_repository(folder: Path) -> Repository | None:
     except OSError:
         return None
     return None
+
+
+def common_folder(repository: Repository) -> Path:
+    """Return where the objects and refs are: a worktree shares those of its repository. Blocks."""
+    try:
+        return (repository.git_dir / (repository.git_dir / "commondir").read_text().strip()).resolve()
+    except OSError:
+        return repository.git_dir
 
 
 # --- parsing ------------------------------------------------------------------------------------------------------
@@ -252,109 +240,3 @@ def _git_dir(dot_git: Path) -> Path | None:
     # A worktree or a submodule: a file that points to the real folder.
     key, _, target = dot_git.read_text(encoding="utf-8", errors="surrogateescape").strip().partition(": ")
     return (dot_git.parent / target).resolve() if key == "gitdir" and target else None
-
-
-# --- the child process --------------------------------------------------------------------------------------------
-
-
-async def _run_git(folder: Path, *arguments: str, limit_bytes: int) -> tuple[bytes, bool] | NoStatus:
-    """Return git's output and whether it is whole, or why there is none. Cancelling kills the process group."""
-    try:
-        process = await _start_git(folder, arguments)
-    except FileNotFoundError:
-        return NoStatus(reason="git_missing")
-    except OSError as error:
-        return NoStatus(reason="failed", detail=error.strerror or str(error))
-    assert process.stdout is not None
-    assert process.stderr is not None
-    try:
-        async with asyncio.timeout(TIME_LIMIT_S):
-            (output, is_complete), complaint = await asyncio.gather(
-                _read_output(process, process.stdout, limit_bytes), _read_complaint(process.stderr)
-            )
-            await process.wait()
-    except TimeoutError:
-        return NoStatus(reason="too_slow")
-    finally:
-        await _end(process)
-    if is_complete and process.returncode != 0:
-        lines = complaint.decode("utf-8", "replace").strip().splitlines()
-        return NoStatus(reason="failed", detail=lines[0] if lines else f"git ended with {process.returncode}")
-    return output, is_complete
-
-
-async def _start_git(folder: Path, arguments: Sequence[str]) -> asyncio.subprocess.Process:
-    starting = asyncio.ensure_future(
-        asyncio.create_subprocess_exec(
-            "git",
-            "--no-pager",
-            "--no-optional-locks",
-            # A file system monitor named by the repository is a program of somebody else's, and outlives us.
-            "-c",
-            "core.fsmonitor=false",
-            *arguments,
-            cwd=folder,
-            env=_environment(),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-            creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
-        )
-    )
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        # Cancelled half-way, asyncio ends the child but not its group, and can wait for ever: let it start first.
-        with contextlib.suppress(OSError):
-            await _end(await starting)
-        raise
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Leave nothing of the process behind, neither running nor in its pipes."""
-    if process.returncode is None:
-        _kill(process)
-        await process.communicate()
-
-
-async def _read_output(
-    process: asyncio.subprocess.Process, stream: asyncio.StreamReader, limit_bytes: int
-) -> tuple[bytes, bool]:
-    chunks: list[bytes] = []
-    size = 0
-    while chunk := await stream.read(64 * 1024):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > limit_bytes:
-            _kill(process)
-            return b"".join(chunks)[:limit_bytes], False
-    return b"".join(chunks), True
-
-
-async def _read_complaint(stream: asyncio.StreamReader) -> bytes:
-    """Return the beginning of what was written, but read it all: a full pipe would stop git."""
-    kept = b""
-    while chunk := await stream.read(64 * 1024):
-        kept += chunk[: _ERROR_LIMIT_BYTES - len(kept)]
-    return kept
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    """End the whole group. Nothing is lost by it: these commands only read, and take no lock."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # it ended by itself a moment ago
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def _environment() -> dict[str, str]:
-    environment = {name: value for name in _PASSED_ON if (value := os.environ.get(name)) is not None}
-    return environment | {
-        "LC_ALL": "C",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_PAGER": "cat",
-        "GIT_ASKPASS": "",
-    }

@@ -1,0 +1,65 @@
+"""`desktop-agent storage`: what the sessions take of the disk, and the removal of what none of them needs."""
+
+import argparse
+from dataclasses import asdict
+
+from desktop_agent.commands.console import Console, table
+from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.errors import UsageError
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.store.collect import Collected, StorageReport, collect, report_storage
+from desktop_agent.workbench import Workbench
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of the actions."""
+    bench = Workbench.from_environment()
+    match args.action:
+        case "show":
+            if args.dry_run:
+                raise UsageError("`storage show` changes nothing, so it takes no --dry-run.")
+            _show(bench, report_storage(bench.blobs, bench.paths.sessions), console)
+        case "collect":
+            now = SystemClock().now()
+            done = collect(bench.blobs, bench.paths.sessions, now=now, is_dry_run=args.dry_run)
+            document: JsonObject = {**asdict(done), "dry_run": args.dry_run}
+            console.result(document, _describe(done, is_dry_run=args.dry_run))
+        case _:
+            raise AssertionError(args.action)
+    return 0
+
+
+def _show(bench: Workbench, report: StorageReport, console: Console) -> None:
+    titles = {item.id: item.title for item in bench.catalog.summaries()}
+    lines = [
+        f"{report.blobs} contents take {_size(report.blob_bytes)}; unpacked they are {_size(report.content_bytes)}.",
+        f"{report.unreferenced} of them, {_size(report.unreferenced_bytes)}, are needed by no session.",
+    ]
+    if report.left_overs:
+        lines.append(f"{report.left_overs} temporary files take {_size(report.left_over_bytes)}.")
+    rows = [
+        (use.name, *map(_size, (use.journal_bytes, use.own_bytes, use.shared_bytes)), titles.get(use.name, ""))
+        for use in report.sessions
+    ]
+    if rows:
+        heading = ("session", "journal", "own contents", "shared", "title")
+        lines += ["", table([heading, *rows], right=(1, 2, 3))]
+    console.result(asdict(report), "\n".join(lines))
+
+
+def _describe(done: Collected, *, is_dry_run: bool) -> str:
+    verb = "Would remove" if is_dry_run else "Removed"
+    lines = [f"{verb} {done.removed} files that no session needs: {_size(done.removed_bytes)}."]
+    if done.kept_young:
+        lines.append(f"{done.kept_young} more are kept until nobody stored them for 24 hours.")
+    return "\n".join(lines)
+
+
+def _size(size_bytes: int) -> str:
+    """The size in the largest unit that leaves a whole number of it; `1.2 MB`."""
+    size, unit = float(size_bytes), 0
+    while round(size, 1) >= 1000 and unit < len(_UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{size_bytes} {_UNITS[0]}"

@@ -1,0 +1,144 @@
+"""Compares files beside the event loop: small ones in a thread, big ones in a process of their own.
+
+A thread would keep the window waiting: matching lines holds the interpreter lock. One process is enough, since a person
+looks at one file at a time. It is started for the first big comparison, replaced when it dies, and ended by `aclose`.
+"""
+
+import asyncio
+import time
+from contextlib import suppress
+
+from desktop_agent.core.changes.comparison_process import Comparison, ComparisonProcess, Failure, ProcessDiedError
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.landmarks import with_landmarks
+from desktop_agent.core.changes.outline import Outline, assemble
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.model import FileChange, FileDiff
+
+BIG_BYTES = 1_000_000
+"""Both contents together."""
+BIG_LINES = 20_000
+"""Both contents together: smaller ones are matched in about 5 ms."""
+TIME_LIMIT_S = 5.0
+"""For one comparison, as in VS Code. What takes longer becomes one edit: 300,000 lines and more, all mixed up."""
+_GRACE_S = 0.5
+"""How long a comparison that nobody waits for any more may go on when there is another to do."""
+_BREATH_S = 0.0001
+
+
+class Comparer:
+    """Compares the contents of files. It belongs to one event loop; `aclose` it there."""
+
+    def __init__(self, *, time_limit_s: float = TIME_LIMIT_S) -> None:
+        self._time_limit_s = time_limit_s
+        self._turn = asyncio.Lock()
+        self._process: ComparisonProcess | None = None
+        """Started and ended by the one thread that uses it; killed from anywhere."""
+        self._running: asyncio.Task[Outline | Failure] | None = None
+        self._is_closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, while there is one."""
+        return self._process.pid if self._process else None
+
+    async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
+        """Return what `diff_change` returns, with landmarks. What takes too long is one edit, and a note says so.
+
+        Cancelled, it returns at once. Raises `AgentError` when the comparison fails.
+        """
+        if not is_big(before, after):
+            return await asyncio.to_thread(_compare, change, before, after)
+        try:
+            async with self._turn:
+                outline = await self._outline(Comparison(change, before, after))
+        except OSError:  # no process can be started: rather a window that waits than no diff
+            return await asyncio.to_thread(_compare, change, before, after)
+        return await asyncio.to_thread(assemble, outline, before or b"", after or b"", _breathe)
+
+    async def aclose(self) -> None:
+        """End the process. A comparison that is being made fails."""
+        self._is_closed = True
+        await self._stop_running()
+        if self._process:
+            await asyncio.to_thread(self._end)
+
+    async def _outline(self, comparison: Comparison) -> Outline:
+        try:
+            answer = await self._ask_again_if_died(comparison)
+        except (ProcessDiedError, TimeoutError):
+            try:
+                answer = await self._ask_again_if_died(comparison._replace(is_coarse=True))
+            except (ProcessDiedError, TimeoutError) as error:
+                raise _failed(f"{comparison.change.path}: {error!r}") from error
+        if isinstance(answer, Failure):
+            raise _failed(answer.text)
+        return answer
+
+    async def _ask_again_if_died(self, comparison: Comparison) -> Outline | Failure:
+        """Ask; once more when the process died, since it may have been killed for something else."""
+        with suppress(ProcessDiedError):
+            return await self._ask(comparison)
+        return await self._ask(comparison)
+
+    async def _ask(self, comparison: Comparison) -> Outline | Failure:
+        """Return the answer. Raises `ProcessDiedError`, and `TimeoutError` after the time limit.
+
+        When it is cancelled the comparison goes on: most take less time than a new process would need to start.
+        """
+        if self._running and not self._running.done():
+            await asyncio.wait([self._running], timeout=_GRACE_S)
+        await self._stop_running()
+        self._running = asyncio.create_task(asyncio.to_thread(self._work, comparison))
+        done, _ = await asyncio.wait([self._running], timeout=self._time_limit_s)
+        if not done:
+            await self._stop_running()
+            raise TimeoutError
+        return self._running.result()
+
+    async def _stop_running(self) -> None:
+        """See that no thread is using the process."""
+        while self._running and not self._running.done():
+            if self._process:
+                self._process.kill()
+            await asyncio.wait([self._running], timeout=_GRACE_S)
+        if self._running and not self._running.cancelled():
+            self._running.exception()  # whoever wanted to know it has seen it
+
+    def _work(self, comparison: Comparison) -> Outline | Failure:
+        if self._process is None:
+            self._process = ComparisonProcess()
+        try:
+            if self._is_closed:  # perhaps before there was a process to kill
+                self._process.kill()
+            return self._process.ask(comparison)
+        except ProcessDiedError:
+            self._end()
+            raise
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process:
+            process.end()
+
+
+def is_big(before: bytes | None, after: bytes | None) -> bool:
+    """Whether comparing these would be noticed in a window."""
+    old, new = before or b"", after or b""
+    return len(old) + len(new) > BIG_BYTES or old.count(b"\n") + new.count(b"\n") > BIG_LINES
+
+
+def _compare(change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
+    return with_landmarks(diff_change(change, before, after))
+
+
+def _failed(detail: str) -> AgentError:
+    return AgentError(
+        "The two versions of the file could not be compared.",
+        hint="Nothing is lost: both are stored, and the change can be undone.",
+        detail=detail,
+    )
+
+
+def _breathe() -> None:
+    time.sleep(_BREATH_S)  # noqa: TID251 - hands the interpreter lock to the window's thread; nothing is waited for

@@ -1,0 +1,21 @@
+"""What drawing a diff needs to know of all its lines, found once and beside the window's thread."""
+
+from dataclasses import replace
+
+from desktop_agent.core.changes.hunk_keys import converted_edits, review_hunks
+from desktop_agent.core.changes.moved import moved_blocks
+from desktop_agent.core.model import FileDiff, Landmarks
+
+
+def landmarks_of(diff: FileDiff) -> Landmarks:
+    """Return what there is to know of this diff. Takes time in proportion to its lines."""
+    return Landmarks(
+        hunks=tuple(review_hunks(diff)),
+        converted=tuple(converted_edits(diff)),
+        moved=moved_blocks(diff),
+    )
+
+
+def with_landmarks(diff: FileDiff) -> FileDiff:
+    """Return the same diff, with its landmarks."""
+    return replace(diff, landmarks=landmarks_of(diff))

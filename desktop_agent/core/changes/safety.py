@@ -1,0 +1,400 @@
+"""The safety copy: what a command may destroy and the capture does not watch, copied before and compared afterwards.
+
+The capture passes over some folders (`node_modules`, `.git`), files that are too large, and everything outside the
+workspace. `SafetyCopies` copies what of that stands at the given places into one file, within a budget, so that what
+is gone or different after the command can be told with its content of before. What does not fit is named.
+
+Only one copy of a session is needed at a time: calls that write come one after the other. All methods block.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state, write_state
+from desktop_agent.core.ids import Digest
+from desktop_agent.core.model import FileKind, FileOutcome, OutsideFile, Uncaptured
+
+_PACK = "copy.pack"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SafetyLimits:
+    """How much is copied at most, and what needs no copy because the capture has it."""
+
+    max_files: int = 20_000
+    max_bytes: int = 200 * 2**20
+    ignored_folders: frozenset[str]
+    """Names of folders that the capture passes over."""
+    max_captured_bytes: int
+    """The largest file that the capture copies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path that a command may destroy, absolute; a folder with everything below it, unless `is_file`."""
+
+    path: Path
+    is_file: bool = False
+    is_guess: bool = False
+    """Whether the command named something that is not known, which may be anything in this folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedFile:
+    """One file in the copy: where it was, what it was, and where in the copy its content is."""
+
+    path: str
+    kind: FileKind
+    mode: int
+    digest: Digest
+    size: int
+    offset: int
+    signature: str
+    """Equal ones mean: nobody wrote it since."""
+
+
+@dataclass(frozen=True, slots=True)
+class SafetyCopy:
+    """What was copied before one command, and what was not."""
+
+    files: tuple[CopiedFile, ...] = ()
+    units: tuple[str, ...] = ()
+    """The folders and files that were copied whole, absolute."""
+    gaps: tuple[Uncaptured, ...] = ()
+
+
+@dataclass(slots=True)
+class SafetyReport:
+    """What a command destroyed of a copy."""
+
+    inside: list[FileTransition] = field(default_factory=list[FileTransition])
+    """Files of the workspace: changes like any others."""
+    outside: list[FileTransition] = field(default_factory=list[FileTransition])
+    """Files outside of it, and git's own, by absolute path."""
+    gaps: list[Uncaptured] = field(default_factory=list[Uncaptured])
+
+
+@dataclass(slots=True)
+class Unit:
+    """Something that is copied as a whole or not at all: an unwatched folder, or one file."""
+
+    path: str
+    is_guess: bool = False
+    files: list[tuple[str, os.stat_result]] = field(default_factory=list[tuple[str, os.stat_result]])
+    size: int = 0
+    problem: str = ""
+
+
+class SafetyCopies:
+    """The safety copies of one session's commands in one workspace."""
+
+    def __init__(self, root: Path, folder: Path, limits: SafetyLimits) -> None:
+        """The copy is kept in `folder`, which is made when first needed."""
+        self._root = str(root.resolve())
+        self._folder = folder
+        self._limits = limits
+
+    def survey(self, places: Iterable[Place]) -> tuple[list[Unit], list[Uncaptured]]:
+        """Return what would be copied of these places, the smallest first, and what would not, with the reason."""
+        units: dict[str, Unit] = {}
+        for place in _outermost(places):
+            self._gather(place, units)
+        chosen: list[Unit] = []
+        gaps: list[Uncaptured] = []
+        files, size = self._limits.max_files, self._limits.max_bytes
+        for unit in sorted(units.values(), key=lambda unit: unit.size):
+            reason = unit.problem
+            if not reason and (len(unit.files) > files or unit.size > size):
+                reason = self._too_much
+            if reason:
+                gaps += [] if unit.is_guess else [Uncaptured(path=self.name_of(unit.path), reason=reason)]
+                continue
+            files, size = files - len(unit.files), size - unit.size
+            chosen.append(unit)
+        return chosen, gaps
+
+    def make(self, places: Iterable[Place]) -> SafetyCopy:
+        """Copy what stands at these places and the capture does not watch. Durable when it returns.
+
+        Raises `OSError` when the copy cannot be written, for want of space for instance.
+        """
+        units, gaps = self.survey(places)
+        if not units:
+            return SafetyCopy(gaps=tuple(gaps))
+        self._folder.mkdir(parents=True, exist_ok=True)
+        copied: list[CopiedFile] = []
+        with (self._folder / _PACK).open("wb") as pack:
+            for unit in units:
+                for path, status in unit.files:
+                    try:
+                        copied.append(_copy(path, status, pack))
+                    except OSError as error:
+                        if error.filename is None:
+                            raise  # the copy, not the file
+                        reason = f"It could not be copied: {error.strerror}."
+                        gaps.append(Uncaptured(path=self.name_of(path), reason=reason))
+            pack.flush()
+            os.fsync(pack.fileno())
+        return SafetyCopy(tuple(copied), tuple(unit.path for unit in units), tuple(gaps))
+
+    def compare(self, copy: SafetyCopy) -> SafetyReport:
+        """Return what is gone or different since `copy` was made, and what is new in the folders that it holds."""
+        report = SafetyReport()
+        with suppress(FileNotFoundError), (self._folder / _PACK).open("rb") as pack:
+            for file in copy.files:
+                try:
+                    after = _changed_state(file)
+                except OSError:
+                    after = None if not os.path.lexists(file.path) else _UNREADABLE
+                if after is _SAME:
+                    continue
+                if after is _UNREADABLE:
+                    reason = "Something else stands there now."
+                    report.gaps.append(Uncaptured(path=self.name_of(file.path), reason=reason))
+                    continue
+                before = FileState(content=_content(pack, file), mode=file.mode, kind=file.kind)
+                self._add(report, FileTransition(file.path, before, after))
+        self._find_new(copy, report)
+        report.inside.sort(key=lambda transition: transition.path)
+        return report
+
+    def discard(self) -> None:
+        """Remove the copy, once what it was needed for is on record. Doing it twice is no harm."""
+        with suppress(OSError):
+            (self._folder / _PACK).unlink()
+
+    def name_of(self, path: str) -> str:
+        """Return a path as people read it: relative to the workspace when it lies in it."""
+        return path.removeprefix(f"{self._root}/") if path != self._root else "."
+
+    # -- what to copy --
+
+    def _gather(self, place: Place, units: dict[str, Unit]) -> None:
+        """Find the files at `place` that the capture does not watch, as the units they belong to."""
+        path = str(place.path)
+        try:
+            status = os.lstat(path)
+        except OSError:
+            return  # nothing there to lose
+        if not stat.S_ISDIR(status.st_mode):
+            self._add_file(place, path, status, units)
+            return
+        if place.is_file:
+            return
+        pending = [path]
+        while pending:
+            folder = pending.pop()
+            unit = self._unit_of(folder, place)
+            if unit is not None and units.get(unit, _NO_UNIT).problem:
+                continue
+            for entry in _entries(folder):
+                if entry.is_dir(follow_symlinks=False):
+                    # What was not named is not taken for the repository itself: its refs are looked after.
+                    if not (place.is_guess and entry.name == ".git"):
+                        pending.append(entry.path)
+                    continue
+                with suppress(OSError):
+                    self._add_file(place, entry.path, entry.stat(follow_symlinks=False), units)
+
+    def _add_file(self, place: Place, path: str, status: os.stat_result, units: dict[str, Unit]) -> None:
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+            return
+        name = self._unit_of(_folder_of(path), place)
+        if name is None:
+            if self._is_inside(path) and status.st_size <= self._limits.max_captured_bytes:
+                return  # the capture has it
+            name = path
+        unit = units.setdefault(name, Unit(name, is_guess=place.is_guess))
+        if unit.problem:
+            return
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            unit.problem = "A name in it is not valid Unicode, so no safety copy was made."
+            return
+        unit.files.append((path, status))
+        unit.size += status.st_size
+        if len(unit.files) > self._limits.max_files or unit.size > self._limits.max_bytes:
+            unit.problem = self._too_much
+
+    def _unit_of(self, folder: str, place: Place) -> str | None:
+        """Return the outermost folder above a file that the capture passes over; None when the file is watched."""
+        if not self._is_inside(folder):
+            return str(place.path)
+        parts = folder[len(self._root) :].split("/")
+        for index, part in enumerate(parts):
+            if part in self._limits.ignored_folders:
+                outermost = self._root + "/".join(parts[: index + 1])
+                # Only what was named of it may be destroyed.
+                named = str(place.path)
+                return named if named.startswith(f"{outermost}/") else outermost
+        return None
+
+    def _is_inside(self, path: str) -> bool:
+        return path == self._root or path.startswith(f"{self._root}/")
+
+    @property
+    def _too_much(self) -> str:
+        limits = self._limits
+        size = limits.max_bytes // 2**20
+        return f"It is more than a safety copy may hold: {limits.max_files:,} files, {size} MiB."
+
+    # -- what became of it --
+
+    def _add(self, report: SafetyReport, transition: FileTransition) -> None:
+        relative = self.name_of(transition.path)
+        is_ordinary = self._is_inside(transition.path) and ".git" not in relative.split("/")
+        if is_ordinary:
+            report.inside.append(FileTransition(relative, transition.before, transition.after, transition.new_folders))
+        elif transition.before is not None:
+            report.outside.append(transition)
+
+    def _find_new(self, copy: SafetyCopy, report: SafetyReport) -> None:
+        """Tell what the command made in folders of the workspace that were copied, so that an undo removes it."""
+        known = {file.path for file in copy.files}
+        had_folders = {folder for path in known for folder in _folders_above(path)}
+        left_files, left_bytes = self._limits.max_files, self._limits.max_bytes
+        for unit in copy.units:
+            if not self._is_inside(unit) or "/.git" in unit[len(self._root) :]:
+                continue
+            new = [(path, status) for path, status in _files_below(unit) if path not in known]
+            size = sum(status.st_size for _, status in new)
+            if len(new) > left_files or size > left_bytes:
+                reason = "It has many new files, of which no copy was kept. An undo leaves them there."
+                report.gaps.append(Uncaptured(path=self.name_of(unit), reason=reason))
+                continue
+            left_files, left_bytes = left_files - len(new), left_bytes - size
+            for path, _ in new:
+                with suppress(OSError):
+                    folders = self._new_folders(path, unit, had_folders)
+                    self._add(report, FileTransition(path, None, read_state(Path(path)), folders))
+
+    def _new_folders(self, path: str, unit: str, had: set[str]) -> tuple[str, ...]:
+        folder, found = _folder_of(path), list[str]()
+        while folder.startswith(f"{unit}/") and folder not in had:
+            found.append(self.name_of(folder))
+            folder = _folder_of(folder)
+        return tuple(reversed(found))
+
+
+_NO_UNIT = Unit("")
+_SAME = FileState(content=b"", mode=-1)
+_UNREADABLE = FileState(content=b"", mode=-2)
+
+
+def _outermost(places: Iterable[Place]) -> Iterator[Place]:
+    """Yield the places without those that lie in another one, what is sure before what is a guess."""
+    chosen: list[str] = []
+    resolved = {Place(_resolved(place.path), place.is_file, place.is_guess) for place in places}
+    for place in sorted(resolved, key=lambda place: (place.is_guess, place.is_file, len(place.path.parts))):
+        text = str(place.path)
+        if not any(text == other or text.startswith(f"{other}/") for other in chosen):
+            yield place
+            if not place.is_file and not place.is_guess:
+                chosen.append(text)
+
+
+def _resolved(path: Path) -> Path:
+    """Return the path with the symlinks on its way followed, itself not: deleting a link leaves its target."""
+    return Path(os.path.realpath(path.parent)) / path.name if path.name else path
+
+
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    while path := _folder_of(path):
+        yield path
+
+
+def _entries(folder: str) -> list["os.DirEntry[str]"]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _files_below(unit: str) -> Iterator[tuple[str, os.stat_result]]:
+    pending = [unit]
+    while pending:
+        for entry in _entries(pending.pop()):
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+                continue
+            with suppress(OSError, UnicodeEncodeError):
+                entry.path.encode()
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
+                    yield entry.path, status
+
+
+def _copy(path: str, status: os.stat_result, pack: BinaryIO) -> CopiedFile:
+    state = read_state(Path(path))
+    if state is None:
+        raise FileNotFoundError(2, "it is gone", path)
+    offset = pack.tell()
+    pack.write(state.content)
+    return CopiedFile(
+        path, state.kind, state.mode, digest_of(state.content), len(state.content), offset, _signature(status)
+    )
+
+
+def _content(pack: BinaryIO, file: CopiedFile) -> bytes:
+    pack.seek(file.offset)
+    return pack.read(file.size)
+
+
+def _changed_state(file: CopiedFile) -> FileState | None:
+    """Return what stands there now; `_SAME` when that is what was copied."""
+    try:
+        status = os.lstat(file.path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if _signature(status) == file.signature:
+        return _SAME
+    state = read_state(Path(file.path))
+    if state is not None and (state.digest, state.mode, state.kind) == (file.digest, file.mode, file.kind):
+        return _SAME
+    return state
+
+
+def _signature(status: os.stat_result) -> str:
+    return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}:{status.st_mode}"
+
+
+def restore_outside(
+    files: Sequence[OutsideFile], content: Callable[[Digest], bytes]
+) -> tuple[tuple[OutsideFile, ...], tuple[FileOutcome, ...]]:
+    """Put files that no undo reaches back, as far as they still are what the command left.
+
+    Return those that are as before now, and what became of the others.
+    """
+    restored: list[OutsideFile] = []
+    problems: list[FileOutcome] = []
+    for file in files:
+        path = Path(file.path)
+        try:
+            current = read_state(path)
+            image = current.image() if current else None
+            if image not in (file.before, file.after):
+                reason = "It was changed since; your version was left alone."
+                problems.append(FileOutcome(path=file.path, state="conflict", change_ids=(), reason=reason))
+                continue
+            if image != file.before:
+                before = file.before
+                write_state(path, FileState(content=content(before.digest), mode=before.mode, kind=before.kind))
+            restored.append(file)
+        except OSError as error:
+            reason = f"It could not be written: {error.strerror or error}."
+            problems.append(FileOutcome(path=file.path, state="failed", change_ids=(), reason=reason))
+        except StorageError as error:
+            problems.append(FileOutcome(path=file.path, state="failed", change_ids=(), reason=error.title))
+    return tuple(restored), tuple(problems)

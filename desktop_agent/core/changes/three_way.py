@@ -1,0 +1,138 @@
+"""Three versions of a text beside each other, and the text that comes of choosing between them. Pure and synchronous.
+
+`base` is what both others were made from, `wanted` what an undo or redo asks for, `yours` what is on disk.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from desktop_agent.core.changes.diff import find_edits
+from desktop_agent.core.changes.merge import chunks
+from desktop_agent.core.changes.text import Text, as_utf8, read_text
+
+MAX_BYTES = 768 * 1024
+"""Of all three together. What is larger is settled as a whole: an editor for it would freeze the window."""
+MAX_LINE_CHARS = 5_000
+"""The same for a file with a longer line."""
+
+Source = Literal["base", "wanted", "yours"]
+Origin = Literal["nobody", "wanted", "yours", "both", "clash"]
+"""Who changed a stretch of the base: nobody, one side, both in the same way, or both differently."""
+Choice = Literal["undecided", "yours", "wanted", "both"]
+"""`both`: the wanted lines, and yours after them. What is undecided stays yours."""
+
+Lines = tuple[str, ...]
+Part: TypeAlias = "slice[int, int, None]"
+
+
+class Stretch(NamedTuple):
+    """Lines of the base, 0-based and half open, and what stands for them in the other two."""
+
+    origin: Origin
+    base: "Part"
+    wanted: "Part"
+    yours: "Part"
+
+    def of(self, source: Source) -> "Part":
+        """Return the lines of one version."""
+        return self.base if source == "base" else self.wanted if source == "wanted" else self.yours
+
+    @property
+    def row_count(self) -> int:
+        """How many rows show it with the three versions beside each other."""
+        return max(part.stop - part.start for part in (self.base, self.wanted, self.yours))
+
+
+@dataclass(frozen=True, slots=True)
+class ThreeWay:
+    """The three texts and how they correspond, from beginning to end."""
+
+    base: Text
+    wanted: Text
+    yours: Text
+    stretches: tuple[Stretch, ...]
+    longest_line: int
+    """In characters, of all three."""
+
+    @property
+    def clashes(self) -> tuple[Stretch, ...]:
+        """The stretches that somebody has to decide about."""
+        return tuple(stretch for stretch in self.stretches if stretch.origin == "clash")
+
+    @property
+    def merged_count(self) -> int:
+        """How many places change on disk without a question."""
+        return sum(stretch.origin == "wanted" for stretch in self.stretches)
+
+    def lines(self, source: Source) -> Lines:
+        """Return the lines of one version, with their endings."""
+        return (self.base if source == "base" else self.wanted if source == "wanted" else self.yours).lines
+
+    def pieces(self, choices: Sequence[Choice]) -> Iterator[Lines]:
+        """Yield the lines of the result, stretch by stretch; there is a choice for each clash."""
+        left = iter(choices)
+        for stretch in self.stretches:
+            if stretch.origin == "clash":
+                yield self.chosen(stretch, next(left))
+            elif stretch.origin == "wanted":
+                yield self.wanted.lines[stretch.wanted]
+            else:
+                yield self.yours.lines[stretch.yours]
+
+    def chosen(self, clash: Stretch, choice: Choice) -> Lines:
+        """Return the lines that this choice puts in the place of a clash."""
+        wanted, yours = self.wanted.lines[clash.wanted], self.yours.lines[clash.yours]
+        if choice == "both":
+            return _with_ending(wanted, yours) + yours
+        return wanted if choice == "wanted" else yours
+
+
+def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
+    """Return how three versions correspond, or `None` when they can only be settled as a whole.
+
+    That is when one is no text, when they are encoded differently, or when they or their lines are too long.
+    """
+    if len(base) + len(wanted) + len(yours) > MAX_BYTES:
+        return None
+    texts = [read_text(content) for content in (base, wanted, yours)]
+    contents = [as_utf8(content) for content in (base, wanted, yours)]
+    if len({text.encoding if text else None for text in texts}) > 1:
+        return None
+    (old, new, disk), (a, b, c) = texts, contents
+    if old is None or new is None or disk is None or a is None or b is None or c is None:
+        return None
+    longest = max(max(map(len, text.lines), default=0) for text in (old, new, disk))
+    if longest > MAX_LINE_CHARS:
+        return None
+    return ThreeWay(old, new, disk, tuple(_stretches(old.lines, new.lines, disk.lines, (a, b, c))), longest)
+
+
+def _stretches(base: Lines, wanted: Lines, yours: Lines, utf8: tuple[bytes, bytes, bytes]) -> Iterator[Stretch]:
+    at = (0, 0, 0)
+    for chunk in chunks(find_edits(utf8[0], utf8[2]), find_edits(utf8[0], utf8[1])):
+        starts = (chunk.base.start, chunk.theirs.start, chunk.ours.start)
+        if starts[0] > at[0]:
+            yield Stretch("nobody", *(slice(begin, end) for begin, end in zip(at, starts, strict=True)))
+        parts = base[chunk.base], wanted[chunk.theirs], yours[chunk.ours]
+        yield Stretch(_origin(*parts), chunk.base, chunk.theirs, chunk.ours)
+        at = (chunk.base.stop, chunk.theirs.stop, chunk.ours.stop)
+    if at[0] < len(base):
+        yield Stretch(
+            "nobody", *(slice(begin, len(lines)) for begin, lines in zip(at, (base, wanted, yours), strict=True))
+        )
+
+
+def _origin(base: Lines, wanted: Lines, yours: Lines) -> Origin:
+    if wanted == yours:
+        return "both"
+    if yours == base:
+        return "wanted"
+    return "yours" if wanted == base else "clash"
+
+
+def _with_ending(first: Lines, second: Lines) -> Lines:
+    """Return `first` such that `second` can follow: its last line may have been the last of a file."""
+    if not first or not second or first[-1].endswith("\n"):
+        return first
+    return (*first[:-1], first[-1] + ("\r\n" if second[0].endswith("\r\n") else "\n"))

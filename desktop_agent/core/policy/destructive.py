@@ -1,0 +1,286 @@
+"""What a command line may destroy, found from its words: files, uncommitted work, branches, stash entries, objects.
+
+It decides what is copied before the command runs, so it errs on the side of too much: what is not known beforehand (a
+variable, the input of `xargs`) stands for everything in the folder. Nothing here looks at the disk; a place may not
+exist, and a path is by its text alone.
+"""
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from desktop_agent.core.policy.git_losses import GitLoss, git_losses
+from desktop_agent.core.policy.shell import ParsedCommand, Segment
+from desktop_agent.core.policy.words import Word
+
+LossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]
+"""What may be lost at a place. `tree`: a file, or a folder with everything below. `file`: a file, but no folder. In
+the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, also `ignored` ones, `refs` with
+the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with what git knows of it."""
+
+
+Certainty = Literal["exact", "pattern", "guess"]
+"""Of a place: named as it is; a shell pattern for the names in it; or the folder of what is not known beforehand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One thing that may be lost, and whether that is what the command is for."""
+
+    kind: LossKind
+    place: str
+    """Absolute, with `/`, or in the home folder with `~`; `.` and `..` squeezed out of it."""
+    is_destructive: bool = True
+    """Whether the command destroys: `rm` does; `mv` and `>` only may when something is in their way."""
+    certainty: Certainty = "exact"
+
+
+def losses_of(parsed: ParsedCommand, folder: str) -> tuple[Loss, ...]:
+    """Return what a line that runs in `folder` may destroy, each once. Never raises."""
+    found: dict[tuple[LossKind, str], Loss] = {}
+    folders = _Folders(folder, is_chain=_is_chain(parsed.text))
+    for segment in parsed.segments:
+        for base in folders.now:
+            for loss in _of_segment(segment, base):
+                known = found.get((loss.kind, loss.place))
+                found[loss.kind, loss.place] = loss if known is None else _stronger(known, loss)
+        folders.follow(segment)
+    if parsed.problems and _HINTS.search(parsed.text):
+        # Somewhere in what was not understood is a word of destruction: it may mean anything.
+        place = _squeezed(folder)
+        found |= {(kind, place): Loss(kind, place, certainty="guess") for kind in _EVERYTHING}
+    return tuple(found.values())
+
+
+_EVERYTHING: tuple[LossKind, ...] = ("tree", "uncommitted", "refs")
+_HINTS = re.compile(
+    r"\b(rm|rmdir|unlink|shred|truncate|rmtree|removedirs|remove|rimraf|delete|del|clean|reset|checkout|restore|switch"
+    r"|stash|worktree|rebase|amend|filter-branch|filter-repo|update-ref|reflog|gc|prune|wipe)\b"
+)
+
+# --- folders ------------------------------------------------------------------------------------------------------
+
+
+class _Folders:
+    """Where the commands of a line may run: in the folder of the last `cd`, or in any so far where that is not sure."""
+
+    def __init__(self, folder: str, *, is_chain: bool) -> None:
+        self._seen = [folder]
+        self._is_chain = is_chain
+
+    @property
+    def now(self) -> tuple[str, ...]:
+        return (self._seen[-1],) if self._is_chain else tuple(dict.fromkeys(self._seen))
+
+    def follow(self, segment: Segment) -> None:
+        """Go where a `cd` leads."""
+        if segment.program not in ("cd", "chdir", "pushd", "popd"):
+            return
+        words = [part for part in segment.parts[1:] if part.text != "--" and part.text not in ("-P", "-L", "-e", "-@")]
+        if segment.program == "popd" or not words or not words[0].is_known or words[0].text.startswith(("-", "~", "+")):
+            self._is_chain = False  # somewhere else: everything so far stays possible
+            if words and not words[0].is_known:
+                self._seen.append(_static_part(words[0], self._seen[-1]))
+            return
+        if len(self._seen) < _MOST_FOLDERS:
+            self._seen.append(_joined(self._seen[-1], words[0].text))
+
+
+_MOST_FOLDERS = 8
+"""In a line that goes to more, the rest counts as run where it was last."""
+
+
+def _is_chain(text: str) -> bool:
+    """Whether one command runs after the other, and none after one that failed: only `&&` between them."""
+    return re.search(r"[;|\n(){}`]|(?<!&)&(?!&)", re.sub(r"\d?>&\d|&>|>\|", "", text)) is None
+
+
+# --- commands -----------------------------------------------------------------------------------------------------
+
+
+def _of_segment(segment: Segment, folder: str) -> Iterator[Loss]:
+    for redirection in segment.redirections:
+        if redirection.is_write:
+            yield _loss("file", redirection.target, folder, is_destructive=False)
+    if "ssh" in segment.wrappers:
+        return  # on another machine
+    program = segment.program.rpartition("/")[2].removesuffix(".exe")
+    if program == "git":
+        yield from _of_git(segment, folder)
+    elif (reader := _PROGRAMS.get(program)) is not None:
+        # What `find` puts in for `{}` lies where it starts, and that is a loss of its own.
+        is_found = segment.wrappers[-1:] in (("find",), ("gfind",))
+        yield from reader([word for word in segment.parts[1:] if not (is_found and word.text == "{}")], folder)
+
+
+def _of_git(segment: Segment, folder: str) -> Iterator[Loss]:
+    for loss in git_losses(segment.parts):
+        yield _from_git(loss, folder)
+
+
+def _from_git(loss: GitLoss, folder: str) -> Loss:
+    base = folder
+    for word in loss.folders:
+        base, _ = _place(word, base)
+    if loss.path is None:
+        return Loss(loss.kind, _squeezed(base), loss.is_destructive)
+    return _loss(loss.kind, loss.path, base, is_destructive=loss.is_destructive)
+
+
+def _deletes(words: Sequence[Word], folder: str) -> Iterator[Loss]:
+    for word in _operands(words):
+        yield _loss("tree", word, folder)
+
+
+def _truncates(words: Sequence[Word], folder: str) -> Iterator[Loss]:
+    for word in _operands(words, values=("-s", "-r", "-n", "--size", "--reference", "--iterations")):
+        yield _loss("file", word, folder)
+
+
+def _moves(words: Sequence[Word], folder: str) -> Iterator[Loss]:
+    operands = _operands(words, values=("-t", "-S", "--target-directory", "--suffix"))
+    for word in operands[:-1] if not _target_option(words) else operands:
+        yield _loss("tree", word, folder, is_destructive=False)
+    yield from _overwrites(words, folder)
+
+
+def _overwrites(words: Sequence[Word], folder: str) -> Iterator[Loss]:
+    """What stands at the target of `cp a b dir` or `cp a b`: the file, or those in the folder with these names."""
+    operands = _operands(words, values=("-t", "-S", "-m", "-o", "-g", "--target-directory", "--suffix", "--mode"))
+    target = _target_option(words)
+    if target is None:
+        if not operands:
+            return
+        target = operands[-1]
+        operands = operands[:-1]
+    place, _ = _place(target, folder)
+    yield Loss("file", place, is_destructive=False)
+    for word in operands:
+        name = posixpath.basename(word.text.rstrip("/")) if word.is_known else ""
+        inner = posixpath.join(place, name) if name not in ("", ".", "..") else place
+        yield Loss("tree", _squeezed(inner), is_destructive=False)
+
+
+def _writes(words: Sequence[Word], folder: str) -> Iterator[Loss]:
+    for word in _operands(words):
+        yield _loss("file", word, folder, is_destructive=False)
+
+
+def _dd(words: Sequence[Word], folder: str) -> Iterator[Loss]:
+    for word in words:
+        if word.text.startswith("of="):
+            yield _loss("file", Word(word.text[3:], word.kind), folder)
+
+
+def _rsync(words: Sequence[Word], folder: str) -> Iterator[Loss]:
+    operands = _operands(words, values=("-e", "--rsh", "--exclude", "--include", "--filter", "-f"))
+    is_deleting = any(word.text.startswith(("--del", "--remove-source-files")) for word in words)
+    if operands and ":" not in operands[-1].text:
+        yield _loss("tree", operands[-1], folder, is_destructive=is_deleting)
+    if any(word.text == "--remove-source-files" for word in words):
+        for word in operands[:-1]:
+            yield _loss("tree", word, folder)
+
+
+def _find(words: Sequence[Word], folder: str) -> Iterator[Loss]:
+    texts = [word.text for word in words]
+    starts: list[Word] = []
+    for word in words:
+        if word.text.startswith(("-", "(", "!", ",")) and word.text not in ("-L", "-H", "-P"):
+            break
+        if word.text not in ("-L", "-H", "-P"):
+            starts.append(word)
+    runs = [texts[at + 1] for at, text in enumerate(texts[:-1]) if text in ("-exec", "-execdir", "-ok", "-okdir")]
+    is_deleting = "-delete" in texts
+    if is_deleting or any(posixpath.basename(name) not in _HARMLESS for name in runs):
+        is_destructive = is_deleting or any(posixpath.basename(name) in _DELETING for name in runs)
+        for word in starts or [Word(".")]:
+            yield _loss("tree", word, folder, is_destructive=is_destructive)
+
+
+_HARMLESS = frozenset({"grep", "egrep", "rg", "cat", "head", "tail", "wc", "ls", "stat", "file", "echo", "printf"})
+_DELETING = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "srm", "trash", "rimraf", "del-cli"})
+_PROGRAMS: dict[str, Callable[[Sequence[Word], str], Iterator[Loss]]] = {
+    **dict.fromkeys(_DELETING - {"truncate", "shred"}, _deletes),
+    "truncate": _truncates,
+    "shred": _truncates,
+    "mv": _moves,
+    "cp": _overwrites,
+    "install": _overwrites,
+    "ln": _overwrites,
+    "tee": _writes,
+    "sponge": _writes,
+    "dd": _dd,
+    "rsync": _rsync,
+    "find": _find,
+    "gfind": _find,
+}
+
+# --- words --------------------------------------------------------------------------------------------------------
+
+
+def _operands(words: Sequence[Word], values: Sequence[str] = ()) -> list[Word]:
+    """Return the words that are no options, and no values of those in `values`."""
+    found: list[Word] = []
+    rest = iter(words)
+    for word in rest:
+        if word.text == "--" and word.is_known:
+            return [*found, *rest]
+        if not word.text.startswith("-") or word.text == "-":
+            found.append(word)
+        elif word.text in values:
+            next(rest, None)
+    return found
+
+
+def _target_option(words: Sequence[Word]) -> Word | None:
+    """Return the folder of `mv -t folder`."""
+    for at, word in enumerate(words):
+        if word.text in ("-t", "--target-directory") and at + 1 < len(words):
+            return words[at + 1]
+        if word.text.startswith("--target-directory="):
+            return Word(word.text.partition("=")[2], word.kind)
+    return None
+
+
+def _loss(kind: LossKind, word: Word, folder: str, *, is_destructive: bool = True) -> Loss:
+    place, certainty = _place(word, folder)
+    return Loss(kind, place, is_destructive, certainty)
+
+
+def _stronger(one: Loss, other: Loss) -> Loss:
+    """Return one loss for two of the same kind at the same place."""
+    certainty = one.certainty if other.certainty == "guess" else other.certainty
+    return Loss(one.kind, one.place, one.is_destructive or other.is_destructive, certainty)
+
+
+def _place(word: Word, folder: str) -> tuple[str, Certainty]:
+    """Return the path that a word means; the folder above it, when only that is known."""
+    if word.is_known:
+        return _joined(folder, word.text), "exact"
+    if word.kind == "simple" and not re.search(r"[$`{}…\"'\\~]", word.text):
+        return _joined(folder, word.text), "pattern"
+    return _static_part(word, folder), "guess"
+
+
+def _static_part(word: Word, folder: str) -> str:
+    """Return the folder that everything lies in which `word` may come to: that in front of its first variable or glob.
+
+    A variable at the beginning may lead anywhere; it is taken for something in `folder`.
+    """
+    text = word.text.replace('"', "").replace("'", "").replace("\\", "")
+    known = re.split(r"[*?\[{$`~…]|<\(", text, maxsplit=1)[0]
+    return _joined(folder, known.rpartition("/")[0] + "/") if "/" in known else _squeezed(folder)
+
+
+def _joined(folder: str, path: str) -> str:
+    if path == "~" or path.startswith("~/"):
+        return path  # the home folder, which whoever looks at the disk knows
+    return _squeezed(posixpath.join(folder, path))
+
+
+def _squeezed(path: str) -> str:
+    squeezed = posixpath.normpath(path) if path else "/"
+    return squeezed.replace("//", "/", 1) if squeezed.startswith("//") else squeezed

@@ -1,0 +1,253 @@
+"""What a command of git may destroy: uncommitted work, files git does not know, refs, the stash, objects, worktrees.
+
+What git refuses to do without being forced is not counted; a command that is not known here may move refs. The forms
+are those of git's manual pages, git 2.39 to 2.51.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from desktop_agent.core.policy.words import Word
+
+GitLossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]
+
+_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
+_READING = frozenset(
+    {
+        "status", "log", "diff", "show", "blame", "grep", "ls-files", "ls-tree", "ls-remote", "rev-parse", "rev-list",
+        "describe", "cat-file", "help", "version", "shortlog", "for-each-ref", "name-rev", "merge-base",
+        "count-objects", "check-ignore", "var", "whatchanged", "range-diff", "cherry", "archive", "bundle", "fsck",
+        "diff-tree", "diff-index", "diff-files", "show-ref", "annotate", "init", "clone", "config", "add",
+        "push", "send-email",
+    }
+)  # fmt: skip
+"""Commands that move no local branch, tag or stash entry, and throw no file away."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitLoss:
+    """One thing that may be lost, in the folder that `folders` lead to, one after the other (`-C a -C b`)."""
+
+    kind: GitLossKind
+    path: Word | None = None
+    """What it is about there; None: the whole folder or its repository."""
+    is_destructive: bool = True
+    folders: tuple[Word, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """The words of one git command behind its general options."""
+
+    name: str
+    words: tuple[Word, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(word.text for word in self.words)
+
+    def has(self, *options: str) -> bool:
+        """Whether one of these options is there: short ones also in a bundle (`-fd`), long ones also cut short."""
+        return any(_is_option(text, option) for text in self._before_dashes() for option in options)
+
+    @property
+    def operands(self) -> tuple[Word, ...]:
+        """The words that are no options, also those behind `--`."""
+        before = len(self._before_dashes())
+        plain = (word for word in self.words[:before] if not word.text.startswith("-"))
+        return (*plain, *self.words[before + 1 :])
+
+    @property
+    def has_dashes(self) -> bool:
+        return "--" in self.texts
+
+    def _before_dashes(self) -> tuple[str, ...]:
+        texts = self.texts
+        return texts[: texts.index("--")] if "--" in texts else texts
+
+
+def git_losses(parts: Sequence[Word]) -> Iterator[GitLoss]:
+    """Yield what a git command, from the word `git` on, may destroy."""
+    folders: list[Word] = []
+    index = 1
+    while index < len(parts) and parts[index].text.startswith("-"):
+        text = parts[index].text
+        value = parts[index + 1] if index + 1 < len(parts) else None
+        if text in ("-C", "--work-tree") and value is not None:
+            folders.append(value)
+        elif text.startswith("--work-tree="):
+            folders.append(Word(text.partition("=")[2], parts[index].kind))
+        index += 2 if text in _VALUES else 1
+    if index >= len(parts):
+        return
+    name = parts[index].text if parts[index].is_known else ""
+    call = _Call(name, tuple(parts[index + 1 :]))
+    if name in _READING or call.has("--help"):
+        return
+    reader = _COMMANDS.get(name, _unknown)
+    for loss in reader(call):
+        yield replace(loss, folders=tuple(folders))
+
+
+def _is_option(text: str, option: str) -> bool:
+    if option.startswith("--"):
+        name = text.partition("=")[0]
+        return len(name) > 3 and option.startswith(name)
+    return text.startswith("-") and not text.startswith("--") and option[1] in text[1:]
+
+
+def _unknown(_call: _Call) -> Iterator[GitLoss]:
+    yield GitLoss("refs", is_destructive=False)
+
+
+def _clean(call: _Call) -> Iterator[GitLoss]:
+    if call.has("-n", "--dry-run"):
+        return
+    yield GitLoss("ignored" if call.has("-x", "-X") else "untracked")
+
+
+def _checkout(call: _Call) -> Iterator[GitLoss]:
+    operands = call.operands
+    names_files = call.has_dashes or len(operands) > 1 or any(_looks_like_a_path(word) for word in operands)
+    is_new = call.has("-b", "--orphan")
+    is_forced = call.has("-f", "--force", "-B", "--ours", "--theirs", "-p", "--patch", "--pathspec-from-file")
+    yield from _both(is_destructive=is_forced or (names_files and not is_new))
+
+
+def _looks_like_a_path(word: Word) -> bool:
+    return not word.is_known or word.text == "." or "/" in word.text or "." in word.text.lstrip(".")
+
+
+def _switch(call: _Call) -> Iterator[GitLoss]:
+    yield from _both(is_destructive=call.has("-f", "--force", "--discard-changes", "-C", "--force-create"))
+
+
+def _restore(_call: _Call) -> Iterator[GitLoss]:
+    yield from _both()
+
+
+def _reset(call: _Call) -> Iterator[GitLoss]:
+    yield from _both(is_destructive=call.has("--hard", "--merge", "--keep"))
+
+
+def _rewrites(_call: _Call) -> Iterator[GitLoss]:
+    yield from _both()
+
+
+def _commits(call: _Call) -> Iterator[GitLoss]:
+    yield GitLoss("refs", is_destructive=call.has("--amend"))
+
+
+def _combines(call: _Call) -> Iterator[GitLoss]:
+    yield from _both(is_destructive=call.has("--abort", "--rebase", "-r", "--force", "--quit", "--skip"))
+
+
+def _stash(call: _Call) -> Iterator[GitLoss]:
+    action = call.operands[0].text if call.operands else "push"
+    if action in ("list", "show"):
+        return
+    if action in ("drop", "clear"):
+        yield GitLoss("refs")
+        return
+    yield from _both(is_destructive=action in ("pop", "branch"))
+    if call.has("-u", "--include-untracked", "-a", "--all"):
+        yield GitLoss("ignored" if call.has("-a", "--all") else "untracked", is_destructive=False)
+
+
+def _worktree(call: _Call) -> Iterator[GitLoss]:
+    action, *rest = call.operands or (Word(""),)
+    if action.text == "remove":
+        for word in rest:
+            yield GitLoss("worktree", word)
+    elif action.text in ("prune", "move"):
+        yield GitLoss("worktree")
+    if action.text != "list":
+        yield GitLoss("refs", is_destructive=action.text == "remove")
+
+
+def _branch(call: _Call) -> Iterator[GitLoss]:
+    yield GitLoss("refs", is_destructive=call.has("-D", "-d", "--delete", "-f", "--force", "-M", "-C"))
+
+
+def _tag(call: _Call) -> Iterator[GitLoss]:
+    yield GitLoss("refs", is_destructive=call.has("-d", "--delete", "-f", "--force"))
+
+
+def _refs(_call: _Call) -> Iterator[GitLoss]:
+    yield GitLoss("refs")
+
+
+def _cleans_up(call: _Call) -> Iterator[GitLoss]:
+    forgets = {"gc": call.has("--prune"), "repack": call.has("-a", "-d"), "prune": not call.has("-n", "--dry-run")}
+    if forgets.get(call.name, not call.operands or call.operands[0].text in ("expire", "delete")):
+        yield GitLoss("objects")
+        yield GitLoss("refs")
+
+
+def _reflog(call: _Call) -> Iterator[GitLoss]:
+    if call.operands and call.operands[0].text in ("expire", "delete"):
+        yield from _cleans_up(call)
+
+
+def _removes(call: _Call) -> Iterator[GitLoss]:
+    if not call.has("-n", "--dry-run"):
+        for word in call.operands:
+            yield GitLoss("tree", word)
+        yield from _both()
+
+
+def _moves(call: _Call) -> Iterator[GitLoss]:
+    for word in call.operands:
+        yield GitLoss("tree", word, is_destructive=False)
+
+
+def _submodule(call: _Call) -> Iterator[GitLoss]:
+    action, *rest = call.operands or (Word("status"),)
+    if action.text in ("deinit", "update"):
+        is_forced = action.text == "deinit" or call.has("-f", "--force")
+        for word in rest or [Word(".")]:
+            yield GitLoss("tree", word, is_destructive=is_forced)
+
+
+def _both(*, is_destructive: bool = True) -> Iterator[GitLoss]:
+    yield GitLoss("uncommitted", is_destructive=is_destructive)
+    yield GitLoss("refs", is_destructive=is_destructive)
+
+
+_COMMANDS: dict[str, Callable[[_Call], Iterator[GitLoss]]] = {
+    "clean": _clean,
+    "checkout": _checkout,
+    "switch": _switch,
+    "restore": _restore,
+    "checkout-index": _restore,
+    "read-tree": _restore,
+    "reset": _reset,
+    "rebase": _rewrites,
+    "filter-branch": _rewrites,
+    "filter-repo": _rewrites,
+    "commit": _commits,
+    "merge": _combines,
+    "pull": _combines,
+    "am": _combines,
+    "cherry-pick": _combines,
+    "revert": _combines,
+    "bisect": _combines,
+    "apply": _combines,
+    "stash": _stash,
+    "worktree": _worktree,
+    "branch": _branch,
+    "tag": _tag,
+    "update-ref": _refs,
+    "symbolic-ref": _refs,
+    "replace": _refs,
+    "notes": _refs,
+    "fetch": _unknown,
+    "gc": _cleans_up,
+    "prune": _cleans_up,
+    "repack": _cleans_up,
+    "reflog": _reflog,
+    "rm": _removes,
+    "mv": _moves,
+    "submodule": _submodule,
+}

@@ -1,0 +1,269 @@
+"""What the store holds and for whom, and the removal of blobs that nobody names any more.
+
+A blob is needed as long as any file of any session's folder has its digest in it, whatever the record around it is: a
+newer version's, a torn one, or the text of a message. What cannot be read may name anything: then nothing is removed.
+
+Sessions may run meanwhile, in any process. They put a blob first and write its name down later; so only what nobody put
+for a day is removed, and `Blobs.put` makes what it finds young again. A blob is moved aside before its age is looked at
+for the last time: from then on a session that puts the same content writes it anew.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.files import is_left_over
+from desktop_agent.core.ids import Digest
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.gzipped import BLOCK_BYTES, DamagedError
+
+GRACE = timedelta(hours=24)
+"""How long a blob that nobody names is kept: somebody may have put it and not written its name down yet."""
+
+_DIGEST_LENGTH = 64
+_HEX_RUN = re.compile(rb"[0-9a-f]{64,}")
+_LOCK_NAME = "lock"
+_ASIDE_SUFFIX = ".collected"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUse:
+    """What one session takes of the disk. Names are those of the folders, whatever lies in them."""
+
+    name: str
+    journal_bytes: int
+    """Everything in its folder."""
+    own_bytes: int
+    """Blobs that no other session names."""
+    shared_bytes: int
+    """Blobs that others name, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageReport:
+    """What the blob folder holds. Bytes are lengths of files, so of what is kept, unless they say otherwise."""
+
+    blobs: int
+    blob_bytes: int
+    content_bytes: int
+    """What all of it comes to when it is unpacked."""
+    unreferenced: int
+    unreferenced_bytes: int
+    left_overs: int
+    """Temporary files of processes that were killed, or that write right now."""
+    left_over_bytes: int
+    sessions: tuple[SessionUse, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What was removed, or would be in a dry run."""
+
+    removed: int
+    removed_bytes: int
+    kept_young: int
+    """Blobs and temporary files that nobody names, but that are not old enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A file of the blob folder. `digest` is empty for a temporary one."""
+
+    path: Path
+    digest: Digest
+    size: int
+    changed_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Holding:
+    """An entry of the sessions' folder: the bytes in it, and the blobs it names."""
+
+    name: str
+    size: int
+    digests: frozenset[Digest]
+
+
+def digests_in(blocks: Iterable[bytes], known: Collection[Digest]) -> set[Digest]:
+    """Return those of `known` that stand anywhere in the text, also where blocks meet or within more digits."""
+    found: set[Digest] = set()
+    tail = b""
+    for block in blocks:
+        text = tail + block
+        for run in _HEX_RUN.finditer(text):
+            digits = run.group().decode("ascii")
+            starts = range(len(digits) - _DIGEST_LENGTH + 1)
+            found.update(d for d in (digits[start : start + _DIGEST_LENGTH] for start in starts) if d in known)
+        tail = text[1 - _DIGEST_LENGTH :]
+    return found
+
+
+def report_storage(blobs: Blobs, sessions: Path) -> StorageReport:
+    """Count what is kept. Raises `StorageError` when something cannot be read."""
+    files = _files_in(blobs)
+    kept = [file for file in files if file.digest]
+    temporary = [file for file in files if not file.digest]
+    sizes: Counter[Digest] = Counter()
+    for file in kept:
+        sizes[file.digest] += file.size
+    holdings = _holdings(sessions, sizes)
+    users = Counter(digest for holding in holdings for digest in holding.digests)
+    lost = [digest for digest in sizes if digest not in users]
+    return StorageReport(
+        blobs=len(sizes),
+        blob_bytes=sizes.total(),
+        content_bytes=sum(_content_length(blobs, file) for file in kept),
+        unreferenced=len(lost),
+        unreferenced_bytes=sum(sizes[digest] for digest in lost),
+        left_overs=len(temporary),
+        left_over_bytes=sum(file.size for file in temporary),
+        sessions=tuple(
+            SessionUse(
+                name=holding.name,
+                journal_bytes=holding.size,
+                own_bytes=sum(sizes[digest] for digest in holding.digests if users[digest] == 1),
+                shared_bytes=sum(sizes[digest] for digest in holding.digests if users[digest] > 1),
+            )
+            for holding in holdings
+        ),
+    )
+
+
+def collect(blobs: Blobs, sessions: Path, *, now: datetime, is_dry_run: bool = False) -> Collected:
+    """Remove blobs that no session names and temporary files that nobody writes any more; both a day old at least.
+
+    Raises `StorageError`, before anything is removed when a session or the folder cannot be read.
+    """
+    files = _files_in(blobs)
+    holdings = _holdings(sessions, {file.digest for file in files if file.digest})
+    needed = set[Digest]().union(*(holding.digests for holding in holdings))
+    oldest = (now - GRACE).timestamp()
+    removed = removed_bytes = kept_young = 0
+    try:
+        for file in files:
+            if file.digest in needed:
+                if not is_dry_run:
+                    _put_back(file.path)
+            elif file.changed_at > oldest or not (is_dry_run or _is_removed(file.path, oldest)):
+                kept_young += 1
+            else:
+                removed += 1
+                removed_bytes += file.size
+    except OSError as error:
+        raise StorageError("Not everything could be removed.", hint=_PERMISSIONS, detail=str(error)) from error
+    return Collected(removed, removed_bytes, kept_young)
+
+
+def _is_removed(path: Path, oldest: float) -> bool:
+    """Remove the file, unless somebody put its content once more until now."""
+    aside = _without_suffix(path).with_name(_without_suffix(path).name + _ASIDE_SUFFIX)
+    try:
+        path.replace(aside)
+        if aside.stat().st_mtime > oldest:
+            _put_back(aside)
+            return False
+        aside.unlink()
+    except FileNotFoundError:
+        return False  # another process collects, too
+    return True
+
+
+def _put_back(path: Path) -> None:
+    """Give a file that was moved aside its name again; any other stays as it is."""
+    if path.suffix == _ASIDE_SUFFIX:
+        path.replace(_without_suffix(path))
+
+
+def _without_suffix(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix == _ASIDE_SUFFIX else path
+
+
+def _files_in(blobs: Blobs) -> list[_Found]:
+    """Everything in the blob folder that is a blob or a temporary file. What is neither is not ours."""
+    found: list[_Found] = []
+    try:
+        if not blobs.folder.exists():
+            return found
+        for path in _walk(blobs.folder, depth=1):
+            blob = blobs.file_at(_without_suffix(path))
+            if blob is None and not is_left_over(_without_suffix(path)):
+                continue
+            try:
+                status = path.lstat()
+            except FileNotFoundError:
+                continue  # a temporary file that got its name meanwhile
+            found.append(_Found(path, blob.digest if blob else "", status.st_size, status.st_mtime))
+    except OSError as error:
+        raise StorageError("The stored contents could not be listed.", hint=_PERMISSIONS, detail=str(error)) from error
+    return found
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_file(follow_symlinks=False):
+                yield Path(entry.path)
+            elif depth and entry.is_dir(follow_symlinks=False):
+                yield from _walk(Path(entry.path), depth - 1)
+
+
+def _holdings(sessions: Path, known: Collection[Digest]) -> list[_Holding]:
+    """What each entry of the sessions' folder is, and which of `known` it names.
+
+    Raises `StorageError` when anything there cannot be read, and when the whole folder is missing while there are
+    blobs: then it is more likely elsewhere than gone.
+    """
+    try:
+        if not known and not sessions.exists():
+            return []
+        return [_holding(entry, known) for entry in sorted(sessions.iterdir())]
+    except OSError as error:
+        raise StorageError(
+            "A session could not be read, so nobody can tell which contents are needed. Nothing was removed.",
+            hint=_PERMISSIONS,
+            detail=str(error),
+        ) from error
+
+
+def _holding(entry: Path, known: Collection[Digest]) -> _Holding:
+    size = 0
+    digests: set[Digest] = set()
+    for path in _session_files(entry):
+        with path.open("rb") as file:
+            digests |= digests_in(iter(partial(file.read, BLOCK_BYTES), b""), known)
+            size += file.tell()
+    return _Holding(entry.name, size, frozenset(digests))
+
+
+def _session_files(entry: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
+    """Every file in `entry`, or itself. Symlinks are followed: a session may have been moved to another disk.
+
+    Raises `OSError` for what cannot be listed, a link that leads nowhere among it.
+    """
+    if entry.name == _LOCK_NAME or is_left_over(entry):
+        return
+    real = Path(os.path.realpath(entry, strict=True))
+    if real.is_dir():
+        if real not in above:
+            for inner in sorted(entry.iterdir()):
+                yield from _session_files(inner, above | {real})
+    elif real.is_file():
+        yield entry
+
+
+def _content_length(blobs: Blobs, file: _Found) -> int:
+    """The length of the content; of what cannot tell it, that of the file."""
+    blob = blobs.file_at(file.path)  # none, if it was moved aside
+    try:
+        return file.size if blob is None else blob.length()
+    except (OSError, DamagedError):
+        return file.size
+
+
+_PERMISSIONS = "Check the permissions of the data folder."

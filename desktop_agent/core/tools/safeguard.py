@@ -1,0 +1,312 @@
+"""The safeguard: a copy of what a command may destroy, made before it runs; and what of it was destroyed, told after.
+
+It brings together what the words of the command say (`policy.destructive`), what git knows (`gitrepo`) and what is
+copied (`changes.safety`). What it did before a command is on disk until that is on record, so that a crash in between
+loses none of it.
+"""
+
+import asyncio
+import glob
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from desktop_agent.core.changes.safety import Place, SafetyCopies, SafetyCopy, SafetyReport, restore_outside
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.files import write_atomically
+from desktop_agent.core.gitrepo import (
+    FileState,
+    Refs,
+    RepoStatus,
+    changed_refs,
+    common_folder,
+    find_repository,
+    keep_objects,
+    query_status,
+    read_refs,
+    restore_refs,
+)
+from desktop_agent.core.ids import CallId, Digest
+from desktop_agent.core.model import FileOutcome, OutsideFile, RefChange, Uncaptured
+from desktop_agent.core.policy.destructive import Loss, losses_of
+from desktop_agent.core.policy.shell import parse
+
+_BEFORE = "before.json"
+_MOST_MATCHES = 5_000
+"""Of a shell pattern; more stand for everything in the folder."""
+_REPOSITORY_STATE = (
+    "index", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE",
+    "rebase-merge", "rebase-apply", "sequencer",
+)  # fmt: skip
+"""What of git's own files says what is staged, and what a merge or rebase has come to."""
+_UNCOMMITTED: frozenset[FileState] = frozenset({"modified", "added", "deleted", "renamed", "conflicted"})
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """A command about to run: its line, its folder, and whether walls keep it from git's own files."""
+
+    line: str
+    folder: str
+    is_confined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Precautions:
+    """What was done before one command."""
+
+    call_id: CallId
+    copy: SafetyCopy = field(default_factory=SafetyCopy)
+    refs: Mapping[str, Refs] = field(default_factory=dict[str, Refs])
+    """The refs of every repository that it may write, by a folder of it as `RefChange.folder` has it."""
+    is_destructive: bool = False
+    """Whether it is a command that destroys, as far as one can see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a command destroyed that the capture did not see."""
+
+    report: SafetyReport = field(default_factory=SafetyReport)
+    refs: tuple[RefChange, ...] = ()
+    gaps: tuple[Uncaptured, ...] = ()
+    is_destructive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What a recovery put back, and what became of the rest."""
+
+    refs: tuple[RefChange, ...] = ()
+    outside: tuple[OutsideFile, ...] = ()
+    problems: tuple[FileOutcome, ...] = ()
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What a command calls for: places to copy, and repositories whose refs to remember."""
+
+    places: list[Place] = field(default_factory=list[Place])
+    repositories: dict[str, Path] = field(default_factory=dict[str, Path])
+    is_destructive: bool = False
+    may_lose_files: bool = False
+
+
+class Safeguard:
+    """Looks after what the commands of one session may destroy."""
+
+    def __init__(self, root: Path, copies: SafetyCopies, folder: Path, *, writable: Sequence[Path] = ()) -> None:
+        """`folder` is the session's own, made when first needed; `writable` is what confined commands may write."""
+        self._root = root
+        self._copies = copies
+        self._before = folder / _BEFORE
+        self._writable = (root, *writable)
+
+    async def describe(self, run: CommandRun) -> tuple[str, ...]:
+        """Return in sentences what would be done before a command that destroys; nothing for any other."""
+        plan = await self._plan(run)
+        if not plan.is_destructive:
+            return ()
+        units, gaps = await asyncio.to_thread(self._copies.survey, plan.places)
+        own = [unit for unit in units if ".git" not in Path(unit.path).parts]
+        covered = ["the files of this folder"] if plan.may_lose_files else []
+        covered += [self._copies.name_of(unit.path) for unit in own[:3]]
+        covered += ["…"] if len(own) > 3 else []
+        covered += ["branches, tags and stash entries"] if plan.repositories else []
+        text = f"A safety copy is made first: {', '.join(covered)}."
+        if not covered:
+            text = ""
+        return tuple(filter(None, (text, *(f"Not in the safety copy: {gap.path}. {gap.reason}" for gap in gaps[:5]))))
+
+    async def prepare(self, call_id: CallId, run: CommandRun) -> None:
+        """Copy what the command may destroy, and remember the refs. Durable when it returns.
+
+        Raises `ToolError` when the copy cannot be written: then the command must not run.
+        """
+        plan = await self._plan(run)
+        refs: dict[str, Refs] = {}
+        for name, place in plan.repositories.items():
+            if (known := await read_refs(place)) is not None:
+                refs[name] = known
+        try:
+            await asyncio.to_thread(self._write_down, call_id, plan, refs)
+        except OSError as error:
+            raise ToolError(
+                f"The safety copy could not be made ({error.strerror or error}), so the command was not run."
+            ) from error
+
+    async def finish(self, call_id: CallId) -> Findings:
+        """Return what the command destroyed. Good also after a crash; may be asked again until `forget`."""
+        before = await asyncio.to_thread(self._read_back, call_id)
+        if before is None:
+            return Findings()
+        report = await asyncio.to_thread(self._copies.compare, before.copy)
+        refs: list[RefChange] = []
+        for name, known in before.refs.items():
+            place = self._root / name
+            now = await read_refs(place)
+            changes = changed_refs(known, now) if now is not None else ()
+            if before.is_destructive:
+                await keep_objects(place, changes)
+            refs += [replace(change, folder=name) for change in changes]
+        gaps = (*(before.copy.gaps if before.is_destructive else ()), *report.gaps)
+        return Findings(report, tuple(refs), gaps, before.is_destructive)
+
+    async def forget(self) -> None:
+        """Remove the copy, once what came of the command is on record."""
+        await asyncio.to_thread(self._discard)
+
+    # -- what is on disk meanwhile --
+
+    def _write_down(self, call_id: CallId, plan: _Plan, refs: Mapping[str, Refs]) -> None:
+        self._discard()
+        copy = self._copies.make(plan.places)
+        if not (copy.files or copy.gaps or refs or plan.is_destructive):
+            return
+        before = Precautions(call_id, copy, refs, plan.is_destructive)
+        self._before.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(_codec().dump_python(before, mode="json"))
+        write_atomically(self._before, text.encode("utf-8", "surrogatepass"), mode=0o600)
+
+    def _read_back(self, call_id: CallId) -> Precautions | None:
+        try:
+            before = _codec().validate_python(json.loads(self._before.read_bytes()))
+        except (OSError, ValueError, ValidationError):
+            return None
+        return before if before.call_id == call_id else None
+
+    def _discard(self) -> None:
+        with suppress(OSError):
+            self._before.unlink()
+        self._copies.discard()
+
+    # -- from losses to places --
+
+    async def _plan(self, run: CommandRun) -> _Plan:
+        losses = await asyncio.to_thread(lambda: losses_of(parse(run.line), run.folder))
+        plan = _Plan(
+            is_destructive=any(loss.is_destructive for loss in losses),
+            may_lose_files=any(loss.kind not in ("refs", "objects") for loss in losses),
+        )
+        if not run.is_confined:
+            # Whatever a command runs may move refs: that of the workspace is looked at in any case.
+            await asyncio.to_thread(self._add_repository, self._root, plan, has_state=False)
+        for loss in losses:
+            await self._add(loss, plan, is_confined=run.is_confined)
+        if run.is_confined:
+            plan.places = [place for place in plan.places if self._is_writable(place.path)]
+        return plan
+
+    async def _add(self, loss: Loss, plan: _Plan, *, is_confined: bool) -> None:
+        path = _at(loss)
+        match loss.kind:
+            case "tree" | "file":
+                plan.places += await asyncio.to_thread(_matches, loss, path)
+            case "untracked" | "ignored":
+                states: set[FileState] = {"untracked", "ignored"} if loss.kind == "ignored" else {"untracked"}
+                plan.places += await _places_of(path, states)
+            case "uncommitted":
+                repository = await asyncio.to_thread(find_repository, path)
+                if repository is not None:
+                    plan.places += await _places_of(repository.root, _UNCOMMITTED)
+            case "refs":
+                if not is_confined:
+                    await asyncio.to_thread(self._add_repository, path, plan, has_state=loss.is_destructive)
+            case "objects":
+                plan.places += await asyncio.to_thread(_object_places, path)
+            case "worktree":
+                plan.places += await asyncio.to_thread(lambda: list(_worktree_places(path)))
+
+    def _add_repository(self, folder: Path, plan: _Plan, *, has_state: bool) -> None:
+        repository = find_repository(folder)
+        if repository is None:
+            return
+        known = find_repository(self._root)
+        name = self._copies.name_of(str(folder.resolve()))
+        is_own = known is not None and common_folder(known) == common_folder(repository)
+        plan.repositories.setdefault("" if is_own or name == "." else name, folder)
+        if has_state:
+            plan.places += [Place(repository.git_dir / name) for name in _REPOSITORY_STATE]
+
+    def _is_writable(self, path: Path) -> bool:
+        return ".git" not in path.parts and any(path.is_relative_to(folder) for folder in self._writable)
+
+
+async def recover(
+    root: Path, refs: Sequence[RefChange], outside: Sequence[OutsideFile], content: Callable[[Digest], bytes]
+) -> Recovered:
+    """Put back the refs and the files outside the ledger that a command destroyed. Not to be cancelled.
+
+    The files of the workspace are an undo's; it comes first, so that the index fits them again.
+    """
+    # Files first: objects may be among them, and refs need theirs.
+    files, unwritten = await asyncio.to_thread(restore_outside, outside, content)
+    problems = list(unwritten)
+    restored: list[RefChange] = []
+    for folder in dict.fromkeys(change.folder for change in refs):
+        own = [change for change in refs if change.folder == folder]
+        recovery = await restore_refs(root / folder, own)
+        restored += recovery.restored
+        problems += [
+            FileOutcome(path=problem.change.name, state="conflict", change_ids=(), reason=problem.reason)
+            for problem in recovery.problems
+        ]
+    return Recovered(tuple(restored), files, tuple(problems))
+
+
+async def _places_of(folder: Path, states: Iterable[FileState]) -> list[Place]:
+    """Return what git says is in one of these states."""
+    status = await query_status(folder)
+    if not isinstance(status, RepoStatus):
+        return []
+    wanted = frozenset(states)
+    return [Place(folder / name) for name, file in status.files.items() if file.state in wanted]
+
+
+def _at(loss: Loss) -> Path:
+    return Path(loss.place).expanduser()
+
+
+def _matches(loss: Loss, path: Path) -> list[Place]:
+    is_file = loss.kind == "file"
+    if loss.certainty != "pattern":
+        return [Place(path, is_file, is_guess=loss.certainty == "guess")]
+    found: list[Place] = []
+    for match in glob.iglob(str(path)):  # noqa: PTH207  # as a shell does, it passes over names that begin with a dot
+        if len(found) >= _MOST_MATCHES:
+            base = next(parent for parent in path.parents if not glob.has_magic(str(parent)))
+            return [Place(base, is_guess=True)]
+        found.append(Place(Path(match), is_file))
+    return found
+
+
+def _object_places(folder: Path) -> list[Place]:
+    repository = find_repository(folder)
+    if repository is None:
+        return []
+    common = common_folder(repository)
+    # The log of the stash is not copied: it is the stash itself, whose entries come back one by one.
+    names = ("objects", "logs/HEAD", "logs/refs/heads", "logs/refs/remotes", "packed-refs")
+    return [Place(common / name) for name in names]
+
+
+def _worktree_places(path: Path) -> Iterator[Place]:
+    """Yield a worktree's folder and what its repository knows of it; of a whole repository, what it knows of all."""
+    repository = find_repository(path)
+    if repository is None:
+        return
+    if (path / ".git").is_file():
+        yield Place(path)
+        yield Place(repository.git_dir)
+    else:
+        yield Place(common_folder(repository) / "worktrees")
+
+
+@cache
+def _codec() -> TypeAdapter[Precautions]:
+    return TypeAdapter(Precautions)

@@ -1,0 +1,196 @@
+"""One text file whose undo or redo clashes: three columns, a choice for each clash, and the result."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+
+from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.review.conflict.columns import ThreeColumns
+from desktop_agent.ui.review.conflict.result_editor import ResultEditor
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from desktop_agent.core.changes.three_way import Choice, ThreeWay
+    from desktop_agent.ui.review.conflict.resolution import Purpose
+    from desktop_agent.ui.theme import Theme
+
+
+class ClashPage(QWidget):
+    """Lets the person go from clash to clash and decide.
+
+    Keys: F7 and Shift+F7 go from clash to clash; Alt+1, Alt+2 and Alt+3 choose.
+
+    Signals:
+        decided: something was chosen or edited.
+    """
+
+    decided = Signal()
+
+    def __init__(self, theme: "Theme", three: "ThreeWay", purpose: "Purpose", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._three = three
+        self._current = 0
+        is_undo = purpose == "undo"
+        after = self.tr("After undo") if is_undo else self.tr("After redo")
+        self._columns = ThreeColumns(theme, (self.tr("Agent's version"), after, self.tr("Yours (on disk)")))
+        self._columns.setObjectName("clashColumns")
+        self._columns.setAccessibleName(self.tr("The three versions"))
+        self._editor = ResultEditor(theme)
+        self._editor.setObjectName("clashResultEdit")
+        self._editor.setAccessibleName(self.tr("The result that can be written"))
+        self._previous = _button("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton")
+        self._previous.setAccessibleName(self.tr("Previous clash"))
+        self._previous.setToolTip(self.tr("Previous clash (Shift+F7)"))
+        self._next = _button("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "nextClashButton")
+        self._next.setAccessibleName(self.tr("Next clash"))
+        self._next.setToolTip(self.tr("Next clash (F7)"))
+        self._where = QLabel()
+        self._where.setProperty("role", "secondary")
+        take = self.tr("Take the undo") if is_undo else self.tr("Take the redo")
+        self._buttons: dict[Choice, QPushButton] = {
+            "wanted": _button(take, "takeWantedButton"),
+            "yours": _button(self.tr("Keep yours"), "keepYoursButton"),
+            "both": _button(self.tr("Both, yours last"), "takeBothButton"),
+        }
+        self._group = QButtonGroup(self)
+        self._lay_out()
+        self._connect()
+        self._columns.show_three(three)
+        self._editor.show_three(three)
+        self._go_to(0)
+
+    @property
+    def editor(self) -> ResultEditor:
+        """The result."""
+        return self._editor
+
+    @property
+    def current(self) -> int:
+        """The clash that a choice is about, from 0."""
+        return self._current
+
+    @property
+    def merged_count(self) -> int:
+        """How many places change without a question."""
+        return self._three.merged_count
+
+    def choose(self, choice: "Choice") -> None:
+        """Decide about the current clash."""
+        self._editor.choose(self._current, choice)
+
+    def content(self) -> bytes:
+        """Return the result as it would be written."""
+        return self._editor.content()
+
+    def go_on(self) -> None:
+        """Go to the next clash, and from the last to the first."""
+        self._go_to((self._current + 1) % len(self._three.clashes))
+
+    def go_back(self) -> None:
+        """Go to the clash before this one."""
+        self._go_to((self._current - 1) % len(self._three.clashes))
+
+    def _go_to(self, number: int) -> None:
+        self._current = number
+        self._editor.show_clash(number)
+        self._columns.scroll_to_clash(number)
+        self._show_decisions()
+
+    def _on_clash_clicked(self, number: int) -> None:
+        self._current = number
+        self._editor.show_clash(number)
+        self._show_decisions()
+
+    def _show_decisions(self) -> None:
+        edited = self._editor.edited
+        choice = self._editor.choices[self._current]
+        self._group.setExclusive(False)
+        for each, button in self._buttons.items():
+            button.setChecked(each == choice and self._current not in edited)
+        self._group.setExclusive(True)
+        self._columns.show_decisions(self._editor.choices, edited, self._current)
+        count = len(self._three.clashes)
+        words = self.tr("Clash {0} of {1}").format(self._current + 1, count)
+        state = self.tr("edited by hand") if self._current in edited else ""
+        self._where.setText(f"{words} · {state}" if state else words)
+        self._columns.setAccessibleDescription(self._where.text())
+        for button in (self._previous, self._next):
+            button.setEnabled(count > 1)
+
+    def _on_decided(self) -> None:
+        self._show_decisions()
+        self.decided.emit()
+
+    def _on_chosen(self, button: QPushButton) -> None:
+        self.choose(next(choice for choice, each in self._buttons.items() if each is button))
+
+    def _choose_wanted(self) -> None:
+        self.choose("wanted")
+
+    def _choose_yours(self) -> None:
+        self.choose("yours")
+
+    def _choose_both(self) -> None:
+        self.choose("both")
+
+    def _connect(self) -> None:
+        self._previous.clicked.connect(self.go_back)
+        self._next.clicked.connect(self.go_on)
+        self._columns.clash_clicked.connect(self._on_clash_clicked)
+        self._editor.decided.connect(self._on_decided)
+        self._group.buttonClicked.connect(self._on_chosen)
+        slots = (
+            ("F7", self.go_on),
+            ("Shift+F7", self.go_back),
+            ("Alt+1", self._choose_wanted),
+            ("Alt+2", self._choose_yours),
+            ("Alt+3", self._choose_both),
+        )
+        for keys, slot in slots:
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(slot)
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setContentsMargins(Space.XL, Space.S, Space.XL, Space.S)
+        row.setSpacing(Space.S)
+        row.addWidget(self._previous)
+        row.addWidget(self._next)
+        row.addWidget(self._where)
+        row.addStretch()
+        for number, button in enumerate(self._buttons.values()):
+            button.setCheckable(True)
+            button.setToolTip(f"Alt+{number + 1}")
+            self._group.addButton(button)
+            row.addWidget(button)
+        head = QLabel(self.tr("Result, as it can be written"))
+        head.setProperty("role", "heading")
+        head.setContentsMargins(Space.XL, Space.S, Space.XL, 0)
+        below = QWidget()
+        column = QVBoxLayout(below)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(row)
+        column.addWidget(hairline())
+        column.addWidget(head)
+        column.addWidget(self._editor, 1)
+        split = QSplitter(Qt.Orientation.Vertical)
+        split.setChildrenCollapsible(False)
+        split.addWidget(self._columns)
+        split.addWidget(below)
+        split.setStretchFactor(0, 3)
+        split.setStretchFactor(1, 2)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(split)
+
+
+def _button(text: str, name: str) -> QPushButton:
+    """A button that Enter presses when it has the focus, rather than the dialog's default."""
+    button = QPushButton(text)
+    button.setObjectName(name)
+    button.setAutoDefault(True)
+    return button

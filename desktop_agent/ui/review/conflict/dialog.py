@@ -1,0 +1,336 @@
+"""The dialog for files that an undo or redo left alone because somebody edited the same place since."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from desktop_agent.core.errors import AgentError
+from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.review.conflict.clash_page import ClashPage
+from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.tooltips import plain_tooltip
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from desktop_agent.core.model import FileOutcome
+    from desktop_agent.ui.review.conflict.versions import Versions
+    from desktop_agent.ui.review.source import DiffSource, Spawn
+    from desktop_agent.ui.theme import Theme
+
+_SIZE = QSize(1_080, 760)
+_SHARE_OF_WINDOW = 0.94
+_SIDE_WIDTH = 208
+
+
+class ClashDialog(QDialog):
+    """Shows what an undo or redo left alone, file by file, and lets the person decide. Show it with `open()`.
+
+    It writes nothing itself, and closing it leaves everything as it is on disk. Keys: Ctrl+Enter writes the result,
+    F7 and Shift+F7 go from clash to clash, Alt+1 to Alt+3 choose.
+
+    Signals:
+        resolved: a file is to be written; carries a `Resolution`. At most once for each file.
+    """
+
+    resolved = Signal(object)
+
+    def __init__(
+        self,
+        theme: "Theme",
+        purpose: Purpose,
+        outcomes: "Sequence[FileOutcome]",
+        source: "DiffSource",
+        spawn: "Spawn",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("undoConflictDialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._theme = theme
+        self._purpose: Purpose = purpose
+        self._source = source
+        self._spawn = spawn
+        # Those that can be decided come first.
+        left_alone = [outcome for outcome in outcomes if not outcome.is_done]
+        self._outcomes = sorted(left_alone, key=lambda outcome: outcome.clash is None)
+        self._done_count = len(outcomes) - len(left_alone)
+        self._settled: dict[int, str] = {}
+        self._versions: dict[int, Versions] = {}
+        self._pages: dict[int, QWidget] = {}
+        self._title, self._summary = QLabel(), QLabel()
+        self._list = QListWidget()
+        self._side = QWidget()
+        self._stack = QStackedLayout()
+        self._blank = QLabel()
+        self._state = QLabel()
+        self._keep = self._button(self.tr("Keep mine"), "keepMineButton", self._on_keep)
+        self._take = self._button("", "useWantedButton", self._on_take)
+        self._write = self._button(self.tr("Write this result"), "writeResultButton", self._on_write)
+        self._lay_out()
+        self._fill_list()
+        room = parent.window().size() * _SHARE_OF_WINDOW if parent else _SIZE
+        self.resize(_SIZE.boundedTo(room))
+        self._list.setCurrentRow(0)
+        self._keep.setFocus()
+
+    @property
+    def page(self) -> ClashPage | None:
+        """The current file's clashes, once they are read; `None` when it can only be settled as a whole."""
+        page = self._pages.get(self._row)
+        return page if isinstance(page, ClashPage) else None
+
+    # -- the files --
+
+    @property
+    def _row(self) -> int:
+        return self._list.currentRow()
+
+    @property
+    def _outcome(self) -> "FileOutcome":
+        return self._outcomes[self._row]
+
+    def _fill_list(self) -> None:
+        for row, outcome in enumerate(self._outcomes):
+            item = QListWidgetItem(outcome.path)
+            item.setToolTip(plain_tooltip(outcome.path))
+            self._list.insertItem(row, item)
+        self._side.setVisible(len(self._outcomes) > 1)
+        self._list.currentRowChanged.connect(self._on_row_changed)
+
+    def _on_row_changed(self, row: int) -> None:
+        if row in self._pages:
+            self._stack.setCurrentWidget(self._pages[row])
+        else:
+            self._stack.setCurrentWidget(self._blank)
+            if self._outcomes[row].clash is None:
+                self._add_page(row, _reason_page(self._outcomes[row].reason))
+            else:
+                self._blank.setText(self.tr("Reading the three versions…"))
+                self._spawn(self._read(row))
+        self._show_state()
+
+    async def _read(self, row: int) -> None:
+        from desktop_agent.ui.review.conflict.versions import read_versions
+
+        clash = self._outcomes[row].clash
+        assert clash is not None
+        try:
+            versions = await read_versions(clash, self._source)
+        except AgentError as error:
+            if isValid(self) and row not in self._pages:
+                self._add_page(row, _reason_page(" ".join(filter(None, (error.title, error.hint)))))
+            return
+        if isValid(self) and row not in self._pages:
+            self._versions[row] = versions
+            self._add_page(row, self._page_for(versions))
+
+    def _page_for(self, versions: "Versions") -> QWidget:
+        if versions.three is None:
+            from desktop_agent.ui.review.conflict.whole_page import WholePage
+
+            return WholePage(self._theme, versions.facts, self._purpose)
+        page = ClashPage(self._theme, versions.three, self._purpose)
+        page.decided.connect(self._show_state)
+        return page
+
+    def _add_page(self, row: int, page: QWidget) -> None:
+        self._pages[row] = page
+        self._stack.addWidget(page)
+        if row == self._row:
+            self._stack.setCurrentWidget(page)
+        self._show_state()
+
+    # -- deciding --
+
+    def _on_keep(self) -> None:
+        self._settle(self.tr("kept as it is"))
+
+    def _on_take(self) -> None:
+        if (versions := self._versions.get(self._row)) and self._row not in self._settled:
+            self._resolve(versions.wanted)
+
+    def _on_write(self) -> None:
+        if (page := self.page) and self._row not in self._settled:
+            self._resolve(page.content())
+
+    def _resolve(self, content: bytes | None) -> None:
+        outcome = self._outcome
+        assert outcome.clash is not None
+        expected = outcome.clash.yours.digest if outcome.clash.yours else None
+        self.resolved.emit(Resolution(outcome.path, content, expected, self._purpose, outcome))
+        self._settle(self.tr("removed") if content is None else self.tr("written"))
+
+    def _settle(self, words: str) -> None:
+        """Go on with the next file that is open; close after the last."""
+        row = self._row
+        self._settled[row] = words
+        item = self._list.item(row)
+        item.setText(f"✓ {self._outcomes[row].path}")
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{self._outcomes[row].path}, {words}")
+        if (page := self._pages.get(row)) is not None:
+            page.setEnabled(False)
+        clashing = [other for other, outcome in enumerate(self._outcomes) if outcome.clash is not None]
+        following = [other for other in clashing if other not in self._settled]
+        if not following:
+            self.accept()
+        else:
+            self._list.setCurrentRow(following[0])
+            self._show_state()
+
+    # -- words --
+
+    def _show_state(self) -> None:
+        outcome, row = self._outcome, self._row
+        is_open = row not in self._settled
+        versions, page = self._versions.get(row), self.page
+        self._title.setText(self._title_words())
+        self.setWindowTitle(self._title.text())
+        self.setAccessibleName(self._title.text())
+        self._summary.setText(self._summary_words())
+        self._summary.setToolTip(plain_tooltip(outcome.path))
+        self._take.setText(self._take_words(versions))
+        self._take.setVisible(outcome.clash is not None)
+        self._take.setEnabled(is_open and versions is not None)
+        self._write.setVisible(outcome.clash is not None and (versions is None or page is not None))
+        self._write.setEnabled(is_open and page is not None)
+        self._keep.setText(self.tr("Keep mine") if outcome.clash is not None else self.tr("Close"))
+        self._state.setText(self._state_words())
+        count = len(page.editor.choices) if page else 0
+        self._emphasise(self._write if page and is_open and page.editor.decided_count == count else self._keep)
+
+    def _emphasise(self, primary: QPushButton) -> None:
+        """Enter does what looks like the answer: nothing, until every clash is decided."""
+        for button in (self._keep, self._write):
+            variant = "primary" if button is primary else ""
+            if button.property("variant") != variant:
+                button.setProperty("variant", variant)
+                button.style().unpolish(button)
+                button.style().polish(button)
+        primary.setDefault(True)
+
+    def _title_words(self) -> str:
+        if self._outcome.clash is None:
+            return self.tr("Not undone") if self._purpose == "undo" else self.tr("Not redone")
+        is_undo = self._purpose == "undo"
+        return self.tr("Undo meets an edit of yours") if is_undo else self.tr("Redo meets an edit of yours")
+
+    def _summary_words(self) -> str:
+        outcome, page = self._outcome, self.page
+        words = [self.tr("{0}. Nothing has been written to it.").format(outcome.path)]
+        if self._row in self._settled:
+            words = [f"{outcome.path}: {self._settled[self._row]}."]
+        elif page and (merged := page.merged_count):
+            one = self.tr("1 other place in it merges without a clash.")
+            many = self.tr("{0} other places in it merge without a clash.")
+            words.append(one if merged == 1 else many.format(merged))
+        if self._done_count:
+            one = self.tr("1 other file is done.")
+            words.append(
+                one if self._done_count == 1 else self.tr("{0} other files are done.").format(self._done_count)
+            )
+        return " ".join(words)
+
+    def _take_words(self, versions: "Versions | None") -> str:
+        if versions is not None and versions.wanted is None:
+            return self.tr("Remove the file")
+        is_undo = self._purpose == "undo"
+        return self.tr("Use the undone version") if is_undo else self.tr("Use the redone version")
+
+    def _state_words(self) -> str:
+        page = self.page
+        if page is None or self._row in self._settled:
+            return ""
+        decided, count = page.editor.decided_count, len(page.editor.choices)
+        words = self.tr("{0} of {1} clashes decided").format(decided, count)
+        return words if decided == count else f"{words} · {self.tr('yours stays where you have not')}"
+
+    # -- its shape --
+
+    def _button(self, text: str, name: str, slot: object) -> QPushButton:
+        button = QPushButton(text)
+        button.setObjectName(name)
+        button.clicked.connect(slot)
+        return button
+
+    def _lay_out(self) -> None:
+        self._title.setProperty("role", "title")
+        self._summary.setProperty("role", "secondary")
+        self._summary.setTextFormat(Qt.TextFormat.PlainText)
+        self._summary.setWordWrap(True)
+        self._summary.setObjectName("undoConflictSummary")
+        self._state.setProperty("role", "secondary")
+        self._list.setAccessibleName(self.tr("Files left alone"))
+        self._list.setObjectName("undoConflictList")
+        self._list.setFrameShape(QFrame.Shape.NoFrame)
+        self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self._blank.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._blank.setProperty("role", "secondary")
+        self._stack.addWidget(self._blank)
+        self._write.setToolTip(self.tr("Ctrl+Enter"))
+        QShortcut(QKeySequence("Ctrl+Return"), self).activated.connect(self._write.click)
+        head = QVBoxLayout()
+        head.setContentsMargins(Space.XL, Space.XL - 2, Space.XL, Space.M)
+        head.setSpacing(Space.XS)
+        head.addWidget(self._title)
+        head.addWidget(self._summary)
+        edge = QFrame()
+        edge.setProperty("role", "hairline")
+        edge.setFixedWidth(1)
+        self._side.setFixedWidth(_SIDE_WIDTH)
+        side = QHBoxLayout(self._side)
+        side.setContentsMargins(Space.S, 0, 0, 0)
+        side.setSpacing(Space.S)
+        listed = QVBoxLayout()
+        listed.setContentsMargins(0, Space.S, 0, Space.S)
+        listed.addWidget(self._list)
+        side.addLayout(listed)
+        side.addWidget(edge)
+        body = QHBoxLayout()
+        body.setSpacing(0)
+        body.addWidget(self._side)
+        body.addLayout(self._stack, 1)
+        foot = QFrame()
+        foot.setProperty("role", "surface")
+        row = QHBoxLayout(foot)
+        row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
+        row.setSpacing(Space.S)
+        row.addWidget(self._state)
+        row.addStretch()
+        for button in (self._take, self._write, self._keep):
+            row.addWidget(button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(head)
+        layout.addWidget(hairline())
+        layout.addLayout(body, 1)
+        layout.addWidget(hairline())
+        layout.addWidget(foot)
+
+
+def _reason_page(reason: str) -> QWidget:
+    label = QLabel(reason)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setAlignment(Qt.AlignmentFlag.AlignTop)
+    label.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
+    label.setTextInteractionFlags(
+        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+    )
+    return label

@@ -1,0 +1,21 @@
+"""What the person decided about a file that an undo or redo left alone."""
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from desktop_agent.core.ids import Digest
+    from desktop_agent.core.model import FileOutcome
+
+Purpose = Literal["undo", "redo"]
+
+
+class Resolution(NamedTuple):
+    """Write `content` (`None`: remove the file), but only if the file still has the digest `expected`."""
+
+    path: str
+    content: bytes | None
+    expected: "Digest | None"
+    """Of the version that the person saw; `None`: there was no file."""
+    purpose: Purpose
+    outcome: "FileOutcome"
+    """What it settles: the changes and hunks that the undo or redo was about."""

@@ -1,0 +1,1 @@
+"""Changes that are not lines of text: pictures, notebooks, binary files."""

@@ -1,0 +1,40 @@
+"""What can be said of two versions of a binary file. Reads all of both: to be called in a thread."""
+
+from dataclasses import dataclass
+
+from desktop_agent.core.changes.file_types import HEAD_BYTES, file_type
+from desktop_agent.core.changes.hex_view import Excerpt, excerpt
+from desktop_agent.ui.review.media.words import short_hash
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFacts:
+    """One version: what kind of file, how long, and the beginning of its digest."""
+
+    type_name: str
+    size_bytes: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryFacts:
+    """Two versions (`None`: absent), and the bytes where they first differ."""
+
+    before: VersionFacts | None
+    after: VersionFacts | None
+    excerpt: Excerpt
+    is_same: bool
+
+
+def binary_facts(before: bytes | None, after: bytes | None) -> BinaryFacts:
+    """Return what to show of a change from `before` to `after`."""
+    shown = excerpt(before, after)
+    is_same = before is not None and after is not None and shown.difference is None
+    return BinaryFacts(version_facts(before), version_facts(after), shown, is_same)
+
+
+def version_facts(content: bytes | None) -> VersionFacts | None:
+    """Return what to show of one version."""
+    if content is None:
+        return None
+    return VersionFacts(file_type(content[:HEAD_BYTES]).name, len(content), short_hash(content))

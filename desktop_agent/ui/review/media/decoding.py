@@ -1,0 +1,137 @@
+"""Pictures from bytes that anybody may have made, decoded off the window's thread and never at any price.
+
+Only the decoder of the format that the bytes begin with is tried. Qt's image reader lets go of the interpreter while it
+works, also for SVG (`QSvgRenderer` does not), so a slow picture slows nobody else down.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
+from PySide6.QtGui import QImage, QImageReader
+
+from desktop_agent.core.changes.file_types import file_type
+
+MAX_PICTURE_BYTES = 30_000_000
+MAX_PIXELS = 64_000_000
+MAX_SVG_BYTES = 1_000_000
+MAX_SVG_ELEMENTS = 20_000
+MAX_EDGE = 6_000
+"""A picture of more pixels than this each way is drawn from a smaller version of it."""
+PREVIEW_EDGE = 1_600
+"""What a whole picture is drawn from when it is larger than the place for it: quick, and smooth at any size."""
+
+_MAX_DECODED_MB = 512
+"""64 million pixels of 16 bits a channel."""
+_MAX_CONVERTED_PIXELS = 4_000_000
+"""Converting more would not let the window's thread run for too long; only the part in sight is, when it is painted."""
+_SVG_EDGE = 1_024
+"""Drawings are made at least this large, so that they can be looked at closely."""
+
+Problem = Literal["", "absent", "no picture", "damaged", "too large", "too complex", "unsafe"]
+
+_SVG_HREF = re.compile(rb"""\bhref\s*=\s*(?:"\s*([^"]*)"|'\s*([^']*)'|([^\s>]*))""", re.IGNORECASE)
+_SVG_URL = re.compile(rb"url\s*\(\s*[\"']?\s*(?!#)[^)]", re.IGNORECASE)
+_SVG_FORBIDDEN = re.compile(
+    rb"<!ENTITY|<!DOCTYPE[^>]*\[|@import|<\?xml-stylesheet|<\s*(?:\w+:)?(?:filter|script)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One version, ready to be painted; or why there is nothing to paint."""
+
+    image: QImage
+    preview: QImage
+    """The whole of it in few pixels; the same as `image` for a small one."""
+    size: QSize
+    """As it is stored, in pixels; for a drawing as it says it is."""
+    type_name: str
+    size_bytes: int
+    problem: Problem = ""
+    is_animated: bool = False
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is something to paint."""
+        return not self.problem
+
+
+def decode(content: bytes | None) -> Picture:
+    """Return the picture in `content` (`None`: absent). Blocks, and touches no widget: to be called in a thread."""
+    if content is None:
+        return _nothing("", 0, "absent")
+    found = file_type(content[:8192])
+    if found.picture is None:
+        return _nothing(found.name, len(content), "no picture")
+    if found.picture == "svg" and (problem := svg_problem(content)):
+        return _nothing(found.name, len(content), problem)
+    if len(content) > MAX_PICTURE_BYTES:
+        return _nothing(found.name, len(content), "too large")
+    return _decoded(content, found.picture, found.name)
+
+
+def svg_problem(content: bytes) -> Problem:
+    """Return why a drawing is not drawn: it refers to other files, or would take long; empty when it may be."""
+    if len(content) > MAX_SVG_BYTES or content.count(b"<") > MAX_SVG_ELEMENTS:
+        return "too complex"
+    if b"\0" in content or _SVG_FORBIDDEN.search(content) or _SVG_URL.search(content):
+        return "unsafe"
+    targets = (b"".join(groups).strip() for groups in _SVG_HREF.findall(content))
+    is_inside = all(target.startswith((b"#", b"data:image/png;", b"data:image/jpeg;")) for target in targets)
+    return "" if is_inside else "unsafe"
+
+
+def _decoded(content: bytes, format_name: str, type_name: str) -> Picture:
+    size = _reader(content, format_name).size()
+    if not size.isValid() or size.isEmpty():
+        return _nothing(type_name, len(content), "damaged")
+    if size.width() * size.height() > MAX_PIXELS:
+        return _nothing(type_name, len(content), "too large", size)
+    longest = max(size.width(), size.height())
+    is_drawing = format_name == "svg"
+    image = _read(content, format_name, size, min(MAX_EDGE, max(longest, _SVG_EDGE) if is_drawing else longest))
+    if image.isNull():
+        return _nothing(type_name, len(content), "damaged", size)
+    is_large = max(image.width(), image.height()) > PREVIEW_EDGE
+    preview = _read(content, format_name, size, PREVIEW_EDGE) if is_large else image
+    if (image.width() > image.height()) != (size.width() > size.height()) and size.width() != size.height():
+        size.transpose()  # a photograph that says which way is up
+    is_animated = _reader(content, format_name).imageCount() > 1 if format_name in ("gif", "webp") else False
+    return Picture(image, preview, size, type_name, len(content), is_animated=is_animated)
+
+
+def _read(content: bytes, format_name: str, size: QSize, longest: int) -> QImage:
+    reader = _reader(content, format_name)
+    if longest != max(size.width(), size.height()):
+        wanted = size.scaled(QSize(longest, longest), Qt.AspectRatioMode.KeepAspectRatio)
+        reader.setScaledSize(wanted.expandedTo(QSize(1, 1)))
+    image = reader.read()
+    is_large = image.width() * image.height() > _MAX_CONVERTED_PIXELS
+    if image.isNull() or is_large or image.format() == QImage.Format.Format_RGB32:
+        return image
+    # What the window's painter takes as it is: no conversion is left for its thread.
+    return image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
+
+
+def _reader(content: bytes, format_name: str) -> QImageReader:
+    QImageReader.setAllocationLimit(_MAX_DECODED_MB)
+    reader = _BufferedReader(content, format_name)
+    reader.setAutoDetectImageFormat(False)
+    reader.setAutoTransform(True)
+    return reader
+
+
+class _BufferedReader(QImageReader):
+    """Keeps what it reads from alive."""
+
+    def __init__(self, content: bytes, format_name: str) -> None:
+        self._buffer = QBuffer()
+        self._buffer.setData(QByteArray(content))
+        self._buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+        super().__init__(self._buffer, QByteArray(format_name.encode()))
+
+
+def _nothing(type_name: str, size_bytes: int, problem: Problem, size: QSize | None = None) -> Picture:
+    return Picture(QImage(), QImage(), size or QSize(), type_name, size_bytes, problem)

@@ -1,0 +1,158 @@
+"""Two versions of a picture with what is said of them, and the ways to compare them."""
+
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QSlider, QVBoxLayout, QWidget
+
+from desktop_agent.ui.elided_label import ElidedLabel
+from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.review.media.canvas import SWIPE_STEP, CompareMode, PictureCanvas
+from desktop_agent.ui.review.media.decoding import Picture
+from desktop_agent.ui.review.media.words import picture_words
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.tooltips import plain_tooltip
+
+_SLIDER_STEPS = 1_000
+
+
+class ImageView(QWidget):
+    """Shows the old and the new version of a picture; only one of them when there is only one."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._canvas = PictureCanvas(theme)
+        self._canvas.setObjectName("pictureCanvas")
+        self._canvas.setAccessibleName(self.tr("Picture before and after"))
+        self._before, self._after = _caption(), _caption()
+        self._modes: dict[CompareMode, QPushButton] = {}
+        self._group = QButtonGroup(self)
+        self._slider = QSlider(Qt.Orientation.Horizontal)
+        self._slider.setObjectName("swipeSlider")
+        self._slider.setRange(0, _SLIDER_STEPS)
+        self._slider.setSingleStep(round(SWIPE_STEP * _SLIDER_STEPS))
+        self._slider.setPageStep(_SLIDER_STEPS // 10)
+        self._slider.setMinimumWidth(80)
+        self._slider.setMaximumWidth(240)
+        self._fit = _small_button(self.tr("Fit"), "pictureFitButton", is_checkable=True)
+        self._fit.setToolTip(self.tr("Show all of it (0)"))
+        self._actual = _small_button(self.tr("100 %"), "pictureActualButton", is_checkable=True)
+        self._actual.setToolTip(self.tr("Show it in its own size (1)"))
+        self._scale = QLabel()
+        self._scale.setProperty("role", "secondary")
+        self._tools = QWidget()
+        self._lay_out()
+        self._canvas.scale_changed.connect(self._show_scale)
+        self._canvas.split_moved.connect(self._show_split)
+        self._slider.valueChanged.connect(self._on_slid)
+        self._group.buttonClicked.connect(self._on_mode_clicked)
+        self._fit.clicked.connect(self._on_fit)
+        self._actual.clicked.connect(self._on_actual)
+
+    @property
+    def canvas(self) -> PictureCanvas:
+        """What the pictures are painted on."""
+        return self._canvas
+
+    def show_versions(self, before: Picture, after: Picture) -> None:
+        """Show these two; one that is absent is left out."""
+        is_both = "absent" not in (before.problem, after.problem)
+        is_comparable = before.is_shown and after.is_shown
+        for mode, button in self._modes.items():
+            button.setVisible(is_comparable)
+            button.setChecked(mode == self._canvas.mode)
+        if not is_comparable and self._canvas.mode != "two_up":
+            self.set_mode("two_up")
+        self._show_caption(self._before, self.tr("Before"), before)
+        self._show_caption(self._after, self.tr("After") if is_both else self.tr("New"), after)
+        if after.problem == "absent":
+            self._show_caption(self._before, self.tr("Deleted"), before)
+        self._canvas.show_pictures(*(each for each in (before, after) if each.problem != "absent"))
+        self._show_split()
+
+    def set_mode(self, mode: CompareMode) -> None:
+        """Compare them in this way."""
+        self._modes[mode].setChecked(True)
+        self._canvas.set_mode(mode)
+        is_apart = mode == "two_up"
+        self._after.setAlignment(Qt.AlignmentFlag.AlignLeft if is_apart else Qt.AlignmentFlag.AlignRight)
+        self._slider.setVisible(mode in ("swipe", "onion"))
+        names = {"swipe": self.tr("Where the swipe is"), "onion": self.tr("How much of the old version is seen")}
+        self._slider.setAccessibleName(names.get(mode, ""))
+
+    def _show_caption(self, label: ElidedLabel, version: str, picture: Picture) -> None:
+        words = picture_words(picture)
+        label.setText(f"{version}  {words}" if words else version)
+        label.setToolTip(plain_tooltip(label.text()))
+        label.setVisible(picture.problem != "absent")
+
+    def _lay_out(self) -> None:
+        captions = QHBoxLayout()
+        captions.setContentsMargins(Space.M, Space.XS + 2, Space.M, Space.XS + 2)
+        captions.setSpacing(Space.M)
+        captions.addWidget(self._before, 1)
+        captions.addWidget(self._after, 1)
+        tools = QHBoxLayout(self._tools)
+        tools.setContentsMargins(Space.M, Space.XS + 2, Space.M, Space.XS + 2)
+        tools.setSpacing(Space.XS)
+        names: tuple[tuple[CompareMode, str, str], ...] = (
+            ("two_up", self.tr("Side by side"), "twoUpButton"),
+            ("swipe", self.tr("Swipe"), "swipeButton"),
+            ("onion", self.tr("Blend"), "onionButton"),
+            ("difference", self.tr("Difference"), "differenceButton"),
+        )
+        for mode, text, name in names:
+            button = _small_button(text, name, is_checkable=True)
+            self._modes[mode] = button
+            self._group.addButton(button)
+            tools.addWidget(button)
+        tools.addSpacing(Space.S)
+        tools.addWidget(self._slider, 1)
+        tools.addStretch(0)
+        for widget in (self._scale, self._fit, self._actual):
+            tools.addWidget(widget)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(captions)
+        layout.addWidget(hairline())
+        layout.addWidget(self._canvas, 1)
+        layout.addWidget(hairline())
+        layout.addWidget(self._tools)
+        self.set_mode("two_up")
+        self.setFocusProxy(self._canvas)
+
+    def _show_scale(self) -> None:
+        self._scale.setText(f"{self._canvas.scale:.0%}".replace("%", " %"))
+        self._fit.setChecked(self._canvas.is_fitted)
+        self._actual.setChecked(not self._canvas.is_fitted and self._canvas.scale == 1.0)
+
+    def _show_split(self) -> None:
+        with QSignalBlocker(self._slider):
+            self._slider.setValue(round(self._canvas.split * _SLIDER_STEPS))
+
+    def _on_slid(self, value: int) -> None:
+        self._canvas.set_split(value / _SLIDER_STEPS)
+
+    def _on_mode_clicked(self) -> None:
+        self.set_mode(next(mode for mode, button in self._modes.items() if button.isChecked()))
+
+    def _on_fit(self) -> None:
+        self._canvas.fit()
+
+    def _on_actual(self) -> None:
+        self._canvas.set_scale(1.0)
+
+
+def _caption() -> ElidedLabel:
+    label = ElidedLabel(Qt.TextElideMode.ElideRight)
+    label.setProperty("role", "secondary")
+    label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+    return label
+
+
+def _small_button(text: str, name: str, *, is_checkable: bool = False) -> QPushButton:
+    button = QPushButton(text)
+    button.setObjectName(name)
+    button.setProperty("compact", "true")
+    button.setCheckable(is_checkable)
+    button.setAutoDefault(False)
+    return button

@@ -1,0 +1,118 @@
+"""The text of a change and, where there is more to it than text, the picture or notebook that it is."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import FileDiff
+    from desktop_agent.ui.review.media.kinds import MediaKind
+    from desktop_agent.ui.review.media.view import MediaView
+    from desktop_agent.ui.theme import Theme
+
+
+class MediaStack(QWidget):
+    """Holds the text view of a diff and shows something better in its place where it can.
+
+    A drawing or a notebook is both; the person switches between the two, and the choice holds for the next file.
+
+    Signals:
+        switched: text is shown in place of the picture or notebook, or the other way round.
+    """
+
+    switched = Signal()
+
+    def __init__(self, theme: "Theme", text_view: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._text_view = text_view
+        self._media: MediaView | None = None
+        self._kind: MediaKind | None = None
+        self._is_text_wanted = False
+        self._bar = QWidget()
+        self._as_media, self._as_text = QPushButton(), QPushButton()
+        self._group = QButtonGroup(self)
+        row = QHBoxLayout()
+        row.setContentsMargins(Space.M, Space.XS + 2, Space.M, Space.XS + 2)
+        row.setSpacing(Space.XS)
+        for button, name in ((self._as_media, "showMediaButton"), (self._as_text, "showTextButton")):
+            button.setObjectName(name)
+            button.setProperty("compact", "true")
+            button.setCheckable(True)
+            button.setAutoDefault(False)
+            self._group.addButton(button)
+            row.addWidget(button)
+        row.addStretch()
+        column = QVBoxLayout(self._bar)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(row)
+        column.addWidget(hairline())
+        self._pages = QStackedLayout()
+        self._pages.addWidget(text_view)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._bar)
+        layout.addLayout(self._pages, 1)
+        self._group.buttonClicked.connect(self._on_clicked)
+        self._bar.hide()
+
+    @property
+    def is_text_shown(self) -> bool:
+        """Whether the text view is what is seen."""
+        return self._pages.currentWidget() is self._text_view
+
+    @property
+    def kind(self) -> "MediaKind | None":
+        """What the change can be shown as, beside its text."""
+        return self._kind
+
+    @property
+    def media(self) -> "MediaView":
+        """What is shown in place of text. Made when first needed."""
+        if self._media is None:
+            from desktop_agent.ui.review.media.view import MediaView
+
+            self._media = MediaView(self._theme)
+            self._pages.addWidget(self._media)
+        return self._media
+
+    def show_text(self) -> None:
+        """Show the text view: there is nothing else to this change, or it is not known yet."""
+        if self._media is not None:
+            self._media.forget()
+        self._show(None, has_text=True)
+
+    async def show_change(self, diff: "FileDiff", before: bytes | None, after: bytes | None) -> None:
+        """Show this change (`None`: absent) as what it is. Does nothing when another one is asked for meanwhile."""
+        media = self.media
+        kind = await media.show_change(diff, before, after)
+        if isValid(self) and kind is not None:
+            self._show(kind, has_text=not diff.is_binary)
+
+    def _show(self, kind: "MediaKind | None", *, has_text: bool) -> None:
+        was_text = self.is_text_shown
+        self._kind = kind
+        self._bar.setVisible(kind is not None and has_text)
+        is_text = kind is None or (has_text and self._is_text_wanted)
+        if kind == "notebook":
+            self._as_media.setText(self.tr("Notebook"))
+            self._as_text.setText(self.tr("Raw JSON"))
+        else:
+            self._as_media.setText(self.tr("Picture"))
+            self._as_text.setText(self.tr("Text"))
+        self._as_text.setChecked(is_text)
+        self._as_media.setChecked(not is_text)
+        self._pages.setCurrentWidget(self._text_view if is_text else self.media)
+        if is_text != was_text:
+            self.switched.emit()
+
+    def _on_clicked(self) -> None:
+        self._is_text_wanted = self._as_text.isChecked()
+        self._show(self._kind, has_text=True)

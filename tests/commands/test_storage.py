@@ -1,0 +1,78 @@
+"""`desktop-agent storage`, as people start it."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.cli import main
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import JOURNAL_NAME
+
+TEXT = b"def kept(value):\n    return value\n" * 2000
+SESSION = "20261121-213700-k3f9qx"
+
+
+@pytest.fixture
+def data(isolated_home: Path) -> Path:
+    """A data folder with one session that names one blob, and an old blob that nobody names."""
+    data = isolated_home / "desktop-agent" / "data"
+    blobs = Blobs(data / "blobs")
+    journal = data / "sessions" / SESSION / JOURNAL_NAME
+    journal.parent.mkdir(parents=True)
+    journal.write_text(json.dumps({"digest": blobs.put(TEXT)}) + "\n")
+    lost = blobs.put(b"nobody's")
+    os.utime(data / "blobs" / lost, (0, 0))
+    return data
+
+
+def blob_files(data: Path) -> list[Path]:
+    return [path for path in (data / "blobs").rglob("*") if path.is_file()]
+
+
+def test_it_shows_what_is_kept_and_for_whom(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["storage"]) == 0
+    shown = capsys.readouterr().out
+    assert "2 contents take" in shown
+    assert "unpacked they are 68.0 kB" in shown
+    assert "1 of them, 8 bytes, are needed by no session." in shown
+    assert SESSION in shown
+    assert len(blob_files(data)) == 2
+
+
+def test_programs_read_the_same_as_numbers(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["storage", "show", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["blobs"], document["unreferenced"], document["unreferenced_bytes"]) == (2, 1, 8)
+    assert document["blob_bytes"] == sum(path.stat().st_size for path in blob_files(data))
+    [session] = document["sessions"]
+    assert session["name"] == SESSION
+    assert session["own_bytes"] == document["blob_bytes"] - 8
+
+
+def test_a_dry_run_removes_nothing_and_a_real_one_does(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["storage", "collect", "--dry-run"]) == 0
+    assert "Would remove 1 files that no session needs: 8 bytes." in capsys.readouterr().out
+    assert len(blob_files(data)) == 2
+    assert main(["storage", "collect", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document == {"removed": 1, "removed_bytes": 8, "kept_young": 0, "dry_run": False}
+    assert len(blob_files(data)) == 1
+
+
+def test_it_refuses_while_a_session_cannot_be_read(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (data / "sessions" / "linked").symlink_to(data / "nowhere")
+    assert main(["storage", "collect"]) == 1
+    assert "Nothing was removed." in capsys.readouterr().err
+    assert len(blob_files(data)) == 2
+
+
+def test_a_dry_show_is_asked_for_wrongly(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["storage", "show", "--dry-run"]) == 2
+    assert "--dry-run" in capsys.readouterr().err
+
+
+def test_nothing_stored_yet_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["storage"]) == 0
+    assert "0 contents take 0 bytes" in capsys.readouterr().out

@@ -1,0 +1,214 @@
+"""Big files are compared in a process of their own, which nobody has to look after."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.changes.comparing import BIG_LINES, Comparer, is_big
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.landmarks import landmarks_of
+from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
+from desktop_agent.core.changes.outline import PIECE_BYTES, assemble, outline_of, split_in_pieces
+from desktop_agent.core.changes.text import split_lines
+from desktop_agent.core.model import FileChange, FileImage, FileKind
+from tests.core.changes.test_diff import content
+
+if TYPE_CHECKING:
+    from tests.core.changes.conftest import MakeDiff
+
+
+def change(before: bytes | None, after: bytes | None) -> FileChange:
+    def image(data: bytes | None) -> FileImage | None:
+        return None if data is None else FileImage(digest="0" * 64, size=len(data), mode=0o644)
+
+    return FileChange(
+        id="1.1", path="big.txt", kind="modified", author="agent", before=image(before), after=image(after)
+    )
+
+
+def numbered(count: int = BIG_LINES, word: bytes = b"line") -> bytes:
+    return b"".join(b"%s %d\n" % (word, number) for number in range(count))
+
+
+BEFORE = numbered()
+AFTER = BEFORE.replace(b"line 77\n", b"changed\n")
+BIG = (change(BEFORE, AFTER), BEFORE, AFTER)
+
+
+@asynccontextmanager
+async def comparing(*, time_limit_s: float = 60.0) -> AsyncGenerator[Comparer]:
+    comparer = Comparer(time_limit_s=time_limit_s)
+    try:
+        yield comparer
+    finally:
+        await comparer.aclose()
+
+
+async def started(comparer: Comparer) -> psutil.Process:
+    """The process, after it has answered once."""
+    await comparer.diff(*BIG)
+    assert comparer.pid
+    return psutil.Process(comparer.pid)
+
+
+# --- which is big ---------------------------------------------------------------------------------------------------
+
+
+def test_many_lines_or_many_bytes_on_both_sides_together_are_big() -> None:
+    half = numbered(BIG_LINES // 2)
+    assert not is_big(half, half)
+    assert is_big(half, half + b"one more\n")
+    assert is_big(b"x" * 999_999, b"yy")
+    assert not is_big(None, None)
+
+
+async def test_small_files_need_no_process() -> None:
+    async with comparing() as comparer:
+        diff = await comparer.diff(change(b"a\n", b"b\n"), b"a\n", b"b\n")
+        assert (diff.added, diff.removed, comparer.pid) == (1, 1, None)
+        assert diff.landmarks == landmarks_of(diff)
+
+
+# --- what comes back ------------------------------------------------------------------------------------------------
+
+
+async def test_the_process_says_what_the_comparison_says() -> None:
+    async with comparing() as comparer:
+        diff = await comparer.diff(*BIG)
+        assert diff == diff_change(*BIG)
+        assert diff.landmarks == landmarks_of(diff_change(*BIG))
+        assert diff.old_lines[0] is diff.new_lines[0]
+        assert comparer.pid not in (None, os.getpid())
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(None, numbered(BIG_LINES + 1), id="created"),
+        pytest.param(numbered(BIG_LINES + 1), None, id="deleted"),
+        pytest.param(numbered(BIG_LINES + 1), b"", id="emptied"),
+        pytest.param(BEFORE, BEFORE, id="unchanged"),
+        pytest.param(BEFORE, AFTER.replace(b"\n", b"\r\n"), id="converted"),
+        pytest.param(BEFORE, numbered(word=b"other"), id="rewritten"),
+        pytest.param(BEFORE, b"\0" + BEFORE, id="binary"),
+        pytest.param(b"\xff" + BEFORE, b"\xfe" + BEFORE, id="not UTF-8"),
+        pytest.param(BEFORE, ("\ufeff" + AFTER.decode()).encode("utf-16-le"), id="UTF-16"),
+        pytest.param(BEFORE, "é\u2028\n".encode() * 50_000, id="other alphabets"),
+        pytest.param(b"x" * 600_000, b"x" * 300_000 + b"y" * 300_000 + b"\n", id="one line"),
+    ],
+)
+async def test_every_kind_of_big_file_comes_back_whole(before: bytes | None, after: bytes | None) -> None:
+    asked = (change(before, after), before, after)
+    async with comparing() as comparer:
+        assert await comparer.diff(*asked) == diff_change(*asked)
+
+
+@given(
+    before=st.none() | content,
+    after=st.none() | content,
+    kinds=st.sampled_from([("file", "file"), ("file", "symlink")]),
+)
+def test_a_diff_comes_out_of_its_outline_as_it_went_in(
+    make_diff: "MakeDiff", before: bytes | None, after: bytes | None, kinds: tuple[FileKind, FileKind]
+) -> None:
+    diff = make_diff(before, after, kinds=kinds)
+    again = assemble(outline_of(diff, after or b""), before or b"", after or b"", lambda: None)
+    assert again == diff
+    assert again.landmarks == landmarks_of(diff)
+
+
+@pytest.mark.parametrize("shift", range(4))
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+def test_lines_are_split_alike_whole_and_in_pieces(encoding: str, shift: int) -> None:
+    text = "x" * shift + "é🎉\r\n" * PIECE_BYTES + "y" * 3 * PIECE_BYTES + "\n\nend"
+    breaths: list[bool] = []
+    pieces = split_in_pieces(text.encode(encoding), encoding, lambda: breaths.append(True))
+    assert tuple(line for piece in pieces for line in piece) == split_lines(text)
+    assert len(breaths) > 3
+
+
+# --- when it goes wrong ---------------------------------------------------------------------------------------------
+
+
+async def test_a_process_that_was_killed_is_replaced() -> None:
+    async with comparing() as comparer:
+        killed = await started(comparer)
+        killed.kill()
+        assert (await comparer.diff(*BIG)).edits == diff_change(*BIG).edits
+        assert comparer.pid not in (None, killed.pid)
+        assert not psutil.pid_exists(killed.pid)
+
+
+async def test_a_process_that_is_killed_at_work_is_asked_again() -> None:
+    async with comparing() as comparer:
+        process = await started(comparer)
+        process.suspend()
+        asked = asyncio.create_task(comparer.diff(*BIG))
+        await asyncio.sleep(0)
+        process.kill()
+        assert (await asked).edits == diff_change(*BIG).edits
+
+
+async def test_what_takes_too_long_is_one_edit_and_says_so() -> None:
+    after = AFTER.replace(b"line 99\n", b"also\n")
+    async with comparing(time_limit_s=3.0) as comparer:
+        (await started(comparer)).suspend()
+        diff = await comparer.diff(change(BEFORE, after), BEFORE, after)
+        assert [(edit.old_start, edit.old_end) for edit in diff.edits] == [(77, 100)]
+        assert diff.notes == (TOO_DIFFERENT_NOTE,)
+
+
+async def test_without_another_process_the_comparison_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    async with comparing() as comparer:
+        assert await comparer.diff(*BIG) == diff_change(*BIG)
+        assert comparer.pid is None
+
+
+async def test_a_cancelled_comparison_leaves_at_once_and_the_next_is_made() -> None:
+    async with comparing() as comparer:
+        stuck = await started(comparer)
+        stuck.suspend()
+        asked = [asyncio.create_task(comparer.diff(*BIG)) for _ in range(2)]
+        await asyncio.sleep(0)
+        for task in asked:
+            task.cancel()
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
+        assert (await comparer.diff(*BIG)).edits == diff_change(*BIG).edits
+
+
+async def test_closing_ends_the_process_also_while_it_works() -> None:
+    comparer = Comparer()
+    process = await started(comparer)
+    process.suspend()
+    asked = asyncio.create_task(comparer.diff(*BIG))
+    await asyncio.sleep(0)
+    asked.cancel()
+    await comparer.aclose()
+    assert not psutil.pid_exists(process.pid)
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+
+
+async def test_closing_what_was_never_used_does_nothing() -> None:
+    comparer = Comparer()
+    await comparer.aclose()
+    assert comparer.pid is None
+
+
+def test_the_process_ends_when_whoever_asks_is_gone() -> None:
+    command = [sys.executable, "-P", "-m", "desktop_agent.core.changes.comparison_process"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        assert process.stdin
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0

@@ -1,0 +1,143 @@
+"""Notebooks as text, from the JSON that Jupyter writes, and from what nobody should have written."""
+
+import json
+
+import pytest
+
+from desktop_agent.core.changes.notebook import MAX_NOTEBOOK_BYTES, MAX_VALUES, notebook_diff, read_notebook
+from desktop_agent.core.model import FileDiff
+
+
+def code(source: str, *outputs: object, count: int | None = 1, cell_id: str = "") -> dict[str, object]:
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "source": source.splitlines(keepends=True),
+        "outputs": list(outputs),
+        "metadata": {},
+        "execution_count": count,
+    }
+    return {**cell, "id": cell_id} if cell_id else cell
+
+
+def prose(source: str) -> dict[str, object]:
+    return {"cell_type": "markdown", "source": source, "metadata": {}}
+
+
+def printed(text: str) -> dict[str, object]:
+    return {"output_type": "stream", "name": "stdout", "text": text}
+
+
+def image(data: str) -> dict[str, object]:
+    return {"output_type": "display_data", "data": {"image/png": data, "text/plain": "<Figure>"}, "metadata": {}}
+
+
+def notebook(*cells: object, suffix: str = ".py", **metadata: object) -> bytes:
+    info = {"language_info": {"file_extension": suffix}, **metadata}
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": info, "cells": cells}, indent=1).encode()
+
+
+def compared(before: bytes | None, after: bytes | None) -> FileDiff:
+    diff = notebook_diff(FileDiff(path="a.ipynb", kind="modified", author="agent"), before, after)
+    assert diff is not None
+    return diff
+
+
+def test_cells_become_the_percent_format_with_their_outputs_summarised() -> None:
+    diff = compared(None, notebook(prose("# Sales\nby day"), code("x = 1\nx", printed("1\n"), image("A" * 8000))))
+    assert "".join(diff.new_lines).splitlines() == [
+        "# %% [markdown]",
+        "# # Sales",
+        "# by day",
+        "",
+        "# %%",
+        "x = 1",
+        "x",
+        "# → stdout: 1",
+        f"# → image/png, 6 kB, {diff.new_lines[-1].rsplit(', ')[-1].strip()}",
+    ]
+    assert diff.path == "a.ipynb.py"
+    assert diff.notes == ("cells: 2 added",)
+
+
+def test_the_language_of_the_notebook_says_how_comments_look() -> None:
+    diff = compared(None, notebook(prose("Hi"), suffix=".ts"))
+    assert (diff.path, diff.new_lines) == ("a.ipynb.ts", ("// %% [markdown]\n", "// Hi\n"))
+
+
+def test_only_what_was_written_counts_as_a_change() -> None:
+    before = notebook(code("a = 1"), code("b = 2"))
+    after = notebook(code("a = 1", count=7), code("b = 3", count=8), kernelspec="other")
+    diff = compared(before, after)
+    assert (diff.added, diff.removed) == (1, 1)
+    assert diff.notes == ("cell: 1 changed", "metadata and execution counts changed (not shown)")
+
+
+def test_a_new_picture_is_a_change_although_nothing_else_is() -> None:
+    diff = compared(notebook(code("plot()", image("AAAA"))), notebook(code("plot()", image("BBBB"), image("CCCC"))))
+    assert diff.notes == ("output changed in 1 cell (2 images)",)
+    assert (diff.added, diff.removed) == (2, 1)
+
+
+def test_cells_are_followed_by_their_ids() -> None:
+    before = notebook(code("a", cell_id="1"), code("b", cell_id="2"))
+    after = notebook(code("b2", cell_id="2"), code("c", cell_id="3"))
+    assert compared(before, after).notes == ("cells: 1 added, 1 removed, 1 changed",)
+
+
+def test_long_outputs_are_cut_and_still_told_apart() -> None:
+    before, after = "\n".join(map(str, range(99))), "\n".join(map(str, range(98)))
+    diff = compared(notebook(code("x", printed(before))), notebook(code("x", printed(after))))
+    assert len(diff.new_lines) == 11
+    assert diff.notes == ("output changed in 1 cell",)
+
+
+def test_errors_and_results_are_outputs_too() -> None:
+    error = {"output_type": "error", "ename": "ValueError", "evalue": "no\nway", "traceback": ["\x1b[31m"]}
+    result = {"output_type": "execute_result", "data": {"text/plain": ["4", "2"]}}
+    diff = compared(None, notebook(code("x", error, result)))
+    assert diff.new_lines[2:] == ("# → error: ValueError: no way\n", "# → result: 42\n")
+
+
+def test_a_deleted_notebook_has_one_side() -> None:
+    diff = compared(notebook(code("a")), None)
+    assert (len(diff.old_lines), diff.new_lines) == (2, ())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"null",
+        b'"text"',
+        b'{"nbformat": 3, "worksheets": []}',
+        b'{"nbformat": 4, "cells": 7}',
+        b'{"nbformat": 4, "cells": [1, 2]}',
+        b'{"nbformat": 4, "cells": [' + b"[" * 100_000,
+        b"[" * 1_000_000,
+        b'{"nbformat": 4, "cells": [' + b"{}," * MAX_VALUES + b"{}]}",
+        b" " * (MAX_NOTEBOOK_BYTES + 1),
+        b"\xff\xfe\x00",
+        notebook(*[code("x")] * 5001),
+    ],
+    ids=lambda content: repr(content[:24]),
+)
+def test_what_is_no_notebook_or_too_much_of_one_is_not_read(content: bytes) -> None:
+    assert read_notebook(content) is None
+
+
+def test_odd_cells_are_read_as_far_as_they_make_sense() -> None:
+    odd: object = json.loads(
+        '{"cell_type": 5, "source": {"a": 1}, "outputs": [null, 3, {"output_type": [], "data": "x"}], "id": []}'
+    )
+    deep: object = 1
+    for _ in range(200):
+        deep = [deep]
+    found = read_notebook(notebook(odd, {"metadata": deep}))
+    assert found is not None
+    assert [(cell.type, cell.source, cell.outputs) for cell in found.cells] == [("code", (), ()), ("code", (), ())]
+
+
+def test_bytes_that_are_no_text_survive_in_a_comparison() -> None:
+    diff = compared(None, notebook(code('s = "\ud800"')))
+    assert diff.new_lines[1] == 's = "\ud800"\n'

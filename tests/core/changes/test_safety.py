@@ -1,0 +1,155 @@
+"""The safety copy: what is copied, what is too much, what is told afterwards, what is put back."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.changes.safety import Place, SafetyCopies, SafetyLimits, restore_outside
+from desktop_agent.core.files import read_state
+from desktop_agent.core.model import FileImage, OutsideFile
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder.resolve()
+
+
+def copies_of(root: Path, **more: int) -> SafetyCopies:
+    ignored = frozenset({"node_modules", ".git", ".cache"})
+    return SafetyCopies(
+        root, root.parent / "safety", SafetyLimits(ignored_folders=ignored, max_captured_bytes=100, **more)
+    )
+
+
+def write(root: Path, path: str, content: str = "x") -> Path:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+    return file
+
+
+def test_only_what_the_capture_does_not_watch_is_copied(root: Path) -> None:
+    write(root, "src/a.py")
+    write(root, "src/node_modules/b.js")
+    write(root, "big.bin", "x" * 101)
+    write(root.parent, "outside/c.txt")
+    copy = copies_of(root).make([Place(root), Place(root.parent / "outside")])
+    assert sorted(Path(file.path).name for file in copy.files) == ["b.js", "big.bin", "c.txt"]
+    assert copy.gaps == ()
+
+
+def test_what_was_named_in_an_unwatched_folder_is_all_that_is_copied_of_it(root: Path) -> None:
+    write(root, "node_modules/a/x.js")
+    write(root, "node_modules/b/y.js")
+    copy = copies_of(root).make([Place(root / "node_modules" / "a")])
+    assert [Path(file.path).name for file in copy.files] == ["x.js"]
+
+
+def test_what_is_gone_different_or_new_is_told_and_nothing_else(root: Path) -> None:
+    for name in ("gone", "changed", "touched", "same"):
+        write(root, f"node_modules/{name}", name)
+    link = root / "node_modules" / "link"
+    link.symlink_to("same")
+    copies = copies_of(root)
+    copy = copies.make([Place(root / "node_modules")])
+    (root / "node_modules/gone").unlink()
+    (root / "node_modules/changed").write_text("now")
+    (root / "node_modules/touched").write_text("touched")
+    link.unlink()
+    write(root, "node_modules/deep/er/new", "new")
+    report = copies.compare(copy)
+    told = {item.path.removeprefix("node_modules/"): (item.before, item.after) for item in report.inside}
+    assert {name: before.content if before else None for name, (before, _) in told.items()} == {
+        "gone": b"gone",
+        "changed": b"changed",
+        "link": b"same",
+        "deep/er/new": None,
+    }
+    [new] = [item for item in report.inside if item.before is None]
+    assert new.new_folders == ("node_modules/deep", "node_modules/deep/er")
+    assert told["link"][0] is not None
+    assert told["link"][0].kind == "symlink"
+
+
+def test_the_smallest_are_copied_first_and_what_does_not_fit_any_more_is_named(root: Path) -> None:
+    for number in range(4):
+        write(root, f"node_modules/{number}")
+    write(root, ".cache/one")
+    copy = copies_of(root, max_files=4).make([Place(root / "node_modules"), Place(root / ".cache")])
+    assert [Path(unit).name for unit in copy.units] == [".cache"]
+    assert [(gap.path, gap.reason) for gap in copy.gaps] == [
+        ("node_modules", "It is more than a safety copy may hold: 4 files, 200 MiB.")
+    ]
+
+
+def test_size_counts_as_well(root: Path) -> None:
+    write(root, "node_modules/a", "x" * 60)
+    write(root, "node_modules/b", "x" * 60)
+    copy = copies_of(root, max_bytes=100).make([Place(root / "node_modules")])
+    assert (copy.files, [gap.path for gap in copy.gaps]) == ((), ["node_modules"])
+
+
+def test_a_guess_leaves_the_repository_alone_and_names_no_gaps(root: Path) -> None:
+    write(root, ".git/config")
+    write(root, "node_modules/a")
+    write(root, "node_modules/b")
+    guessed = copies_of(root, max_files=1).make([Place(root, is_guess=True)])
+    assert (guessed.units, guessed.gaps) == ((), ())
+    named = copies_of(root).make([Place(root)])
+    assert sorted(Path(unit).name for unit in named.units) == [".git", "node_modules"]
+
+
+def test_a_symlink_is_copied_as_a_link_and_what_it_leads_to_is_not(root: Path) -> None:
+    write(root.parent, "outside/c.txt")
+    (root / "link").symlink_to(root.parent / "outside")
+    assert copies_of(root).make([Place(root / "link")]).files == ()
+    copy = copies_of(root).make([Place(root / "link" / "c.txt")])
+    assert [file.path for file in copy.files] == [str(root.parent / "outside" / "c.txt")]
+
+
+def test_a_place_for_a_file_is_no_folder_and_a_missing_one_is_nothing(root: Path) -> None:
+    write(root, "node_modules/a")
+    copy = copies_of(root).make([Place(root / "node_modules", is_file=True), Place(root / "missing")])
+    assert (copy.files, copy.gaps) == ((), ())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are Unicode there")
+def test_a_name_that_is_no_text_is_named_and_not_copied(root: Path) -> None:
+    write(root, "node_modules/a")
+    Path(os.fsdecode(os.fsencode(root / "node_modules") + b"/\xff")).write_text("x")
+    copy = copies_of(root).make([Place(root / "node_modules")])
+    assert [gap.path for gap in copy.gaps] == ["node_modules"]
+
+
+def test_git_s_own_files_are_told_as_outside(root: Path) -> None:
+    write(root, ".git/index", "one")
+    copies = copies_of(root)
+    copy = copies.make([Place(root / ".git/index")])
+    (root / ".git/index").write_text("two")
+    report = copies.compare(copy)
+    assert report.inside == []
+    assert [item.path for item in report.outside] == [str(root / ".git/index")]
+
+
+def outside_file(path: Path, before: FileImage, after: FileImage | None) -> OutsideFile:
+    return OutsideFile(path=str(path), before=before, after=after)
+
+
+def test_an_outside_file_is_put_back_only_while_it_is_what_the_command_left(tmp_path: Path) -> None:
+    file = write(tmp_path, "folder/a.txt", "before")
+    file.chmod(0o600)
+    state = read_state(file)
+    assert state is not None
+    contents = {state.digest: state.content}
+    file.unlink()
+    file.parent.rmdir()
+    lost = outside_file(file, state.image(), None)
+    for _ in range(2):  # once more changes nothing
+        assert restore_outside([lost], contents.__getitem__) == ((lost,), ())
+        assert (file.read_text(), file.stat().st_mode & 0o777) == ("before", 0o600)
+    file.write_text("mine")
+    restored, [problem] = restore_outside([lost], contents.__getitem__)
+    assert (restored, problem.state, file.read_text()) == ((), "conflict", "mine")

@@ -1,0 +1,308 @@
+"""The dialog in which clashes are decided, by mouse and keyboard, with exact bytes as the outcome."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from hashlib import blake2b
+from typing import TypeVar
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QListWidget, QPlainTextEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.model import Clash, FileImage, FileOutcome
+from desktop_agent.ui.review.conflict.columns import ThreeColumns
+from desktop_agent.ui.review.conflict.dialog import ClashDialog
+from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
+from desktop_agent.ui.theme import Theme
+
+BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"
+WANTED = BASE.replace("one", "ONE").replace("three", "THREE").replace("seven", "SEVEN")
+YOURS = BASE.replace("three", "drei").replace("seven", "sieben")
+
+Kind = TypeVar("Kind", bound=QWidget)
+
+
+class Store:
+    """Has the contents of images, and may fail to have them."""
+
+    def __init__(self) -> None:
+        self.blobs: dict[str, bytes] = {}
+        self.error: AgentError | None = None
+
+    def image(self, content: bytes | None) -> FileImage | None:
+        if content is None:
+            return None
+        digest = blake2b(content, digest_size=32).hexdigest()
+        self.blobs[digest] = content
+        return FileImage(digest=digest, size=len(content), mode=0o644)
+
+    async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
+        if self.error:
+            raise self.error
+        return tuple(self.blobs[image.digest] if image else None for image in images)
+
+    def clash(
+        self, base: str | bytes | None, wanted: str | bytes | None, yours: str | bytes | None, path: str = "src/a.py"
+    ) -> FileOutcome:
+        sides = [side.encode() if isinstance(side, str) else side for side in (base, wanted, yours)]
+        images = [self.image(side) for side in sides]
+        clash = Clash(base=images[0], wanted=images[1], yours=images[2])
+        return FileOutcome(path=path, state="conflict", change_ids=("1.1",), reason="You edited it.", clash=clash)
+
+
+class Stage:
+    """Opens the dialog over a window, and keeps what comes of it."""
+
+    def __init__(self, qtbot: QtBot, theme: Theme) -> None:
+        self.store = Store()
+        self.resolutions: list[Resolution] = []
+        self._qtbot = qtbot
+        self._theme = theme
+        self.window = QWidget()
+        self.window.resize(1024, 700)
+        qtbot.addWidget(self.window)
+        self.window.show()
+
+    def open(self, *outcomes: FileOutcome, purpose: Purpose = "undo") -> ClashDialog:
+        dialog = ClashDialog(self._theme, purpose, outcomes, self.store, self._spawn, self.window)  # pyright: ignore[reportArgumentType] - a store has contents and makes no diffs
+        dialog.resolved.connect(self.resolutions.append)
+        dialog.open()
+        self._qtbot.waitUntil(dialog.isActiveWindow)
+        return dialog
+
+    def _spawn(self, task: Coroutine[object, object, None]) -> None:
+        with asyncio.Runner() as runner:
+            runner.run(task)
+
+
+@pytest.fixture
+def stage(qtbot: QtBot, theme: Theme) -> Stage:
+    return Stage(qtbot, theme)
+
+
+def part(dialog: ClashDialog, kind: type[Kind], name: str) -> Kind:
+    found = dialog.findChild(kind, name)
+    assert found is not None
+    return found
+
+
+def click(dialog: ClashDialog, name: str) -> None:
+    button = part(dialog, QPushButton, name)
+    assert button.isEnabled()
+    button.click()
+
+
+def words(dialog: ClashDialog) -> str:
+    return " | ".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisible())
+
+
+def text(dialog: ClashDialog) -> str:
+    return part(dialog, QPlainTextEdit, "clashResultEdit").toPlainText()
+
+
+def test_what_merges_is_merged_and_what_clashes_is_yours_until_decided(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    assert text(dialog) == YOURS.replace("one", "ONE")
+    assert "Undo meets an edit of yours" in words(dialog)
+    assert "src/a.py. Nothing has been written to it. 1 other place in it merges without a clash." in words(dialog)
+    assert "0 of 2 clashes decided" in words(dialog)
+    assert dialog.objectName() == "undoConflictDialog"
+
+
+def test_clashes_are_decided_one_by_one_and_written(stage: Stage) -> None:
+    outcome = stage.store.clash(BASE, WANTED, YOURS)
+    dialog = stage.open(outcome)
+    click(dialog, "takeWantedButton")
+    assert "1 of 2 clashes decided" in words(dialog)
+    click(dialog, "nextClashButton")
+    click(dialog, "takeBothButton")
+    assert text(dialog) == "ONE\ntwo\nTHREE\nfour\nfive\nsix\nSEVEN\nsieben\neight\n"
+    click(dialog, "writeResultButton")
+    (resolution,) = stage.resolutions
+    assert resolution.content == b"ONE\ntwo\nTHREE\nfour\nfive\nsix\nSEVEN\nsieben\neight\n"
+    assert outcome.clash is not None
+    assert outcome.clash.yours is not None
+    assert (resolution.path, resolution.expected) == ("src/a.py", outcome.clash.yours.digest)
+    assert (resolution.purpose, resolution.outcome) == ("undo", outcome)
+    assert not dialog.isVisible()
+
+
+def test_a_choice_can_be_changed_and_leaves_the_other_places_alone(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    merged = text(dialog)
+    for name in ("takeBothButton", "takeWantedButton", "takeBothButton", "keepYoursButton"):
+        click(dialog, name)
+    assert text(dialog) == merged
+    assert part(dialog, QPushButton, "keepYoursButton").isChecked()
+    assert "1 of 2 clashes decided" in words(dialog)
+
+
+def test_everything_is_done_by_keyboard(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    alt = Qt.KeyboardModifier.AltModifier
+    part(dialog, QPlainTextEdit, "clashResultEdit").setFocus()
+    editor = part(dialog, QPlainTextEdit, "clashResultEdit")
+    QTest.keyClick(editor, Qt.Key.Key_1, alt)
+    QTest.keyClick(editor, Qt.Key.Key_F7)
+    QTest.keyClick(editor, Qt.Key.Key_2, alt)
+    QTest.keyClick(editor, Qt.Key.Key_F7, Qt.KeyboardModifier.ShiftModifier)
+    assert dialog.page is not None
+    assert dialog.page.current == 0
+    assert dialog.page.editor.choices == ("wanted", "yours")
+    QTest.keyClick(editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert [each.content for each in stage.resolutions] == [b"ONE\ntwo\nTHREE\nfour\nfive\nsix\nsieben\neight\n"]
+
+
+def test_a_clash_edited_by_hand_is_decided(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    editor = part(dialog, QPlainTextEdit, "clashResultEdit")
+    assert editor.textCursor().block().text() == "drei"  # it starts in the first clash
+    editor.moveCursor(QTextCursor.MoveOperation.EndOfBlock)
+    QTest.keyClicks(editor, " und drei")
+    assert dialog.page is not None
+    assert dialog.page.editor.edited == {0}
+    assert "1 of 2 clashes decided" in words(dialog)
+    assert "edited by hand" in words(dialog)
+    editor.undo()
+    assert dialog.page.editor.edited == set()
+    editor.redo()
+    click(dialog, "writeResultButton")
+    assert stage.resolutions[0].content == b"ONE\ntwo\ndrei und drei\nfour\nfive\nsix\nsieben\neight\n"
+
+
+def test_lines_elsewhere_are_edited_too_and_move_the_clashes_along(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    editor = part(dialog, QPlainTextEdit, "clashResultEdit")
+    editor.moveCursor(QTextCursor.MoveOperation.Start)
+    QTest.keyClicks(editor, "zero ")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert "0 of 2 clashes decided" in words(dialog)
+    click(dialog, "takeWantedButton")
+    assert text(dialog).splitlines()[:4] == ["zero ", "ONE", "two", "THREE"]
+
+
+def test_bytes_that_an_editor_cannot_hold_are_written_as_they_were(stage: Stage) -> None:
+    base = "\ufeffone\r\ntwo\xa0x\u2028y\r\nthree\r\n".encode() + b"caf\xe9\r\nfive"
+    yours = base.replace(b"three", b"drei")
+    dialog = stage.open(stage.store.clash(base, base.replace(b"three", b"THREE"), yours))
+    click(dialog, "writeResultButton")
+    assert stage.resolutions[0].content == yours
+
+
+def test_a_clash_without_lines_on_a_side_can_be_filled_and_emptied(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash("a\nb\nc\n", "a\nc\n", "a\nB\nc\n"))
+    click(dialog, "takeWantedButton")
+    assert text(dialog) == "a\nc\n"
+    click(dialog, "keepYoursButton")
+    assert text(dialog) == "a\nB\nc\n"
+
+
+def test_keeping_mine_is_the_default_and_writes_nothing(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    assert part(dialog, QPushButton, "keepMineButton").isDefault()
+    QTest.keyClick(dialog, Qt.Key.Key_Return)
+    assert (dialog.isVisible(), stage.resolutions) == (False, [])
+
+
+def test_closing_leaves_everything_alone(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    click(dialog, "takeWantedButton")
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    assert (dialog.isVisible(), stage.resolutions) == (False, [])
+
+
+def test_the_undone_version_can_be_used_as_a_whole(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    click(dialog, "useWantedButton")
+    assert [each.content for each in stage.resolutions] == [WANTED.encode()]
+
+
+def test_a_file_that_undo_would_remove_is_settled_as_a_whole(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash("made\n", None, "made by me\n"))
+    assert dialog.page is None
+    assert part(dialog, QPushButton, "useWantedButton").text() == "Remove the file"
+    assert not part(dialog, QPushButton, "writeResultButton").isVisible()
+    assert "There is no file" in words(dialog)
+    click(dialog, "useWantedButton")
+    assert stage.resolutions[0].content is None
+
+
+def test_a_file_that_is_gone_can_be_brought_back(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash("agent\n", "before\n", None), purpose="redo")
+    assert "Redo meets an edit of yours" in words(dialog)
+    click(dialog, "useWantedButton")
+    assert (stage.resolutions[0].content, stage.resolutions[0].expected) == (b"before\n", None)
+    assert stage.resolutions[0].purpose == "redo"
+
+
+def test_binary_files_are_told_by_type_size_and_hash(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash(b"\0one", b"\0two!", b"\x89PNG\r\n\x1a\n\0"))
+    for expected in ("binary data", "PNG image", "4 bytes", "5 bytes", "cannot be brought together line by line"):
+        assert expected in words(dialog)
+
+
+def test_several_files_are_settled_one_after_the_other(stage: Stage) -> None:
+    failed = FileOutcome(path="locked.txt", state="failed", change_ids=("1.3",), reason="Permission denied.")
+    restored = FileOutcome(path="ok.txt", state="restored", change_ids=("1.4",))
+    first = stage.store.clash(BASE, WANTED, YOURS)
+    second = stage.store.clash("a\n", "b\n", "c\n", path="b.txt")
+    dialog = stage.open(failed, first, second, restored)
+    files = part(dialog, QListWidget, "undoConflictList")
+    assert [files.item(row).text() for row in range(files.count())] == ["src/a.py", "b.txt", "locked.txt"]
+    assert "1 other file is done." in words(dialog)
+    files.setCurrentRow(2)
+    assert "Permission denied." in words(dialog)
+    assert part(dialog, QPushButton, "keepMineButton").text() == "Close"
+    files.setCurrentRow(0)
+    click(dialog, "writeResultButton")
+    assert files.currentRow() == 1
+    assert files.item(0).text() == "✓ src/a.py"
+    files.setCurrentRow(0)
+    assert not part(dialog, QPushButton, "writeResultButton").isEnabled()
+    files.setCurrentRow(1)
+    click(dialog, "keepMineButton")
+    assert not dialog.isVisible()
+    assert [each.path for each in stage.resolutions] == ["src/a.py"]
+
+
+def test_contents_that_cannot_be_read_are_said_and_can_only_be_left(stage: Stage) -> None:
+    stage.store.error = AgentError("The content is gone", hint="Verify the session.")
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    assert "The content is gone Verify the session." in words(dialog)
+    assert not part(dialog, QPushButton, "writeResultButton").isEnabled()
+    assert not part(dialog, QPushButton, "useWantedButton").isEnabled()
+
+
+def test_a_click_into_a_clash_is_about_that_clash(stage: Stage) -> None:
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    columns = part(dialog, ThreeColumns, "clashColumns")
+    columns.verticalScrollBar().setValue(0)
+    place = columns.viewport().rect().topLeft()
+    place.setX(300)
+    place.setY(6 * 19 + 9)
+    QTest.mouseClick(columns.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert dialog.page is not None
+    assert dialog.page.current == 1
+
+
+def test_the_columns_mark_what_is_open_and_what_is_chosen(stage: Stage, theme: Theme) -> None:
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    columns = part(dialog, ThreeColumns, "clashColumns")
+    columns.verticalScrollBar().setValue(0)
+
+    def ground(column: int, line: int) -> str:
+        image = columns.viewport().grab().toImage()
+        return image.pixelColor(round(image.width() * (column + 0.9) / 3), line * 19 + 9).name()
+
+    assert [ground(column, 2) for column in range(3)] == [theme.colour("warning_bg").name()] * 3
+    assert [ground(column, 0) for column in range(3)] == [
+        theme.colour(role).name() for role in ("removed_line", "added_line", "surface")
+    ]
+    click(dialog, "takeWantedButton")
+    assert [ground(column, 2) for column in range(3)] == [
+        theme.colour(role).name() for role in ("sunken", "accent_weak", "sunken")
+    ]
