@@ -21,6 +21,7 @@ from desktop_agent.core.gitrepo.status import (
     list_files,
     parse_status,
     query_status,
+    read_git,
     read_status,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "list_files",
     "parse_status",
     "query_status",
+    "read_git",
     "read_refs",
     "read_status",
     "restore_refs",

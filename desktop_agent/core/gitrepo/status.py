@@ -113,7 +113,7 @@ async def list_files(folder: Path) -> tuple[list[str], bool] | None:
 
 async def read_git(folder: Path, *arguments: str, limit_bytes: int = LIST_LIMIT_BYTES) -> bytes | NoStatus:
     """Return what a git command that only reads printed, or why there is no answer; cut-off output is none."""
-    answer = await _run_git(folder, *arguments, limit_bytes=limit_bytes)
+    answer = await run_git(folder, *arguments, limit_bytes=limit_bytes)
     if isinstance(answer, NoStatus):
         return answer
     return answer[0] if answer[1] else NoStatus(reason="failed", detail="git printed more than can be shown")

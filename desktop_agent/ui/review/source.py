@@ -97,3 +97,7 @@ class BothSources:
     async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
         """See `DiffSource.preview`."""
         return await self._ledger.preview(request)
+
+    async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
+        """See `DiffSource.contents`: of what the ledger has; a clash is always with something of it."""
+        return await self._ledger.contents(images)
