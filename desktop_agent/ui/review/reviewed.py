@@ -36,6 +36,7 @@ class Reviewed:
         """The turns that changed something, newest first."""
         self.files: list[ChangedFile] = []
         """All files of the baseline, with what was decided about them."""
+        self._grouped: tuple[object, list[ChangedFile]] = None, []
 
     @property
     def transcript(self) -> "Transcript | None":
@@ -47,6 +48,7 @@ class Reviewed:
         self._transcript = transcript
         self.baseline = LAST_TURN
         self.files = []
+        self._grouped = None, []
 
     def update_turns(self) -> None:
         """Look which turns there are; a baseline whose turn is gone becomes the last turn."""
@@ -57,7 +59,7 @@ class Reviewed:
     def update_files(self) -> "list[ChangedFile]":
         """Look at the files again; return those of which only a comparison tells what is decided."""
         clashed = paths_in_conflict(self._transcript) if self._transcript else set[str]()
-        found = self._git.files if self.baseline.is_git else group_by_file(self._records())
+        found = self._git.files if self.baseline.is_git else self._files_of_session()
         self.files = [
             judged(file, self.kept(file), self._counts.known(file), is_in_conflict=file.path in clashed)
             for file in found
@@ -67,10 +69,18 @@ class Reviewed:
     def state(self) -> object:
         """Everything that what is shown depends on."""
         transcript = self._transcript
-        changes = [(r.change.id, r.is_undone, r.undone_hunks) for r in self._records()]
         kept = [(path, frozenset(keys)) for path, keys in transcript.kept.items()] if transcript else []
         git = self._git.state, self._git.files, self._git.is_loading, self._git.problem
-        return self.baseline, self.turns, self.is_running, changes, kept, self.comments(), self.uncaptured(), git
+        return (
+            self.baseline,
+            self.turns,
+            self.is_running,
+            self._changes_state(),
+            kept,
+            self.comments(),
+            self.uncaptured(),
+            git,
+        )
 
     def disk_state(self) -> object:
         """Everything that git's answer depends on, as far as the session knows."""
@@ -150,6 +160,16 @@ class Reviewed:
             # It has two paths, and is put back at the one only when it is taken away at the other.
             return self.selection_of_files([file])
         return replace(self.selection(), path=file.path, hunks=tuple(keys))
+
+    def _files_of_session(self) -> "list[ChangedFile]":
+        """Group the changes, unless they are what they were: of 1,000 files, decisions come one by one."""
+        state = self._changes_state()
+        if self._grouped[0] != state:
+            self._grouped = state, group_by_file(self._records())
+        return self._grouped[1]
+
+    def _changes_state(self) -> object:
+        return [(r.change.id, r.is_undone, r.undone_hunks) for r in self._records()]
 
     def _records(self) -> "list[ChangeRecord]":
         return records_of(self.baseline, self._transcript, self.turns) if self._transcript else []

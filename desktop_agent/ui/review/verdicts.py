@@ -26,6 +26,9 @@ def judged(
     file: ChangedFile, kept: "Collection[HunkKey]", compared: Compared | None, *, is_in_conflict: bool
 ) -> ChangedFile:
     """Return `file` with its mark and counts, from the hunks that are `kept` and, if it was, the comparison."""
+    if compared is None and not kept and not is_in_conflict:
+        mark = _mark(file, kept, None, 0)
+        return file if mark == file.mark else file._replace(mark=mark)
     decided, total = 0, 0
     if compared is not None:
         total = len(compared.keys)
