@@ -12,8 +12,8 @@ from pathlib import Path
 from desktop_agent.core import events as ev
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.changes.baseline import Baseline
-from desktop_agent.core.changes.capture import WorkspaceCapture
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.files import digest_of
@@ -92,7 +92,8 @@ class Assembly:
         last_seq = state.transcript.last_seq
         recorder = Recorder(plan.storage.journal, self.clock, last_seq=last_seq, folds=(state.apply,), sink=plan.sink)
         ledger = Ledger(plan.root, self.blobs)
-        effects = Effects(ledger, self._capture(plan.root), recorder, state.transcript.changes)
+        transcript = state.transcript
+        effects = Effects(ledger, self._capture(plan.root), recorder, transcript.changes, transcript.last_images)
         approvals = Approvals()
         processes = ProcessRunner(self.clock)
         jobs = Jobs(processes, self.clock, folder=self._job_logs(plan))
@@ -142,9 +143,10 @@ class Assembly:
     def _own_folders(self) -> tuple[Path, ...]:
         return self.paths.config, self.paths.data, self.paths.cache, self.paths.logs
 
-    def _capture(self, root: Path) -> WorkspaceCapture:
+    def _capture(self, root: Path) -> StatCapture:
         name = digest_of(os.fsencode(root))[:32]
-        return WorkspaceCapture(root, Baseline(self.paths.cache / "baselines" / f"{name}.sqlite3"))
+        baseline = Baseline(self.paths.cache / "baselines" / f"{name}.sqlite3")
+        return StatCapture(root, baseline, self.settings.capture)
 
     def _policies(self, plan: SessionPlan, rulebook: RuleBook) -> Policies:
         state = plan.state

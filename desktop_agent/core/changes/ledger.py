@@ -43,7 +43,7 @@ class Ledger:
         return FileChange(
             id=change_id,
             path=transition.path,
-            kind=_kind(before, after),
+            kind="renamed" if transition.moved_from else _kind(before, after),
             author=author,
             before=before.image() if before else None,
             after=after.image() if after else None,
@@ -51,6 +51,9 @@ class Ledger:
             removed=removed,
             is_binary=is_binary(old or b"") or is_binary(new or b""),
             new_folders=transition.new_folders or (self._missing_folders(transition.path) if before is None else ()),
+            moved_from=transition.moved_from,
+            moved_to=transition.moved_to,
+            is_shared=transition.is_shared,
         )
 
     def apply(self, changes: Sequence[FileChange]) -> None:
@@ -62,14 +65,14 @@ class Ledger:
         if not self._root.is_dir():
             # Writing would make it anew, empty but for this file, where somebody took it away.
             raise ToolError(f"The folder {self._root} is gone. Nothing was written.", error_type="fatal")
-        states = [(change, self._state(change.before), self._state(change.after)) for change in changes]
+        states = [(change, self.state(change.before), self.state(change.after)) for change in changes]
         for change, before, _ in states:
             if not self._is_inside(change.path):
                 raise ToolError(
                     f"The folder of {change.path} does not lie in the workspace any more. Nothing was written.",
                     error_type="permission",
                 )
-            if self._current(change.path) != before:
+            if self.current(change.path) != before:
                 raise ToolError(
                     f"{change.path} changed on disk before the edit could be written. Nothing was written. Read it "
                     "again, then redo the edit against its current content."
@@ -89,7 +92,7 @@ class Ledger:
     def is_at(self, path: str, image: FileImage | None) -> bool:
         """Whether the file is in this state now. Tells, after a crash, how far a write got."""
         try:
-            return _image(self._current(path)) == image
+            return _image(self.current(path)) == image
         except OSError:
             return False
 
@@ -123,7 +126,7 @@ class Ledger:
                 self._mend(path, chain[0].before, chain[-1].after)
 
     def _mend(self, path: str, before: FileImage | None, after: FileImage | None) -> None:
-        current = self._current(path)
+        current = self.current(path)
         if before is None or after is None or current is None or _image(current) in (before, after):
             return
         old = self._blobs.get(before.digest)
@@ -144,7 +147,7 @@ class Ledger:
         if not self._is_inside(step.path):
             return _outcome(step, "conflict", "Its folder does not lie in the workspace any more.")
         try:
-            current = _image(self._current(step.path))
+            current = _image(self.current(step.path))
         except OSError as error:
             return _outcome(step, "failed", f"It cannot be read: {error.strerror or error}.")
         if is_same_content(current, step.wanted) and (current is None or current.mode == _mode(step, current)):
@@ -163,8 +166,8 @@ class Ledger:
         if outcome.state != "restored":
             return outcome
         try:
-            current = self._current(step.path)
-            wanted = self._state(step.wanted)
+            current = self.current(step.path)
+            wanted = self.state(step.wanted)
             if wanted is not None and current is not None:
                 wanted = replace(wanted, mode=_mode(step, current))
             self._restore(step.path, wanted, step.new_folders)
@@ -189,10 +192,12 @@ class Ledger:
             if state is not None:
                 raise
 
-    def _current(self, path: str) -> FileState | None:
-        return read_state(self._root / path)
+    def current(self, path: str) -> FileState | None:
+        """The file as it is now. Raises `OSError` when it cannot be read."""
+        return read_state(self._root / path, with_folders=True)
 
-    def _state(self, image: FileImage | None) -> FileState | None:
+    def state(self, image: FileImage | None) -> FileState | None:
+        """The file that an image stands for. Raises `StorageError` when its content is missing."""
         if image is None:
             return None
         return FileState(content=self._blobs.get(image.digest), mode=image.mode, kind=image.kind)

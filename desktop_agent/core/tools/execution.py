@@ -239,13 +239,13 @@ class Execution:
         if not walls.may_write:
             result = await tool.run(arguments, context)
         else:
-            await self._effects.begin_command(turn, call.block.id)
+            snapshot = await self._effects.begin_command(turn, call.block.id)
             known_gaps: tuple[Uncaptured, ...] = ()
             try:
                 result = await tool.run(arguments, context)
                 known_gaps = (LATER_CHANGES,) if "job_id" in result.metadata else ()
             finally:
-                await self._effects.collect(turn, call.block.id, known_gaps)
+                await self._effects.collect(turn, call.block.id, snapshot, known_gaps)
         if not walls.words:
             return result
         return replace(result, metadata=result.metadata | {"confinement": walls.words})
