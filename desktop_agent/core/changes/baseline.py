@@ -36,13 +36,13 @@ _SCHEMA = f"""
 CREATE TABLE entry (
   path TEXT NOT NULL, born INTEGER NOT NULL, died INTEGER NOT NULL DEFAULT {_FOREVER},
   signature BLOB NOT NULL, is_racy INTEGER NOT NULL, size INTEGER NOT NULL,
-  digest TEXT NOT NULL, object TEXT NOT NULL, kept TEXT NOT NULL,
+  digest BLOB NOT NULL, object BLOB NOT NULL, kept TEXT NOT NULL,
   PRIMARY KEY (path, born)
 ) WITHOUT ROWID;
-CREATE INDEX entry_born ON entry (born);
+CREATE INDEX entry_born ON entry (born) WHERE born > 1;
 CREATE INDEX entry_died ON entry (died) WHERE died < {_FOREVER};
 CREATE INDEX entry_copied ON entry (digest, size, died) WHERE kept = 'copy';
-CREATE TABLE copy (digest TEXT PRIMARY KEY, content BLOB NOT NULL);
+CREATE TABLE copy (digest BLOB PRIMARY KEY, content BLOB NOT NULL);
 CREATE TABLE snapshot (
   number INTEGER PRIMARY KEY AUTOINCREMENT, generation INTEGER NOT NULL, last_generation INTEGER,
   process INTEGER NOT NULL, process_started REAL NOT NULL,
@@ -162,7 +162,7 @@ class BaselineSession:
             f"INSERT OR REPLACE INTO entry (born, size, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 generation, entry.size, entry.path, _SIGNATURE.pack(*entry.signature), entry.is_racy,
-                entry.digest, entry.object, entry.kept,
+                bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept,
             ),
         )  # fmt: skip
         self._keep(entry, content)
@@ -170,7 +170,7 @@ class BaselineSession:
     def _keep(self, entry: Entry, content: bytes | None) -> None:
         if entry.kept == "copy" and content is not None:
             packed = zlib.compress(content, 1)
-            self._database.execute("INSERT OR IGNORE INTO copy VALUES (?, ?)", (entry.digest, packed))
+            self._database.execute("INSERT OR IGNORE INTO copy VALUES (?, ?)", (bytes.fromhex(entry.digest), packed))
 
     def end(self, path: str, generation: int) -> None:
         """Write down that `path` is gone, or something else, from `generation` on."""
@@ -187,14 +187,14 @@ class BaselineSession:
         """Write down the content of a file that had not been read, and has not changed since."""
         self._database.execute(
             f"UPDATE entry SET digest = ?, object = ?, kept = ? WHERE path = ? AND died = {_FOREVER}",
-            (entry.digest, entry.object, entry.kept, entry.path),
+            (bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept, entry.path),
         )
         self._keep(entry, content)
 
     def touched_since(self, generation: int) -> list[str]:
-        """Return the paths that were written down anew since `generation`, sorted."""
+        """Return the paths that were written down anew since `generation`, sorted. The first one is all there was."""
         rows = self._database.execute(
-            "SELECT path FROM entry WHERE born > ? UNION SELECT path FROM entry WHERE died > ? AND died < ?",
+            "SELECT path FROM entry WHERE born > ? AND born > 1 UNION SELECT path FROM entry WHERE died > ? AND died < ?",
             (generation, generation, _FOREVER),
         )
         return sorted(row[0] for row in rows)
@@ -208,7 +208,7 @@ class BaselineSession:
 
     def copy(self, digest: Digest) -> bytes | None:
         """Return a content of which a copy was kept."""
-        row = self._database.execute("SELECT content FROM copy WHERE digest = ?", (digest,)).fetchone()
+        row = self._database.execute("SELECT content FROM copy WHERE digest = ?", (bytes.fromhex(digest),)).fetchone()
         return None if row is None else zlib.decompress(row[0])
 
     def copied(self) -> list[Entry]:
@@ -371,10 +371,15 @@ def _prepare(database: sqlite3.Connection) -> None:
     database.execute(f"PRAGMA user_version = {_FORMAT}")
 
 
-def _entry(row: tuple[str, bytes, int, str, str, Kept]) -> Entry:
+def _entry(row: tuple[str, bytes, int, bytes, bytes, Kept]) -> Entry:
     path, signature, is_racy, digest, identifier, kept = row
     return Entry(
-        path=path, signature=_unpacked(signature), is_racy=bool(is_racy), digest=digest, object=identifier, kept=kept
+        path=path,
+        signature=_unpacked(signature),
+        is_racy=bool(is_racy),
+        digest=digest.hex(),
+        object=identifier.hex(),
+        kept=kept,
     )
 
 

@@ -36,10 +36,9 @@ class GitObjects:
             return None
 
     def is_clean(self, path: str, identifier: str) -> bool:
-        """Whether the index has `path` with just this content, and the content is there to be read."""
+        """Whether the index has `path` with just this content."""
         try:
-            entry = self._index[self._prefix + path]
-            return str(entry.id) == identifier and entry.id in self._repository
+            return str(self._index[self._prefix + path].id) == identifier
         except (KeyError, pygit2.GitError):
             return False
 

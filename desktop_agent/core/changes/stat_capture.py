@@ -87,7 +87,7 @@ class StatCapture:
         """Walk the folder and write down what is new, as the next generation if there is something."""
         deadline = time.monotonic() + self._limits.max_seconds
         scan = scan_folder(self._root, known, self._limits, stop)
-        if scan.changed or scan.gone:
+        if scan.changed or scan.gone or session.generation == 0:
             _Writer(self._root, session, self._limits, self._objects()).write(scan, deadline, stop)
         self._leave_to_git(session)
         learn(known, scan)
@@ -122,14 +122,17 @@ class _Writer:
 
     def write(self, scan: Scan, deadline: float, stop: Event | None) -> None:
         """Write down the next generation. What is not read by `deadline` will be at the next look."""
+        is_first = self._session.generation == 0
+        if is_first:
+            self._next()
         for path in scan.gone:
             self._session.end(path, self._next())
-        for path, signature in scan.changed.items():
+        for path, signature in sorted(scan.changed.items()):  # in the order in which they are stored: half the pages
             if stop is not None and stop.is_set():
                 raise CaptureStoppedError
             if time.monotonic() > deadline:
                 scan.unread.add(path)
-            old = self._session.current(path)
+            old = None if is_first else self._session.current(path)
             if old is not None and old.kept == "copy":
                 self._copied_bytes -= old.size
             entry, content = self._entry(path, signature, scan)

@@ -142,13 +142,13 @@ def test_a_file_the_person_already_put_back_counts_as_undone(ledger: Ledger, roo
     assert [outcome.state for outcome in undo(ledger, change)] == ["unchanged"]
 
 
-def test_a_folder_where_the_file_was_is_a_failure_not_a_loss(ledger: Ledger, root: Path) -> None:
+def test_a_folder_where_the_file_was_is_left_alone(ledger: Ledger, root: Path) -> None:
     change = record(ledger, root, "a", state(b"new"))
     ledger.apply([change])
     (root / "a").unlink()
     (root / "a").mkdir()
     (root / "a" / "mine").write_bytes(b"x")
-    assert [outcome.state for outcome in undo(ledger, change)] == ["failed"]
+    assert [outcome.state for outcome in undo(ledger, change)] == ["conflict"]
     assert (root / "a" / "mine").read_bytes() == b"x"
 
 
