@@ -29,6 +29,7 @@ from desktop_agent.core.model import FileImage, FileKind
 _FORMAT = 3
 _FOREVER = 2**62
 _BUSY_S = 60
+_SPOILED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _STALE_NS = 14 * 86_400 * 10**9
 """How long the snapshot of a dead process waits for its session to be opened again."""
 
@@ -68,7 +69,7 @@ class Entry:
     is_racy: bool = False
     """Whether it was looked at so soon after it was written that it must be read again."""
     digest: Digest | str
-    """Empty when the content was not read: too large, over the budget, or refused."""
+    """Empty when the content was not read: git has it (`kept`), it is too large, over the budget, or refused."""
     object: str = ""
     """Its id as a git object; empty when nobody asked git."""
     kept: Kept = ""
@@ -103,7 +104,11 @@ class Entry:
 
     def is_like(self, other: "Entry") -> bool:
         """Whether only times differ: the file was touched, or written with what it held."""
-        return self.digest != "" and (self.digest, self.mode, self.kind) == (other.digest, other.mode, other.kind)
+        if (self.mode, self.kind) != (other.mode, other.kind):
+            return False
+        return (self.digest != "" and self.digest == other.digest) or (
+            self.object != "" and self.object == other.object
+        )
 
     def is_still(self, other: "Entry") -> bool:
         """Whether nobody changed the file between the two, whether or not its content was read both times."""
@@ -156,7 +161,7 @@ class BaselineSession:
         return self._one(path, "born <= ? AND died > ?", generation, generation)
 
     def put(self, entry: Entry, generation: int, content: bytes | None) -> None:
-        """Write down what `entry.path` is from `generation` on, with a copy of its content if there is one to keep."""
+        """Write down what `entry.path` is from `generation` on, and keep `content` if it is to be copied."""
         self.end(entry.path, generation)
         self._database.execute(
             f"INSERT OR REPLACE INTO entry (born, size, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -192,9 +197,10 @@ class BaselineSession:
         self._keep(entry, content)
 
     def touched_since(self, generation: int) -> list[str]:
-        """Return the paths that were written down anew since `generation`, sorted. The first one is all there was."""
+        """Return the paths that were written down anew since `generation`, from 1 on, sorted."""
         rows = self._database.execute(
-            "SELECT path FROM entry WHERE born > ? AND born > 1 UNION SELECT path FROM entry WHERE died > ? AND died < ?",
+            "SELECT path FROM entry WHERE born > ? AND born > 1 "
+            "UNION SELECT path FROM entry WHERE died > ? AND died < ?",
             (generation, generation, _FOREVER),
         )
         return sorted(row[0] for row in rows)
@@ -347,14 +353,19 @@ class Baseline:
         """
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)) as database:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = NORMAL")
-            database.execute("BEGIN IMMEDIATE")
             try:
+                # A killed process leaves nothing half done. A power failure may spoil the file, which then begins anew:
+                # waiting for the disk would make every command slower, to keep what is but a cache.
+                database.execute("PRAGMA journal_mode = TRUNCATE")
+                database.execute("PRAGMA synchronous = OFF")
+                database.execute("BEGIN IMMEDIATE")
                 _prepare(database)
                 yield BaselineSession(database)
-            except BaseException:
-                database.execute("ROLLBACK")
+            except BaseException as error:
+                if database.in_transaction:
+                    database.execute("ROLLBACK")
+                if isinstance(error, sqlite3.DatabaseError) and error.sqlite_errorcode in _SPOILED:
+                    self._path.unlink(missing_ok=True)
                 raise
             database.execute("COMMIT")
 

@@ -1,6 +1,7 @@
 """Contents that git has already: a tracked file that is as in the index needs no copy of ours."""
 
 import hashlib
+from functools import cached_property
 from pathlib import Path
 
 import pygit2
@@ -19,10 +20,12 @@ class GitObjects:
     """The index and the objects of the repository that a folder is in. Methods block, and none of them writes."""
 
     def __init__(self, repository: pygit2.Repository, prefix: str) -> None:
-        """Raises `pygit2.GitError` when the index cannot be read."""
         self._repository = repository
-        self._index = repository.index
         self._prefix = prefix
+
+    @cached_property
+    def _index(self) -> pygit2.Index:
+        return self._repository.index
 
     @classmethod
     def of(cls, folder: Path) -> "GitObjects | None":
@@ -41,6 +44,14 @@ class GitObjects:
             return str(self._index[self._prefix + path].id) == identifier
         except (KeyError, pygit2.GitError):
             return False
+
+    def is_as_long(self, identifier: str, size: int) -> bool:
+        """Whether git has this object, as a blob of this many bytes."""
+        try:
+            kind, length = self._repository.odb.read_header(identifier)
+        except (KeyError, ValueError, pygit2.GitError):
+            return False
+        return kind == pygit2.enums.ObjectType.BLOB and length == size
 
     def read(self, identifier: str) -> bytes | None:
         """Return the content of a blob; None when git does not have it any more."""

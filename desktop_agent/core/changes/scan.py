@@ -115,7 +115,9 @@ def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:
 
 def is_racy(signature: Signature, now_ns: int, margin_ns: int = _RACY_FILE_NS) -> bool:
     """Whether the file may have been written again after it was looked at, without that showing."""
-    return now_ns - max(signature[0], signature[1]) < margin_ns
+    newest = max(signature[0], signature[1])
+    # A time in whole seconds is that of a file system that counts in such.
+    return now_ns - newest < (margin_ns if newest % 1_000_000_000 else _RACY_FOLDER_NS)
 
 
 def split(path: str) -> tuple[str, str]:
@@ -204,11 +206,11 @@ class _Walk:
         different: dict[str, Signature] = {}
         try:
             for name, known in folder.files.items():
+                # These lines run once for every file in the workspace. Where the names are the same, so are the inodes,
+                # and whoever changes anything else changes the change time.
                 status = look(name, dir_fd=handle, follow_symlinks=False)
-                # Spelled out here, not called: this line runs once for every file in the workspace.
-                now = (status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode)
-                if now != known:
-                    different[name] = now
+                if status.st_ctime_ns != known[0] or status.st_size != known[2]:
+                    different[name] = _signature(status)
         except FileNotFoundError:
             return False
         prefix = f"{path}/" if path else ""

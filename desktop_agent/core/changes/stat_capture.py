@@ -13,6 +13,7 @@ from threading import Event
 
 from desktop_agent.core.changes.baseline import Baseline, BaselineSession, Entry, Span, as_note
 from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot
+from desktop_agent.core.changes.git_index import unchanged_objects
 from desktop_agent.core.changes.git_objects import GitObjects, index_stamp, object_id
 from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy, learn, scan_folder
 from desktop_agent.core.changes.transitions import Touched, in_order, with_renames
@@ -20,6 +21,8 @@ from desktop_agent.core.files import FileState, FileTransition, digest_of, read_
 from desktop_agent.core.model import FileImage, Uncaptured
 from desktop_agent.core.settings import CaptureSettings
 
+_MANY = 200
+"""From so many new files on, git is asked first which it has."""
 _CLOCK_SLACK_NS = 50_000_000
 """How far the times of files and of the process may be apart."""
 
@@ -53,8 +56,10 @@ class StatCapture:
             session.close_span(snapshot.number)
         # A look that is written down stays so, whatever becomes of the report.
         with self._baseline.session() as session:
-            report = _Report(session, session.span(snapshot.number) or span, self._objects(), self._limits)
-            return CaptureReport(tuple(report.send(on_change)), tuple(scan.out_of_reach))
+            span = session.span(snapshot.number) or span
+            paths = session.touched_since(span.generation)
+            lost = _Report(session, span, self._objects(), self._limits).send(paths, on_change) if paths else []
+            return CaptureReport(tuple(lost), tuple(scan.out_of_reach))
 
     def release(self, snapshot: Snapshot) -> None:
         """Let go of a snapshot. See `Capture`."""
@@ -119,12 +124,16 @@ class _Writer:
         self._objects = objects
         self._copied_bytes = session.copied_bytes()
         self._generation: int | None = None
+        self._unchanged: dict[str, str] = {}
+        """What git says it has, by path: asked when that is quicker than to read the files."""
 
     def write(self, scan: Scan, deadline: float, stop: Event | None) -> None:
         """Write down the next generation. What is not read by `deadline` will be at the next look."""
         is_first = self._session.generation == 0
         if is_first:
             self._next()
+        if self._objects and len(scan.changed) >= _MANY:
+            self._unchanged = unchanged_objects(self._root, scan.changed)
         for path in scan.gone:
             self._session.end(path, self._next())
         for path, signature in sorted(scan.changed.items()):  # in the order in which they are stored: half the pages
@@ -156,6 +165,8 @@ class _Writer:
         entry = Entry(path=path, signature=signature, is_racy=is_open, digest="")
         if entry.kind == "folder":
             return replace(entry, digest=digest_of(b""), is_racy=False), None
+        if (identifier := self._from_git(entry)) is not None:
+            return replace(entry, object=identifier, kept="git", is_racy=False), None
         if path in scan.unread or entry.size > self._limits.max_file_bytes:
             return entry, None
         try:
@@ -172,6 +183,12 @@ class _Writer:
             return entry, None
         return replace(entry, digest=digest, object=identifier, kept="copy"), state.content
 
+    def _from_git(self, entry: Entry) -> str | None:
+        identifier = self._unchanged.get(entry.path)
+        if identifier is None or entry.kind != "file" or self._objects is None or entry.is_racy:
+            return None
+        return identifier if self._objects.is_as_long(identifier, entry.size) else None
+
 
 class _Report:
     """The difference between a snapshot and now, as changes and as what could not be captured."""
@@ -186,10 +203,10 @@ class _Report:
         self._others = session.overlapping(span)
         self._written = session.written_since(span.begun_ns)
 
-    def send(self, on_change: OnChange) -> list[Uncaptured]:
-        """Report every change, and return the files whose change could not be captured."""
+    def send(self, paths: Iterable[str], on_change: OnChange) -> list[Uncaptured]:
+        """Report what became different at these paths, and return those of which that is not known."""
         lost: list[Uncaptured] = []
-        for item in in_order(with_renames(self._touched(), self._content)):
+        for item in in_order(with_renames(self._touched(paths), self._content)):
             before, after = self._state(item.before), self._state(item.after)
             if (item.before and before is None) or (item.after and after is None):
                 lost.append(Uncaptured(path=item.path, reason=self._reason(item)))
@@ -202,11 +219,11 @@ class _Report:
             )
         return lost
 
-    def _touched(self) -> list[Touched]:
+    def _touched(self, paths: Iterable[str]) -> list[Touched]:
         first, last = self._span.generation, self._span.last_generation
         found: list[Touched] = []
-        for path in self._session.touched_since(first):
-            item = Touched(path, self._session.at(path, first), self._session.at(path, last))
+        for path in paths:
+            item = Touched(path, self._at(path, first), self._at(path, last))
             if item.before is None and item.after is None:
                 continue
             if item.before is not None and item.after is not None and item.before.is_still(item.after):
@@ -214,6 +231,14 @@ class _Report:
             if not self._is_noted(item):
                 found.append(item)
         return found
+
+    def _at(self, path: str, generation: int) -> Entry | None:
+        """What a path was, with the digest also of what only git had to know so far."""
+        entry = self._session.at(path, generation)
+        if entry is None or entry.digest or entry.kept != "git" or self._objects is None:
+            return entry
+        content = self._objects.read(entry.object)
+        return entry if content is None or len(content) != entry.size else replace(entry, digest=digest_of(content))
 
     def _is_noted(self, item: Touched) -> bool:
         """Whether what is at the path now was announced as written by ourselves."""
@@ -255,10 +280,10 @@ class _Report:
         entries = [entry for entry in (item.before, item.after) if entry is not None]
         if any(entry.size > self._limits.max_file_bytes for entry in entries):
             return f"It is larger than {self._limits.max_file_bytes // 2**20} MiB, so no copy was kept."
-        if item.before is not None and item.before.is_racy and not item.before.digest:
-            return "It had not been read yet when the command began."
         if any(entry.kept == "git" for entry in entries):
             return "Git had its earlier content, and does not have it any more."
+        if item.before is not None and item.before.is_racy and not item.before.digest:
+            return "It had not been read yet when the command began."
         total = sum(entry.size for entry in entries) + self._session.copied_bytes()
         if total > self._limits.max_total_bytes:
             mib = self._limits.max_total_bytes // 2**20

@@ -6,6 +6,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +19,8 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.changes.baseline import Baseline
 from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedError, Snapshot
+from desktop_agent.core.changes.git_index import unchanged_objects
+from desktop_agent.core.changes.git_objects import object_id
 from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.files import FileState, FileTransition, read_state, write_state
 from desktop_agent.core.settings import CaptureSettings
@@ -103,6 +107,18 @@ def run(root: Path, capture: StatCapture) -> Run:
         return found
 
     return run
+
+
+@pytest.fixture
+def settle() -> Callable[[], None]:
+    """Wait until what was written is old enough to be told from what is written next."""
+
+    def settle() -> None:
+        begun = time.monotonic()
+        while time.monotonic() < begun + 0.06:
+            threading.Event().wait(0.01)
+
+    return settle
 
 
 def tree(root: Path) -> dict[str, FileState]:
@@ -427,6 +443,69 @@ def test_a_file_that_git_stores_in_another_form_comes_back_as_it_was(root: Path,
     git(root, "config", "core.autocrlf", "true")
     commit(root)
     assert run("rm src/b.py").content("src/b.py") == (b"b\r\n", None)
+
+
+MANY = 250
+
+
+@pytest.fixture
+def large(root: Path) -> Path:
+    """A repository of so many files that git is asked which it has, all committed a while ago."""
+    for number in range(MANY):
+        path = root / f"{number:03}.txt"
+        path.write_bytes(b"%d\n" % number)
+        os.utime(path, ns=(10**18, 10**18))
+    commit(root)
+    return root
+
+
+def test_files_that_git_has_unchanged_are_not_even_read(
+    large: Path, database: Path, settle: Callable[[], None]
+) -> None:
+    settle()
+    capture = StatCapture(large, Baseline(database))
+    before = tree(large)
+    snapshot = capture.begin()
+    assert rows(database, "SELECT COUNT(*) FROM entry WHERE kept = 'git' AND digest = x''") == [(MANY + 3,)]
+    shell(large, "rm 001.txt; echo x >> 002.txt; mv 003.txt src/moved.txt; chmod 600 004.txt")
+    shell(large, "touch 005.txt; git rm 006.txt")
+    found = collect(capture, snapshot)
+    assert found.report == CaptureReport((), ())
+    assert renames(found) == {("003.txt", "src/moved.txt")}
+    assert len(found.items) == 6
+    take_back(large, found.items)
+    assert tree(large) == before
+
+
+def test_files_that_git_converts_are_read(large: Path, database: Path, settle: Callable[[], None]) -> None:
+    (large / ".gitattributes").write_text("*.txt filter=rot13\n")
+    settle()
+    StatCapture(large, Baseline(database)).begin()
+    assert rows(database, "SELECT COUNT(*) FROM entry WHERE digest = x''") == [(0,)]
+
+
+def test_an_edit_that_git_cannot_see_in_its_index_is_not_taken_for_what_it_has(
+    large: Path, database: Path, settle: Callable[[], None]
+) -> None:
+    (large / "001.txt").write_bytes(b"X\n")
+    os.utime(large / "001.txt", ns=(10**18, 10**18))
+    settle()
+    capture = StatCapture(large, Baseline(database))
+    snapshot = capture.begin()
+    shell(large, "rm 001.txt")
+    assert collect(capture, snapshot).content("001.txt") == (b"X\n", None)
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_every_version_of_the_index_is_understood(large: Path, version: str) -> None:
+    git(large, "update-index", "--index-version", version)
+    found = {path.relative_to(large).as_posix(): path.lstat() for path in large.rglob("*") if ".git" not in path.parts}
+    signatures = {
+        path: (one.st_ctime_ns, one.st_mtime_ns, one.st_size, one.st_ino, one.st_mode) for path, one in found.items()
+    }
+    objects = unchanged_objects(large, signatures)
+    assert len(objects) >= MANY
+    assert all(object_id((large / path).read_bytes()) == identifier for path, identifier in objects.items())
 
 
 def test_nothing_is_kept_of_snapshots_that_were_released(root: Path, database: Path, run: Run) -> None:
