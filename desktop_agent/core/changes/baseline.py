@@ -10,7 +10,6 @@ cut off.
 
 import os
 import sqlite3
-import stat
 import struct
 import time
 import zlib
@@ -18,13 +17,13 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import psutil
 
+from desktop_agent.core.changes.entries import Entry, Kept, as_note
 from desktop_agent.core.changes.scan import UNKNOWN, Known, Signature, as_known
 from desktop_agent.core.ids import Digest
-from desktop_agent.core.model import FileImage, FileKind
+from desktop_agent.core.model import FileImage
 
 _FORMAT = 3
 _FOREVER = 2**62
@@ -55,64 +54,6 @@ INSERT INTO state VALUES (0);
 """
 _SIGNATURE = struct.Struct("<qqqQI")
 _COLUMNS = "path, signature, is_racy, digest, object, kept"
-
-Kept = Literal["copy", "git", ""]
-"""Where a file's content can be had again: in the baseline, in git's objects, or nowhere."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """What one path was."""
-
-    path: str
-    signature: Signature
-    is_racy: bool = False
-    """Whether it was looked at so soon after it was written that it must be read again."""
-    digest: Digest | str
-    """Empty when the content was not read: git has it (`kept`), it is too large, over the budget, or refused."""
-    object: str = ""
-    """Its id as a git object; empty when nobody asked git."""
-    kept: Kept = ""
-
-    @property
-    def kind(self) -> FileKind:
-        """File, symlink or folder."""
-        mode = self.signature[4]
-        return "folder" if stat.S_ISDIR(mode) else "symlink" if stat.S_ISLNK(mode) else "file"
-
-    @property
-    def mode(self) -> int:
-        """The permission bits; those of symlinks mean nothing and are always the same."""
-        return 0o777 if self.kind == "symlink" else stat.S_IMODE(self.signature[4])
-
-    @property
-    def size(self) -> int:
-        """Bytes of content."""
-        return 0 if self.kind == "folder" else self.signature[2]
-
-    @property
-    def inode(self) -> int:
-        """The file behind the name."""
-        return self.signature[3]
-
-    @property
-    def image(self) -> FileImage | None:
-        """The entry as the ledger knows files; None when the content was not read."""
-        if not self.digest:
-            return None
-        return FileImage(digest=self.digest, size=self.size, mode=self.mode, kind=self.kind)
-
-    def is_like(self, other: "Entry") -> bool:
-        """Whether only times differ: the file was touched, or written with what it held."""
-        if (self.mode, self.kind) != (other.mode, other.kind):
-            return False
-        return (self.digest != "" and self.digest == other.digest) or (
-            self.object != "" and self.object == other.object
-        )
-
-    def is_still(self, other: "Entry") -> bool:
-        """Whether nobody changed the file between the two, whether or not its content was read both times."""
-        return self.is_like(other) or (self.signature == other.signature and "" in (self.digest, other.digest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,13 +273,6 @@ class BaselineSession:
         )
 
 
-def as_note(image: FileImage | None) -> tuple[str, int]:
-    """Return what is remembered of a written file: digest, empty for a removed one, and mode, except of folders."""
-    if image is None:
-        return "", 0
-    return image.digest, 0 if image.kind == "folder" else image.mode
-
-
 class Baseline:
     """The baseline file. All methods block."""
 
@@ -352,22 +286,38 @@ class Baseline:
         Another process that uses the same baseline waits until then.
         """
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)) as database:
+        try:
+            database = self._begun()
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode not in _SPOILED:
+                raise
+            self._path.unlink()
+            database = self._begun()
+        with closing(database):
             try:
-                # A killed process leaves nothing half done. A power failure may spoil the file, which then begins anew:
-                # waiting for the disk would make every command slower, to keep what is but a cache.
-                database.execute("PRAGMA journal_mode = TRUNCATE")
-                database.execute("PRAGMA synchronous = OFF")
-                database.execute("BEGIN IMMEDIATE")
-                _prepare(database)
                 yield BaselineSession(database)
-            except BaseException as error:
+            except BaseException:
                 if database.in_transaction:
                     database.execute("ROLLBACK")
-                if isinstance(error, sqlite3.DatabaseError) and error.sqlite_errorcode in _SPOILED:
-                    self._path.unlink(missing_ok=True)
                 raise
             database.execute("COMMIT")
+
+    def _begun(self) -> sqlite3.Connection:
+        """Open the file and a transaction on it.
+
+        A killed process leaves nothing half done. A power failure may spoil the file, which then begins anew: to wait
+        for the disk would make every command slower, and keep what is but a cache.
+        """
+        database = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)
+        try:
+            database.execute("PRAGMA journal_mode = TRUNCATE")
+            database.execute("PRAGMA synchronous = OFF")
+            database.execute("BEGIN IMMEDIATE")
+            _prepare(database)
+        except BaseException:
+            database.close()
+            raise
+        return database
 
 
 def _prepare(database: sqlite3.Connection) -> None:

@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from desktop_agent.core.changes.baseline import Baseline, BaselineSession, Entry, Span, as_note
+from desktop_agent.core.changes.baseline import Baseline, BaselineSession, Span
 from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot
+from desktop_agent.core.changes.entries import Entry, as_note
 from desktop_agent.core.changes.git_index import unchanged_objects
 from desktop_agent.core.changes.git_objects import GitObjects, index_stamp, object_id
 from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy, learn, scan_folder

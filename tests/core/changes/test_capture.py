@@ -293,6 +293,34 @@ def test_a_look_by_another_session_hides_nothing(root: Path, database: Path) -> 
     assert found.paths == ["by-two"]
 
 
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.integers(0, 3)), max_size=24))
+def test_each_of_two_sessions_sees_all_that_changed_since_its_own_snapshot(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, bool, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("two")
+    root = folder / "ws"
+    root.mkdir()
+    captures = [StatCapture(root, Baseline(folder / "b.sqlite3")) for _ in range(2)]
+    begun: list[tuple[Snapshot, dict[str, FileState]] | None] = [None, None]
+    for number, (who, is_look, name) in enumerate(steps):
+        path = root / f"f{name}"
+        if not is_look:
+            path.unlink() if path.exists() and number % 3 == 0 else path.write_bytes(b"%d" % number)
+        elif (one := begun[who]) is None:
+            begun[who] = captures[who].begin(), tree(root)
+        else:
+            snapshot, before = one
+            after = tree(root)
+            found = collect(captures[who], snapshot)
+            captures[who].release(snapshot)
+            begun[who] = None
+            changed = {path for path in before | after if before.get(path) != after.get(path)}
+            assert {item.path: (item.before, item.after) for item in found.items} == {
+                path: (before.get(path), after.get(path)) for path in changed
+            }
+
+
 def test_changes_in_the_overlap_of_two_commands_are_marked_as_shared(root: Path, database: Path) -> None:
     one, two = StatCapture(root, Baseline(database)), StatCapture(root, Baseline(database))
     first = one.begin()
@@ -386,6 +414,15 @@ def test_a_baseline_of_another_format_is_made_anew(root: Path, database: Path) -
     with sqlite3.connect(database) as connection:
         connection.execute("CREATE TABLE entry (old TEXT)")
     connection.close()
+    capture = StatCapture(root, Baseline(database))
+    snapshot = capture.begin()
+    (root / "src" / "a.py").unlink()
+    assert collect(capture, snapshot).paths == ["src/a.py"]
+
+
+def test_a_spoiled_baseline_is_made_anew(root: Path, database: Path) -> None:
+    database.parent.mkdir()
+    database.write_bytes(b"not a database at all" * 100)
     capture = StatCapture(root, Baseline(database))
     snapshot = capture.begin()
     (root / "src" / "a.py").unlink()
