@@ -173,6 +173,7 @@ class BaselineSession:
         self._database.executemany(
             f"UPDATE entry SET kept = 'git' WHERE path = ? AND died = {_FOREVER}", ((path,) for path in paths)
         )
+        self._drop_copies()
 
     # -- snapshots --
 
@@ -232,7 +233,12 @@ class BaselineSession:
         ).fetchone()
         self._database.execute("DELETE FROM snapshot WHERE is_released = 1 AND ended_ns < ?", (since_ns,))
         self._database.execute("DELETE FROM written WHERE at_ns < ?", (since_ns,))
-        self._database.execute("DELETE FROM entry WHERE died <= ?", (oldest,))
+        # Both conditions, so that the index of what has died is used.
+        if self._database.execute(f"DELETE FROM entry WHERE died <= ? AND died < {_FOREVER}", (oldest,)).rowcount:
+            self._drop_copies()
+
+    def _drop_copies(self) -> None:
+        """Let go of the copies that no row refers to."""
         self._database.execute(
             "DELETE FROM copy WHERE NOT EXISTS (SELECT 1 FROM entry WHERE kept = 'copy' AND entry.digest = copy.digest)"
         )

@@ -183,8 +183,8 @@ class _Walk:
             try:
                 now = _signature(os.fstat(handle))
                 folder = self._known.get(path)
-                if path:
-                    self._note_folder(path, now)
+                if path and (folder is None or folder.mode != now[4]):
+                    self._scan.changed[path] = now
                 if folder is None or folder.signature != now or not self._is_all_there(path, folder, handle):
                     self._list(path, handle, now)
             finally:
@@ -213,11 +213,14 @@ class _Walk:
                     different[name] = _signature(status)
         except FileNotFoundError:
             return False
-        prefix = f"{path}/" if path else ""
-        self._scan.changed.update((prefix + name, now) for name, now in different.items())
         self._count += len(folder.files)
-        self._pending.extend(prefix + name for name in folder.folders)
-        self._name_unnameable(folder.unnameable)
+        prefix = f"{path}/" if path else ""
+        if folder.folders:
+            self._pending += [prefix + name for name in folder.folders]
+        if different:
+            self._scan.changed |= {prefix + name: now for name, now in different.items()}
+        if folder.unnameable:
+            self._name_unnameable(folder.unnameable)
         return True
 
     def _list(self, path: str, place: str | int, now: Signature) -> None:
