@@ -137,7 +137,8 @@ class _Writer:
             self._unchanged = unchanged_objects(self._root, scan.changed)
         for path in scan.gone:
             self._session.end(path, self._next())
-        for path, signature in sorted(scan.changed.items()):  # in the order in which they are stored: half the pages
+        for path in sorted(scan.changed):  # in the order in which they are stored: half the pages
+            signature = scan.changed[path]
             if stop is not None and stop.is_set():
                 raise CaptureStoppedError
             if time.monotonic() > deadline:
