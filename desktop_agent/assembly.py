@@ -7,20 +7,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.changes.baseline import Baseline
-from desktop_agent.core.changes.capture import CaptureLimits, WorkspaceCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
+from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
+from desktop_agent.core.model import FileImage
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.processes.runner import ProcessRunner
@@ -47,6 +48,7 @@ from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.tools.safeguard import Safeguard
 from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import TurnLimits
 
 
@@ -94,8 +96,12 @@ class Assembly:
         last_seq = state.transcript.last_seq
         recorder = Recorder(plan.storage.journal, self.clock, last_seq=last_seq, folds=(state.apply,), sink=plan.sink)
         ledger = Ledger(plan.root, self.blobs)
+        transcript = state.transcript
         safeguard = self._safeguard(plan)
-        effects = Effects(ledger, self._capture(plan.root), safeguard, recorder, state.transcript.changes)
+        capture = self._capture(plan.root)
+        effects = Effects(
+            ledger, capture, safeguard, recorder, transcript.changes, partial(self._watched_images, transcript)
+        )
         approvals = Approvals()
         processes = ProcessRunner(self.clock)
         jobs = Jobs(processes, self.clock, folder=self._job_logs(plan))
@@ -146,17 +152,24 @@ class Assembly:
     def _own_folders(self) -> tuple[Path, ...]:
         return self.paths.config, self.paths.data, self.paths.cache, self.paths.logs
 
-    def _capture(self, root: Path) -> WorkspaceCapture:
+    def _capture(self, root: Path) -> StatCapture:
         name = digest_of(os.fsencode(root))[:32]
-        return WorkspaceCapture(root, Baseline(self.paths.cache / "baselines" / f"{name}.sqlite3"))
+        baseline = Baseline(self.paths.cache / "baselines" / f"{name}.sqlite3")
+        return StatCapture(root, baseline, self.settings.capture)
+
+    def _watched_images(self, transcript: Transcript) -> dict[str, FileImage | None]:
+        """How the records left the files that the capture watches; a safety copy may have recorded others."""
+        ignored = frozenset(self.settings.capture.ignored_folders)
+        images = transcript.last_images().items()
+        return {path: image for path, image in images if ignored.isdisjoint(PurePosixPath(path).parts[:-1])}
 
     def _safeguard(self, plan: SessionPlan) -> Safeguard:
         folder = self.catalog.session_folder(plan.storage.session_id) / "safety"
-        settings, captured = self.settings.safety_copy, CaptureLimits()
+        settings, captured = self.settings.safety_copy, self.settings.capture
         limits = SafetyLimits(
             max_files=settings.max_files,
             max_bytes=settings.max_mib * 2**20,
-            ignored_folders=captured.skipped_folders,
+            ignored_folders=frozenset(captured.ignored_folders),
             max_captured_bytes=captured.max_file_bytes,
         )
         return Safeguard(plan.root, SafetyCopies(plan.root, folder, limits), folder, writable=self._allowed)

@@ -265,6 +265,8 @@ class ChangesPrepared(DurableEvent):
     call_id: CallId
     purpose: ChangePurpose
     changes: tuple[FileChange, ...]
+    snapshot: int | None = None
+    """For a command, whose changes are not known before: the snapshot of the folder that tells them afterwards."""
     type: Literal["changes_prepared"] = "changes_prepared"
 
 

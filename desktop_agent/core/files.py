@@ -63,7 +63,7 @@ def digest_of(content: bytes) -> Digest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileState:
-    """A file in memory: its bytes (a symlink's target path), permission bits and kind."""
+    """A file in memory: its bytes (a symlink's target path, nothing for a folder), permission bits and kind."""
 
     content: bytes
     mode: int = DEFAULT_MODE
@@ -92,12 +92,19 @@ class FileTransition:
     after: FileState | None
     new_folders: tuple[str, ...] = ()
     """Folders that come into being with it, outermost first."""
+    moved_from: str = ""
+    """The path this file had before, when it was renamed."""
+    moved_to: str = ""
+    """The path this file has now, when it was renamed."""
+    is_shared: bool = False
+    """Whether it may be the work of another session's command, which ran at the same time."""
 
 
-def read_state(path: Path) -> FileState | None:
+def read_state(path: Path, *, with_folders: bool = False) -> FileState | None:
     """Return the state of `path` itself (a symlink is not followed), or None when nothing is there.
 
-    Raises `IsADirectoryError` for folders and `OSError` for what cannot be read; special files count as unreadable.
+    Raises `OSError` for what cannot be read; special files count as unreadable. A folder is an `IsADirectoryError`,
+    because an edit must never replace one, unless the caller knows what to do `with_folders`.
     """
     try:
         status = path.lstat()
@@ -106,6 +113,8 @@ def read_state(path: Path) -> FileState | None:
     if stat.S_ISLNK(status.st_mode):
         return FileState(content=os.fsencode(path.readlink()), mode=0o777, kind="symlink")
     if stat.S_ISDIR(status.st_mode):
+        if with_folders:
+            return FileState(content=b"", mode=stat.S_IMODE(status.st_mode), kind="folder")
         raise IsADirectoryError(f"{path} is a folder")
     if not stat.S_ISREG(status.st_mode):
         raise OSError(f"{path} is neither a file nor a symlink")
@@ -113,13 +122,22 @@ def read_state(path: Path) -> FileState | None:
 
 
 def write_state(path: Path, state: FileState | None) -> None:
-    """Make `path` what `state` says: written, linked, or (None) removed. Missing parents are created."""
+    """Make `path` what `state` says: written, linked, a folder, or (None) removed. Missing parents are created.
+
+    A folder is removed, or gives way to a file, only when it is empty; otherwise this raises `OSError`.
+    """
+    is_folder = path.is_dir() and not path.is_symlink()
     if state is None:
         with suppress(FileNotFoundError):
-            _retried(os.unlink, path)
+            _retried(os.rmdir if is_folder else os.unlink, path)
             _sync_folder(path.parent)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
+    if state.kind == "folder":
+        _make_folder(path, state.mode, is_there=is_folder)
+        return
+    if is_folder:
+        _retried(os.rmdir, path)
     if state.kind == "symlink":
         _replace_symlink(path, os.fsdecode(state.content))
     elif path.is_symlink():
@@ -379,6 +397,17 @@ def _attributes(file: Path | int) -> list[str]:
         if error.errno == errno.ENOTSUP:
             return []
         raise
+
+
+def _make_folder(path: Path, mode: int, *, is_there: bool) -> None:
+    """Make `path` a folder with these permission bits, whatever file was there."""
+    if not is_there:
+        with suppress(FileNotFoundError):
+            _retried(os.unlink, path)
+        _retried(os.mkdir, path)
+    if stat.S_IMODE(_retried(os.lstat, path).st_mode) != mode:
+        _retried(os.chmod, path, mode)
+    _sync_folder(path.parent)
 
 
 def _replace_symlink(path: Path, target: str) -> None:

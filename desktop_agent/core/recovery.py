@@ -8,6 +8,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.changes.capture import Snapshot
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.history import UNANSWERED
 from desktop_agent.core.event_log import EventLog
@@ -89,7 +90,8 @@ async def _settle_changes(prepared: ev.ChangesPrepared, ledger: Ledger, effects:
     """Find out how far a write got, and record it."""
     await asyncio.to_thread(ledger.sweep, prepared.changes)
     if prepared.purpose == "apply" and not prepared.changes:
-        await effects.collect(prepared.turn, prepared.call_id)
+        # Journals of earlier versions do not say which snapshot it was; number 0 is never one, and that is said.
+        await effects.collect(prepared.turn, prepared.call_id, Snapshot(prepared.snapshot or 0))
         return
     done = await asyncio.to_thread(_done, prepared, ledger)
     if prepared.purpose == "apply":

@@ -47,6 +47,31 @@ class ExecutionSettings:
     """The longest a command may take, whatever its call says; unset, the call decides."""
 
 
+IGNORED_FOLDERS = (
+    ".git", ".hg", ".svn", ".jj",
+    "node_modules", ".venv", "venv", ".tox", ".nox",
+    "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis",
+    ".gradle", ".terraform", ".next", ".cache",
+)  # fmt: skip
+"""Folders that tools make anew by themselves, and version control's own files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureSettings:
+    """`[capture]`: what is watched for changes while a command runs, and so can be undone."""
+
+    ignored_folders: tuple[str, ...] = IGNORED_FOLDERS
+    """Names of folders, anywhere in the workspace, whose content is not watched."""
+    max_file_bytes: int = 8 * 2**20
+    """The largest file of which a copy is kept."""
+    max_total_bytes: int = 512 * 2**20
+    """Of how much a copy is kept at most; what git has unchanged needs none."""
+    max_files: int = 100_000
+    """How many files are watched."""
+    max_seconds: float = 20.0
+    """How long one look through the workspace may take."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolLimits:
     """`[tools.limits]`: how much of a tool's result the model reads."""
@@ -96,6 +121,7 @@ class Settings:
     model: ModelSettings = field(default_factory=ModelSettings)
     execution: ExecutionSettings = field(default_factory=ExecutionSettings)
     safety_copy: SafetyCopySettings = field(default_factory=SafetyCopySettings)
+    capture: CaptureSettings = field(default_factory=CaptureSettings)
     tools: ToolsSettings = field(default_factory=ToolsSettings)
     ui: UiSettings = field(default_factory=UiSettings)
     runner: RunnerSettings = field(default_factory=RunnerSettings)

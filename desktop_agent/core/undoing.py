@@ -18,6 +18,7 @@ from desktop_agent.core.changes.undo import Draft, DraftedWrite, Drafter
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.files import FileState, FileTransition, new_file_mode
+from desktop_agent.core.ids import ChangeId
 from desktop_agent.core.model import (
     ChangeSelection,
     FileChange,
@@ -68,7 +69,7 @@ class Undoing:
         changes = await asyncio.to_thread(self._recorded, turn, draft.writes)
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=direction, changes=changes))
         writes = [LedgerWrite(c, d.new_folders) for c, d in zip(changes, draft.writes, strict=True)]
-        problems = await asyncio.to_thread(self._ledger.apply_each, writes)
+        problems = await asyncio.to_thread(self._apply, writes)
         outcomes = [
             _after(problems.get(change.id, ""), drafted) for change, drafted in zip(changes, draft.writes, strict=True)
         ]
@@ -76,6 +77,11 @@ class Undoing:
         back = await self._recover(destroyed) if destroyed is not None else Recovered()
         outcomes += [*draft.settled, *back.problems]
         await self._log.record(reverted(direction, op.selection, done, tuple(outcomes), reason=op.reason, back=back))
+
+    def _apply(self, writes: Sequence[LedgerWrite]) -> dict[ChangeId, str]:
+        gone = {folder: None for write in writes for folder in write.new_folders}
+        self._effects.note_written(gone | {write.change.path: write.change.after for write in writes})
+        return self._ledger.apply_each(writes)
 
     def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
         ids = self._effects.reserve_ids(turn, len(writes))
@@ -131,7 +137,7 @@ class Undoing:
         )
         purpose: ev.ChangePurpose = "apply" if op.purpose == "edit" else op.purpose
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=purpose, changes=(change,)))
-        problem = (await asyncio.to_thread(self._ledger.apply_each, [LedgerWrite(change)])).get(change_id, "")
+        problem = (await asyncio.to_thread(self._apply, [LedgerWrite(change)])).get(change_id, "")
         done = () if problem else (change,)
         if op.purpose == "edit":
             await self._log.record(ev.ChangesRecorded(turn=turn, call_id="", changes=done))

@@ -82,6 +82,33 @@ def test_a_folder_and_a_pipe_are_not_files(tmp_path: Path) -> None:
         read_state(tmp_path / "pipe")
 
 
+def test_a_folder_is_made_changed_and_removed_like_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "in" / "folder"
+    for state in (FileState(content=b"", mode=0o750, kind="folder"), FileState(content=b"", mode=0o700, kind="folder")):
+        write_state(path, state)
+        assert read_state(path, with_folders=True) == state
+    write_state(path, None)
+    assert read_state(path, with_folders=True) is None
+
+
+def test_a_folder_that_is_not_empty_is_never_removed(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "mine").write_bytes(b"x")
+    for state in (None, FileState(content=b"file"), FileState(content=b"t", mode=0o777, kind="symlink")):
+        with pytest.raises(OSError, match="not empty"):
+            write_state(tmp_path / "folder", state)
+    assert (tmp_path / "folder" / "mine").read_bytes() == b"x"
+
+
+def test_files_and_folders_take_each_others_place(tmp_path: Path) -> None:
+    folder = FileState(content=b"", mode=0o755, kind="folder")
+    for state in (FileState(content=b"file"), folder, FileState(content=b"t", mode=0o777, kind="symlink"), folder):
+        write_state(tmp_path / "a", state)
+        assert read_state(tmp_path / "a", with_folders=True) == state
+    write_state(tmp_path / "a", FileState(content=b"file"))
+    assert read_state(tmp_path / "a") == FileState(content=b"file")
+
+
 def test_a_file_that_replaces_a_link_takes_its_place_in_one_step(tmp_path: Path) -> None:
     """The link is never gone without the file being there."""
     (tmp_path / "a").symlink_to("nowhere")

@@ -9,8 +9,8 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.changes.capture import WorkspaceCapture
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.context.history import STOPPED, UNANSWERED
 from desktop_agent.core.errors import CredentialsError, ProviderError
 from desktop_agent.core.model import (
@@ -123,6 +123,8 @@ async def test_what_a_command_changed_is_recorded_and_undone_like_an_edit(ground
         assert {(c.path, c.kind, c.author) for c in recorded.changes} == {
             ("a.txt", "modified", "shell"),
             ("gone.bin", "deleted", "shell"),
+            ("new", "created", "shell"),
+            ("new/deep", "created", "shell"),
             ("new/deep/f", "created", "shell"),
         }
         await s.rx.expect(ev.TurnEnded)
@@ -635,13 +637,13 @@ async def test_a_stop_while_changes_are_written_or_looked_for_waits_until_they_a
     ground: Ground, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    owner = Ledger if method == "apply" else WorkspaceCapture
+    owner = Ledger if method == "apply" else StatCapture
     real = getattr(owner, method)
 
-    def waiting(self: object, argument: object) -> object:
+    def waiting(self: object, *arguments: object) -> object:
         begun.set()
         go_on.wait(PATIENCE_S)
-        return real(self, argument)
+        return real(self, *arguments)
 
     monkeypatch.setattr(owner, method, waiting)
     ground.write("a.py", "x = 1\n")

@@ -30,12 +30,13 @@ from hypothesis.stateful import (
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.changes.baseline import Baseline
-from desktop_agent.core.changes.capture import WorkspaceCapture
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_keys import all_keys
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.revert import Direction, with_partners
+from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
+from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileState, FileTransition
@@ -45,6 +46,7 @@ from desktop_agent.core.session import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Journal, read_journal
 from desktop_agent.core.tools.effects import Effects
+from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 from desktop_agent.core.transcript import ChangeRecord, replay
 from desktop_agent.core.undoing import Undoing
 
@@ -107,8 +109,11 @@ class Histories(RuleBasedStateMachine):
             Journal.create(path, blobs), SystemClock(), last_seq=0, folds=(state.apply,), sink=lambda _: None
         )
         ledger = Ledger(self.root, blobs)
-        capture = WorkspaceCapture(self.root, Baseline(self.folder / "baseline.sqlite3"))
-        effects = Effects(ledger, capture, log, ())
+        capture = StatCapture(self.root, Baseline(self.folder / "baseline.sqlite3"))
+        limits = SafetyLimits(ignored_folders=frozenset({".git"}), max_captured_bytes=2**23)
+        copies = SafetyCopies(self.root, self.folder / name, limits)
+        safeguard = Safeguard(self.root, copies, self.folder / name)
+        effects = Effects(ledger, capture, safeguard, log, (), state.transcript.last_images)
         return Party(name, path, state, log, ledger, effects, Undoing(state.transcript, ledger, effects, log), blobs)
 
     def teardown(self) -> None:
@@ -194,9 +199,10 @@ class Histories(RuleBasedStateMachine):
         call = party.next_call()
 
         async def command() -> None:
-            await party.effects.begin_command(party.turn, call)
+            run = CommandRun(lines[what], str(self.root), is_confined=True)
+            snapshot = await party.effects.begin_command(party.turn, call, run)
             await asyncio.to_thread(self.shell, lines[what])
-            await party.effects.collect(party.turn, call)
+            await party.effects.collect(party.turn, call, snapshot)
 
         self.run(command())
 

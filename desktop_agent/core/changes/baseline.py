@@ -1,41 +1,70 @@
-"""The baseline: what a workspace's files were before a command ran, kept so that only changed files are read again.
+"""The baseline: what a workspace held, in numbered generations, so that a snapshot stays while others move on.
 
-One SQLite file in the cache per workspace. Deleting it loses nothing but the time to read the files once more; a file
-whose content did not fit the budget is known by its status only, and is named as not captured when it changes.
+One SQLite file in the cache per workspace, shared by all sessions and processes. A row says what one path was from one
+generation to another; a snapshot is a generation that somebody still needs. Contents are kept only of what git does not
+have. Deleting the file loses the time to read the workspace once more, and the snapshots of commands that run or were
+cut off.
 """
 
+# ruff: noqa: S608 -- only constants of this module are put into statements; values are always bound.
+
+import os
 import sqlite3
+import struct
+import time
 import zlib
-from collections.abc import Generator
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from desktop_agent.core.files import FileState
+import psutil
+
+from desktop_agent.core.changes.entries import Entry, Kept, as_note
+from desktop_agent.core.changes.scan import UNKNOWN, Known, Signature, as_known
 from desktop_agent.core.ids import Digest
+from desktop_agent.core.model import FileImage
 
-_SCHEMA = """
+_FORMAT = 3
+_FOREVER = 2**62
+_BUSY_S = 60
+_SPOILED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_STALE_NS = 14 * 86_400 * 10**9
+"""How long the snapshot of a dead process waits for its session to be opened again."""
+
+_SCHEMA = f"""
 CREATE TABLE entry (
-  path TEXT PRIMARY KEY, kind TEXT NOT NULL, mode INTEGER NOT NULL, size INTEGER NOT NULL,
-  signature TEXT NOT NULL, digest TEXT, content BLOB
-) WITHOUT ROWID
+  path TEXT NOT NULL, born INTEGER NOT NULL, died INTEGER NOT NULL DEFAULT {_FOREVER},
+  signature BLOB NOT NULL, is_racy INTEGER NOT NULL, size INTEGER NOT NULL,
+  digest BLOB NOT NULL, object BLOB NOT NULL, kept TEXT NOT NULL,
+  PRIMARY KEY (path, born)
+) WITHOUT ROWID;
+CREATE INDEX entry_born ON entry (born) WHERE born > 1;
+CREATE INDEX entry_died ON entry (died) WHERE died < {_FOREVER};
+CREATE INDEX entry_copied ON entry (digest, size, died) WHERE kept = 'copy';
+CREATE TABLE copy (digest BLOB PRIMARY KEY, content BLOB NOT NULL);
+CREATE TABLE snapshot (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, generation INTEGER NOT NULL, last_generation INTEGER,
+  process INTEGER NOT NULL, process_started REAL NOT NULL,
+  begun_ns INTEGER NOT NULL, ended_ns INTEGER, is_released INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE written (path TEXT NOT NULL, digest TEXT NOT NULL, mode INTEGER NOT NULL, at_ns INTEGER NOT NULL);
+CREATE TABLE state (generation INTEGER NOT NULL);
+INSERT INTO state VALUES (0);
 """
-_FORMAT = 2
-_BUSY_S = 30
+_SIGNATURE = struct.Struct("<qqqQI")
+_COLUMNS = "path, signature, is_racy, digest, object, kept"
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineEntry:
-    """A file or folder as it was: how it looked to `stat`, and its content's digest if a copy was kept."""
+class Span:
+    """When a command ran: by the clock, and by generations. Open ends are those of now."""
 
-    path: str
-    kind: Literal["file", "symlink", "folder"]
-    mode: int
-    size: int
-    signature: str
-    """Equal signatures mean an unchanged file; the empty one equals none."""
-    digest: Digest | None
+    number: int
+    generation: int
+    last_generation: int
+    begun_ns: int
+    ended_ns: int
 
 
 class BaselineSession:
@@ -44,29 +73,210 @@ class BaselineSession:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
-    def entries(self) -> dict[str, BaselineEntry]:
-        """Everything that is known, by path."""
-        rows = self._database.execute("SELECT path, kind, mode, size, signature, digest FROM entry")
-        return {row[0]: BaselineEntry(*row) for row in rows}
+    @property
+    def generation(self) -> int:
+        """The newest generation."""
+        return self._database.execute("SELECT generation FROM state").fetchone()[0]
 
-    def state(self, entry: BaselineEntry) -> FileState | None:
-        """The file as it was; None when no copy was kept."""
-        (content,) = self._database.execute("SELECT content FROM entry WHERE path = ?", (entry.path,)).fetchone()
-        if content is None or entry.kind == "folder":
-            return None
-        return FileState(content=zlib.decompress(content), mode=entry.mode, kind=entry.kind)
+    def advance(self) -> int:
+        """Begin the next generation and return its number."""
+        self._database.execute("UPDATE state SET generation = generation + 1")
+        return self.generation
 
-    def put(self, entry: BaselineEntry, content: bytes | None) -> None:
-        """Replace what is known of `entry.path`; `content` None keeps no copy."""
-        packed = None if content is None else zlib.compress(content, 1)
-        self._database.execute(
-            "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (entry.path, entry.kind, entry.mode, entry.size, entry.signature, entry.digest, packed),
+    # -- entries --
+
+    def known(self) -> Known:
+        """Return what is there now, for a walk to compare with."""
+        rows = self._database.execute(f"SELECT path, signature, is_racy FROM entry WHERE died = {_FOREVER}")
+        return as_known(
+            (path, UNKNOWN if is_racy else signature, signature[4])
+            for path, signature, is_racy in ((row[0], _unpacked(row[1]), row[2]) for row in rows)
         )
 
-    def remove(self, path: str) -> None:
-        """Forget `path`."""
-        self._database.execute("DELETE FROM entry WHERE path = ?", (path,))
+    def current(self, path: str) -> Entry | None:
+        """Return what is known of `path` now."""
+        return self._one(path, f"died = {_FOREVER}")
+
+    def at(self, path: str, generation: int) -> Entry | None:
+        """Return what `path` was in a generation."""
+        return self._one(path, "born <= ? AND died > ?", generation, generation)
+
+    def put(self, entry: Entry, generation: int, content: bytes | None) -> None:
+        """Write down what `entry.path` is from `generation` on, and keep `content` if it is to be copied."""
+        self.end(entry.path, generation)
+        self._database.execute(
+            f"INSERT OR REPLACE INTO entry (born, size, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                generation, entry.size, entry.path, _SIGNATURE.pack(*entry.signature), entry.is_racy,
+                bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept,
+            ),
+        )  # fmt: skip
+        self._keep(entry, content)
+
+    def _keep(self, entry: Entry, content: bytes | None) -> None:
+        if entry.kept == "copy" and content is not None:
+            packed = zlib.compress(content, 1)
+            self._database.execute("INSERT OR IGNORE INTO copy VALUES (?, ?)", (bytes.fromhex(entry.digest), packed))
+
+    def end(self, path: str, generation: int) -> None:
+        """Write down that `path` is gone, or something else, from `generation` on."""
+        self._database.execute(f"UPDATE entry SET died = ? WHERE path = ? AND died = {_FOREVER}", (generation, path))
+
+    def touch(self, entry: Entry) -> None:
+        """Write down other times of what is otherwise the same."""
+        self._database.execute(
+            f"UPDATE entry SET signature = ?, is_racy = ? WHERE path = ? AND died = {_FOREVER}",
+            (_SIGNATURE.pack(*entry.signature), entry.is_racy, entry.path),
+        )
+
+    def fill(self, entry: Entry, content: bytes | None) -> None:
+        """Write down the content of a file that had not been read, and has not changed since."""
+        self._database.execute(
+            f"UPDATE entry SET digest = ?, object = ?, kept = ? WHERE path = ? AND died = {_FOREVER}",
+            (bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept, entry.path),
+        )
+        self._keep(entry, content)
+
+    def touched_since(self, generation: int) -> list[str]:
+        """Return the paths that were written down anew since `generation`, from 1 on, sorted."""
+        rows = self._database.execute(
+            "SELECT path FROM entry WHERE born > ? AND born > 1 "
+            "UNION SELECT path FROM entry WHERE died > ? AND died < ?",
+            (generation, generation, _FOREVER),
+        )
+        return sorted(row[0] for row in rows)
+
+    def is_touched_between(self, path: str, first: int, last: int) -> bool:
+        """Whether `path` was written down anew after generation `first` and up to `last`."""
+        query = "SELECT 1 FROM entry WHERE path = ? AND (born BETWEEN ? AND ? OR died BETWEEN ? AND ?)"
+        return self._database.execute(query, (path, first + 1, last, first + 1, last)).fetchone() is not None
+
+    # -- contents --
+
+    def copy(self, digest: Digest) -> bytes | None:
+        """Return a content of which a copy was kept."""
+        row = self._database.execute("SELECT content FROM copy WHERE digest = ?", (bytes.fromhex(digest),)).fetchone()
+        return None if row is None else zlib.decompress(row[0])
+
+    def copied(self) -> list[Entry]:
+        """Return the present files of which a copy is kept."""
+        rows = self._database.execute(f"SELECT {_COLUMNS} FROM entry WHERE kept = 'copy' AND died = {_FOREVER}")
+        return [_entry(row) for row in rows]
+
+    def copied_bytes(self) -> int:
+        """Return how large the present files are of which a copy is kept."""
+        query = f"SELECT COALESCE(SUM(size), 0) FROM entry WHERE kept = 'copy' AND died = {_FOREVER}"
+        return self._database.execute(query).fetchone()[0]
+
+    def leave_to_git(self, paths: Iterable[str]) -> None:
+        """Keep no copy of these any more: git has them."""
+        self._database.executemany(
+            f"UPDATE entry SET kept = 'git' WHERE path = ? AND died = {_FOREVER}", ((path,) for path in paths)
+        )
+        self._drop_copies()
+
+    # -- snapshots --
+
+    def pin(self) -> int:
+        """Make a snapshot of the newest generation and return its number."""
+        cursor = self._database.execute(
+            "INSERT INTO snapshot (generation, process, process_started, begun_ns) VALUES (?, ?, ?, ?)",
+            (self.generation, os.getpid(), _started(os.getpid()), time.time_ns()),
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def span(self, number: int) -> Span | None:
+        """Return when the command of a snapshot ran; None when the snapshot is gone."""
+        row = self._database.execute(
+            "SELECT number, generation, last_generation, begun_ns, ended_ns FROM snapshot "
+            "WHERE number = ? AND is_released = 0",
+            (number,),
+        ).fetchone()
+        return None if row is None else self._span(row)
+
+    def close_span(self, number: int) -> None:
+        """Write down that the command of a snapshot has ended, unless that is known."""
+        self._database.execute(
+            "UPDATE snapshot SET ended_ns = ?, last_generation = ? WHERE number = ? AND ended_ns IS NULL",
+            (time.time_ns(), self.generation, number),
+        )
+
+    def overlapping(self, span: Span) -> list[Span]:
+        """Return the commands of others that ran while this one did."""
+        rows = self._database.execute(
+            "SELECT number, generation, last_generation, begun_ns, ended_ns, process, process_started FROM snapshot "
+            "WHERE number <> ? AND begun_ns < ? AND (ended_ns IS NULL OR ended_ns > ?)",
+            (span.number, span.ended_ns, span.begun_ns),
+        ).fetchall()
+        return [self._span(row) for row in rows if row[4] is not None or _is_alive(row[5], row[6])]
+
+    def release(self, number: int) -> None:
+        """Let go of a snapshot, and of every row, copy and note that no snapshot needs any more."""
+        self._database.execute("UPDATE snapshot SET is_released = 1 WHERE number = ?", (number,))
+        self.close_span(number)
+        stale = self._database.execute(
+            "SELECT number, process, process_started FROM snapshot WHERE is_released = 0 AND begun_ns < ?",
+            (time.time_ns() - _STALE_NS,),
+        ).fetchall()
+        for other, process, started in stale:
+            if not _is_alive(process, started):
+                self._database.execute(
+                    "UPDATE snapshot SET is_released = 1, ended_ns = begun_ns WHERE number = ?", (other,)
+                )
+        self._sweep()
+
+    def _sweep(self) -> None:
+        oldest, since_ns = self._database.execute(
+            "SELECT COALESCE(MIN(generation), ?), COALESCE(MIN(begun_ns), ?) FROM snapshot WHERE is_released = 0",
+            (self.generation, time.time_ns()),
+        ).fetchone()
+        self._database.execute("DELETE FROM snapshot WHERE is_released = 1 AND ended_ns < ?", (since_ns,))
+        self._database.execute("DELETE FROM written WHERE at_ns < ?", (since_ns,))
+        # Both conditions, so that the index of what has died is used.
+        if self._database.execute(f"DELETE FROM entry WHERE died <= ? AND died < {_FOREVER}", (oldest,)).rowcount:
+            self._drop_copies()
+
+    def _drop_copies(self) -> None:
+        """Let go of the copies that no row refers to."""
+        self._database.execute(
+            "DELETE FROM copy WHERE NOT EXISTS (SELECT 1 FROM entry WHERE kept = 'copy' AND entry.digest = copy.digest)"
+        )
+
+    # -- what we wrote ourselves --
+
+    def note_written(self, images: Mapping[str, FileImage | None]) -> None:
+        """Remember what was written by something that is on record elsewhere."""
+        now = time.time_ns()
+        self._database.executemany(
+            "INSERT INTO written VALUES (?, ?, ?, ?)",
+            ((path, *as_note(image), now) for path, image in images.items()),
+        )
+
+    def written_since(self, at_ns: int) -> dict[str, set[tuple[str, int]]]:
+        """Return what was noted since then: digest (empty for removed) and mode, by path."""
+        found: dict[str, set[tuple[str, int]]] = {}
+        for path, digest, mode in self._database.execute(
+            "SELECT path, digest, mode FROM written WHERE at_ns >= ?", (at_ns,)
+        ):
+            found.setdefault(path, set()).add((digest, mode))
+        return found
+
+    def _one(self, path: str, where: str, *values: int) -> Entry | None:
+        row = self._database.execute(
+            f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND {where}", (path, *values)
+        ).fetchone()
+        return None if row is None else _entry(row)
+
+    def _span(self, row: tuple[int, int, int | None, int, int | None]) -> Span:
+        number, generation, last, begun, ended, *_ = row
+        return Span(
+            number,
+            generation,
+            self.generation if last is None else last,
+            begun,
+            time.time_ns() if ended is None else ended,
+        )
 
 
 class Baseline:
@@ -82,21 +292,75 @@ class Baseline:
         Another process that uses the same baseline waits until then.
         """
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)) as database:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = NORMAL")
-            database.execute("BEGIN IMMEDIATE")
+        try:
+            database = self._begun()
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode not in _SPOILED:
+                raise
+            self._path.unlink()
+            database = self._begun()
+        with closing(database):
             try:
-                self._prepare(database)
                 yield BaselineSession(database)
             except BaseException:
-                database.execute("ROLLBACK")
+                if database.in_transaction:
+                    database.execute("ROLLBACK")
                 raise
             database.execute("COMMIT")
 
-    def _prepare(self, database: sqlite3.Connection) -> None:
-        (version,) = database.execute("PRAGMA user_version").fetchone()
-        if version != _FORMAT:
-            database.execute("DROP TABLE IF EXISTS entry")
-            database.execute(_SCHEMA)
-            database.execute(f"PRAGMA user_version = {_FORMAT}")
+    def _begun(self) -> sqlite3.Connection:
+        """Open the file and a transaction on it.
+
+        A killed process leaves nothing half done. A power failure may spoil the file, which then begins anew: to wait
+        for the disk would make every command slower, and keep what is but a cache.
+        """
+        database = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)
+        try:
+            database.execute("PRAGMA journal_mode = TRUNCATE")
+            database.execute("PRAGMA synchronous = OFF")
+            database.execute("BEGIN IMMEDIATE")
+            _prepare(database)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+
+def _prepare(database: sqlite3.Connection) -> None:
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version == _FORMAT:
+        return
+    for (table,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+        if not table.startswith("sqlite_"):
+            database.execute(f'DROP TABLE "{table}"')
+    for statement in _SCHEMA.split(";\n"):
+        database.execute(statement)
+    database.execute(f"PRAGMA user_version = {_FORMAT}")
+
+
+def _entry(row: tuple[str, bytes, int, bytes, bytes, Kept]) -> Entry:
+    path, signature, is_racy, digest, identifier, kept = row
+    return Entry(
+        path=path,
+        signature=_unpacked(signature),
+        is_racy=bool(is_racy),
+        digest=digest.hex(),
+        object=identifier.hex(),
+        kept=kept,
+    )
+
+
+def _unpacked(signature: bytes) -> Signature:
+    changed, modified, size, inode, mode = _SIGNATURE.unpack(signature)
+    return changed, modified, size, inode, mode
+
+
+def _started(process: int) -> float:
+    with suppress(psutil.Error):
+        return psutil.Process(process).create_time()
+    return 0.0
+
+
+def _is_alive(process: int, started: float) -> bool:
+    """Whether a process still runs, and is not another one with its number."""
+    return psutil.pid_exists(process) and abs(_started(process) - started) < 1

@@ -6,7 +6,6 @@ writes between `record` and `apply`. All methods block; the session calls them i
 
 import errno
 import os
-import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -66,7 +65,7 @@ class Ledger:
         return FileChange(
             id=change_id,
             path=transition.path,
-            kind=_kind(before, after),
+            kind="renamed" if transition.moved_from else _kind(before, after),
             author=author,
             before=before.image() if before else None,
             after=after.image() if after else None,
@@ -75,6 +74,9 @@ class Ledger:
             is_binary=is_binary(old or b"") or is_binary(new or b""),
             reverts=reverts,
             new_folders=transition.new_folders or (self._missing_folders(transition.path) if before is None else ()),
+            moved_from=transition.moved_from,
+            moved_to=transition.moved_to,
+            is_shared=transition.is_shared,
         )
 
     def record_outside(self, transition: FileTransition) -> OutsideFile:
@@ -136,11 +138,7 @@ class Ledger:
 
     def current(self, path: str) -> FileState | None:
         """The file, symlink or folder as it is now. Raises `OSError` when it cannot be read."""
-        try:
-            return read_state(self._root / path)
-        except IsADirectoryError:
-            mode = stat.S_IMODE((self._root / path).lstat().st_mode)
-            return FileState(content=b"", mode=mode, kind="folder")
+        return read_state(self._root / path, with_folders=True)
 
     def state(self, image: FileImage | None) -> FileState | None:
         """The whole state that an image stands for. Raises `StorageError` when its content is missing."""

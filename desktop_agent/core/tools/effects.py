@@ -1,20 +1,26 @@
 """Effects: how a call's changes are written down and carried out, for plans and for commands alike."""
 
 import asyncio
+import threading
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.changes.capture import WorkspaceCapture
+from desktop_agent.core.changes.capture import Capture, CaptureStoppedError, Snapshot
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.safety import SafetyReport
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.errors import StorageError, ToolError
 from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.files import FileTransition
+from desktop_agent.core.files import FileState, FileTransition, digest_of
 from desktop_agent.core.ids import CallId, ChangeId, change_id
-from desktop_agent.core.model import FileChange, OutsideFile, Uncaptured
+from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
+
+LastImages = Callable[[], Mapping[str, FileImage | None]]
+"""How the session's records left each file that they name."""
+
+_A_FOLDER = FileImage(digest=digest_of(b""), size=0, mode=0o777, kind="folder")
 
 
 class Effects:
@@ -23,10 +29,11 @@ class Effects:
     def __init__(
         self,
         ledger: Ledger,
-        capture: WorkspaceCapture,
+        capture: Capture,
         safeguard: Safeguard,
         log: EventLog,
         recorded: Iterable[ChangeId],
+        last_images: LastImages = dict[str, FileImage | None],
     ) -> None:
         """`recorded` are the changes that the session already has, so that new ids continue theirs."""
         self._safeguard = safeguard
@@ -34,10 +41,18 @@ class Effects:
         self._capture = capture
         self._log = log
         self._counts = Counter(int(identifier.partition(".")[0]) for identifier in recorded)
+        self._last_images = last_images
         self._told: set[Uncaptured] = set()
 
     async def prepare(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
-        """Store the images of a plan and return its changes. The workspace stays as it is."""
+        """Store the images of a plan and return its changes. The workspace stays as it is.
+
+        What the person did since to one of its files goes on record first, as theirs.
+        """
+        last = self._last_images()
+        known = [item for item in transitions if item.path in last]
+        theirs = await asyncio.to_thread(self._since, last, [(item.path, item.before) for item in known])
+        await self._record_person(turn, theirs)
         return await asyncio.to_thread(self._record_all, turn, transitions)
 
     async def apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
@@ -54,22 +69,55 @@ class Effects:
         self._counts[turn] += count
         return ids
 
-    async def begin_command(self, turn: int, call_id: CallId, run: CommandRun) -> None:
-        """Take the baseline before a command runs, copy what it may destroy, and put on record that it is about to."""
-        await self._safeguard.prepare(call_id, run)
-        await asyncio.to_thread(self._capture.refresh)
-        await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=()))
+    async def begin_command(self, turn: int, call_id: CallId, run: CommandRun) -> Snapshot:
+        """Take a snapshot before a command runs, copy what it may destroy, and put on record that it is about to.
 
-    async def collect(self, turn: int, call_id: CallId, known_gaps: Sequence[Uncaptured] = ()) -> None:
-        """Record what changed since the baseline as the work of `call_id`.
+        What the person did since to files of this session goes on record first, as theirs. Cancelling stops the look.
+        """
+        await self._safeguard.prepare(call_id, run)
+        snapshot = await self._begin()
+        try:
+            await self._record_person(turn, await asyncio.to_thread(self._changed_since, self._last_images()))
+            await self._log.record(
+                ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=(), snapshot=snapshot.number)
+            )
+        except asyncio.CancelledError:
+            await asyncio.to_thread(self._capture.release, snapshot)
+            raise
+        return snapshot
+
+    async def collect(
+        self, turn: int, call_id: CallId, snapshot: Snapshot, known_gaps: Sequence[Uncaptured] = ()
+    ) -> None:
+        """Record what changed since the snapshot as the work of `call_id`, and let go of it.
 
         `known_gaps` are said together with what could not be captured. Once begun it is finished, like `apply`.
         """
-        await _to_its_end(self._collect_and_record(turn, call_id, known_gaps), f"collect {call_id}")
+        await _to_its_end(self._collect_and_record(turn, call_id, snapshot, known_gaps), f"collect {call_id}")
 
-    async def _collect_and_record(self, turn: int, call_id: CallId, known_gaps: Sequence[Uncaptured]) -> None:
+    def note_written(self, images: Mapping[str, FileImage | None]) -> None:
+        """Announce what is written without a call (an undo, the person's save), so that no command gets it. Blocks."""
+        self._capture.note_written(images)
+
+    async def _begin(self) -> Snapshot:
+        stop = threading.Event()
+        task = asyncio.create_task(asyncio.to_thread(self._capture.begin, stop), name="snapshot")
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            stop.set()
+            while not task.done():
+                with suppress(asyncio.CancelledError, CaptureStoppedError):
+                    await asyncio.wait([task])
+            if task.exception() is None:
+                await asyncio.to_thread(self._capture.release, task.result())
+            raise
+
+    async def _collect_and_record(
+        self, turn: int, call_id: CallId, snapshot: Snapshot, known_gaps: Sequence[Uncaptured]
+    ) -> None:
         findings = await self._safeguard.finish(call_id)
-        changes, outside, lost = await asyncio.to_thread(self._collect, turn, findings.report)
+        changes, outside, lost = await asyncio.to_thread(self._collect, turn, snapshot, findings.report)
         uncaptured = tuple(dict.fromkeys((*lost, *findings.gaps, *known_gaps)))
         if changes or uncaptured or findings.refs or outside:
             is_lossy = bool(changes or outside) or any(change.is_loss for change in findings.refs)
@@ -84,6 +132,7 @@ class Effects:
             )
             await self._log.record(event)
             self._counts[turn] += len(changes)
+        await asyncio.to_thread(self._capture.release, snapshot)
         await self._safeguard.forget()
 
     async def record_applied(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
@@ -94,18 +143,53 @@ class Effects:
 
     async def _apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=changes))
-        await asyncio.to_thread(self._ledger.apply, changes)
+        await asyncio.to_thread(self._write, changes)
         await self.record_applied(turn, call_id, changes)
 
-    def _record_all(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
+    def _write(self, changes: tuple[FileChange, ...]) -> None:
+        """Write the files, and announce before it what will be there: a command may be looked after meanwhile."""
+        folders: dict[str, FileImage | None] = {folder: _A_FOLDER for item in changes for folder in item.new_folders}
+        self._capture.note_written(folders | {change.path: change.after for change in changes})
+        self._ledger.apply(changes)
+
+    async def _record_person(self, turn: int, transitions: Sequence[FileTransition]) -> None:
+        """Put on record what the person did, before something of the agent's comes on top of it."""
+        changes = await asyncio.to_thread(self._record_all, turn, transitions, "person")
+        await self.record_applied(turn, "", changes)
+
+    def _changed_since(self, last: Mapping[str, FileImage | None]) -> list[FileTransition]:
+        """What became of the files of this session since it last had to do with them."""
+        seen = self._capture.images(last)
+        different = [path for path, image in last.items() if seen.get(path) != image]
+        now: list[tuple[str, FileState | None]] = []
+        for path in different:
+            with suppress(OSError):  # it cannot be read; then nothing can be said of it
+                now.append((path, self._ledger.current(path)))
+        return self._since(last, now)
+
+    def _since(
+        self, last: Mapping[str, FileImage | None], now: Iterable[tuple[str, FileState | None]]
+    ) -> list[FileTransition]:
+        """How these files differ from what the records left. One whose old content is gone is left out."""
+        found: list[FileTransition] = []
+        for path, state in now:
+            image = last[path]
+            if (state.image() if state else None) != image:
+                with suppress(StorageError):
+                    found.append(FileTransition(path, self._ledger.state(image), state))
+        return found
+
+    def _record_all(
+        self, turn: int, transitions: Sequence[FileTransition], author: Author = "agent"
+    ) -> tuple[FileChange, ...]:
         real = [item for item in transitions if item.before != item.after]
         return tuple(
-            self._ledger.record(item, author="agent", change_id=self._id(turn, number))
+            self._ledger.record(item, author=author, change_id=self._id(turn, number))
             for number, item in enumerate(real, start=1)
         )
 
     def _collect(
-        self, turn: int, copied: SafetyReport
+        self, turn: int, snapshot: Snapshot, copied: SafetyReport
     ) -> tuple[tuple[FileChange, ...], tuple[OutsideFile, ...], tuple[Uncaptured, ...]]:
         changes: list[FileChange] = []
         told = {transition.path for transition in copied.inside}
@@ -118,13 +202,13 @@ class Effects:
             if transition.path not in told:
                 record(transition)
 
-        capture = self._capture.collect(record_unless_copied)
+        report = self._capture.collect(snapshot, record_unless_copied)
         for transition in copied.inside:
             record(transition)
         outside = tuple(self._ledger.record_outside(transition) for transition in copied.outside)
-        news = tuple(item for item in capture.out_of_reach if item not in self._told)
+        news = tuple(item for item in report.out_of_reach if item not in self._told)
         self._told.update(news)
-        lost = tuple(item for item in capture.lost if item.path not in told)
+        lost = tuple(item for item in report.lost if item.path not in told)
         return tuple(changes), outside, lost + news
 
     def _id(self, turn: int, number: int) -> ChangeId:

@@ -242,13 +242,13 @@ class Execution:
         else:
             folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
             run = CommandRun(tool.command(arguments), folder, is_confined=not walls.may_write_git)
-            await self._effects.begin_command(turn, call.block.id, run)
+            snapshot = await self._effects.begin_command(turn, call.block.id, run)
             known_gaps: tuple[Uncaptured, ...] = ()
             try:
                 result = await tool.run(arguments, context)
                 known_gaps = (LATER_CHANGES,) if "job_id" in result.metadata else ()
             finally:
-                await self._effects.collect(turn, call.block.id, known_gaps)
+                await self._effects.collect(turn, call.block.id, snapshot, known_gaps)
         if not walls.words:
             return result
         return replace(result, metadata=result.metadata | {"confinement": walls.words})

@@ -11,6 +11,7 @@ from desktop_agent.core.model import (
     ApprovalPolicy,
     ApprovalRequest,
     AssistantBlock,
+    FileImage,
     Job,
     JsonObject,
     LineComment,
@@ -156,6 +157,17 @@ class Transcript:
     def _agents(self, turn: int | None) -> list[ChangeRecord]:
         records = (record for record in self.changes.values() if record.change.is_by_agent)
         return [record for record in records if turn in (None, record.turn)]
+
+    def last_images(self) -> dict[str, FileImage | None]:
+        """How the records left each file that they name."""
+        images: dict[str, FileImage | None] = {}
+        for record in self.changes.values():
+            change = record.change
+            if record.is_undone:  # what the undo wrote follows as a record of its own, except in old journals
+                images.setdefault(change.path, change.before)
+            else:
+                images[change.path] = change.after
+        return images
 
     # -- the fold --
 

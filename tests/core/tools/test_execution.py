@@ -314,7 +314,7 @@ async def test_the_logs_of_a_sessions_jobs_are_in_a_folder_of_its_own(ground: Gr
     """Commands may read that folder, and what jobs of other sessions print is not their business."""
     await needs_sandbox(ground)
     job = run("echo mine; sleep 30", is_background=True)
-    look = run(f"cat {ground.paths.logs}/jobs/*/*.log")
+    look = run(f"until grep -h mine {ground.paths.logs}/jobs/*/*.log; do sleep 0.01; done")
     async with ground.session([[job], [look], [Say("ok")]], approval="on_request") as s:
         await s.prompt()
         started, looked = (event.result for event in s.rx.all(ev.ToolCallFinished))

@@ -1,0 +1,74 @@
+"""One row of the baseline: what a path was, and where its content can be had again."""
+
+import stat
+from dataclasses import dataclass
+from typing import Literal
+
+from desktop_agent.core.changes.scan import Signature
+from desktop_agent.core.ids import Digest
+from desktop_agent.core.model import FileImage, FileKind
+
+Kept = Literal["copy", "git", ""]
+"""Where a file's content can be had again: in the baseline, in git's objects, or nowhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What one path was."""
+
+    path: str
+    signature: Signature
+    is_racy: bool = False
+    """Whether it was looked at so soon after it was written that it must be read again."""
+    digest: Digest | str
+    """Empty when the content was not read: git has it (`kept`), it is too large, over the budget, or refused."""
+    object: str = ""
+    """Its id as a git object; empty when nobody asked git."""
+    kept: Kept = ""
+
+    @property
+    def kind(self) -> FileKind:
+        """File, symlink or folder."""
+        mode = self.signature[4]
+        return "folder" if stat.S_ISDIR(mode) else "symlink" if stat.S_ISLNK(mode) else "file"
+
+    @property
+    def mode(self) -> int:
+        """The permission bits; those of symlinks mean nothing and are always the same."""
+        return 0o777 if self.kind == "symlink" else stat.S_IMODE(self.signature[4])
+
+    @property
+    def size(self) -> int:
+        """Bytes of content."""
+        return 0 if self.kind == "folder" else self.signature[2]
+
+    @property
+    def inode(self) -> int:
+        """The file behind the name."""
+        return self.signature[3]
+
+    @property
+    def image(self) -> FileImage | None:
+        """The entry as the ledger knows files; None when the content was not read."""
+        if not self.digest:
+            return None
+        return FileImage(digest=self.digest, size=self.size, mode=self.mode, kind=self.kind)
+
+    def is_like(self, other: "Entry") -> bool:
+        """Whether only times differ: the file was touched, or written with what it held."""
+        if (self.mode, self.kind) != (other.mode, other.kind):
+            return False
+        return (self.digest != "" and self.digest == other.digest) or (
+            self.object != "" and self.object == other.object
+        )
+
+    def is_still(self, other: "Entry") -> bool:
+        """Whether nobody changed the file between the two, whether or not its content was read both times."""
+        return self.is_like(other) or (self.signature == other.signature and "" in (self.digest, other.digest))
+
+
+def as_note(image: FileImage | None) -> tuple[str, int]:
+    """Return what is remembered of a written file: digest, empty for a removed one, and mode, except of folders."""
+    if image is None:
+        return "", 0
+    return image.digest, 0 if image.kind == "folder" else image.mode

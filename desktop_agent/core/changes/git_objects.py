@@ -1,0 +1,73 @@
+"""Contents that git has already: a tracked file that is as in the index needs no copy of ours."""
+
+import hashlib
+from functools import cached_property
+from pathlib import Path
+
+import pygit2
+
+from desktop_agent.core.gitrepo import find_repository
+
+
+def object_id(content: bytes) -> str:
+    """Return the id that git gives this content as a blob (SHA-1 repositories)."""
+    hasher = hashlib.sha1(b"blob %d\0" % len(content), usedforsecurity=False)
+    hasher.update(content)
+    return hasher.hexdigest()
+
+
+class GitObjects:
+    """The index and the objects of the repository that a folder is in. Methods block, and none of them writes."""
+
+    def __init__(self, repository: pygit2.Repository, prefix: str) -> None:
+        self._repository = repository
+        self._prefix = prefix
+
+    @cached_property
+    def _index(self) -> pygit2.Index:
+        return self._repository.index
+
+    @classmethod
+    def of(cls, folder: Path) -> "GitObjects | None":
+        """Return those of `folder`; None when there are none that can be read."""
+        found = find_repository(folder)
+        if found is None:
+            return None
+        try:
+            return cls(pygit2.Repository(str(found.root)), found.prefix)
+        except pygit2.GitError:  # of a kind that libgit2 does not know, or of somebody else's
+            return None
+
+    def is_clean(self, path: str, identifier: str) -> bool:
+        """Whether the index has `path` with just this content."""
+        try:
+            return str(self._index[self._prefix + path].id) == identifier
+        except (KeyError, pygit2.GitError):
+            return False
+
+    def is_as_long(self, identifier: str, size: int) -> bool:
+        """Whether git has this object, as a blob of this many bytes."""
+        try:
+            kind, length = self._repository.odb.read_header(identifier)
+        except (KeyError, ValueError, pygit2.GitError):
+            return False
+        return kind == pygit2.enums.ObjectType.BLOB and length == size
+
+    def read(self, identifier: str) -> bytes | None:
+        """Return the content of a blob; None when git does not have it any more."""
+        try:
+            found = self._repository[identifier]
+        except (KeyError, ValueError, pygit2.GitError):
+            return None
+        return found.data if isinstance(found, pygit2.Blob) else None
+
+
+def index_stamp(folder: Path) -> int | None:
+    """Return a number that changes whenever git's index does; None without a repository."""
+    found = find_repository(folder)
+    if found is None:
+        return None
+    try:
+        return (found.git_dir / "index").stat().st_mtime_ns
+    except OSError:
+        return None

@@ -1,0 +1,307 @@
+"""What looks different in a folder: one walk that asks `stat` of every file, and lists only folders that changed.
+
+A folder in which a name appears or goes gets a new modification time, so the names in the others are still those of
+the last walk (git's untracked cache rests on the same). Files are asked by name in the open folder, which spares the
+system the way there. Times that are too young to be told from those of the next write count as different.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+from desktop_agent.core.changes.capture import CaptureStoppedError
+from desktop_agent.core.model import Uncaptured
+from desktop_agent.core.settings import CaptureSettings
+
+Signature = tuple[int, int, int, int, int]
+"""What `stat` says about a file: change time, modification time (both in ns), size, inode, mode.
+
+The change time is in it because, unlike the rest, nobody can set it."""
+
+UNKNOWN: Signature = (0, 0, 0, 0, 0)
+"""Equals none: such a file is read again at the next look."""
+
+_RACY_FILE_NS = 50_000_000
+"""A file written this shortly before the look may change again within one tick of the file system's clock."""
+_RACY_FOLDER_NS = 3_000_000_000
+"""The same for folders. Longer, because file systems exist that count in steps of two seconds, and it costs little."""
+
+_HAS_DIR_FD = os.stat in os.supports_dir_fd and os.scandir in os.supports_fd
+"""Without it (Windows), every folder is listed: there, the list brings what `stat` would say with it."""
+_OPEN_FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+@dataclass(slots=True)
+class KnownFolder:
+    """A folder as the last walk left it."""
+
+    mode: int
+    signature: Signature = UNKNOWN
+    """Equal ones mean: the same names. Unknown until the folder has been listed."""
+    files: dict[str, Signature] = field(default_factory=dict[str, Signature])
+    """Files and symlinks by name."""
+    folders: tuple[str, ...] = ()
+    unnameable: tuple[str, ...] = ()
+
+
+Known = dict[str, KnownFolder]
+"""All folders by path relative to the workspace, which is itself the empty path."""
+
+
+@dataclass(slots=True)
+class Scan:
+    """What one walk found."""
+
+    started_ns: int
+    changed: dict[str, Signature] = field(default_factory=dict[str, Signature])
+    """Files, symlinks and folders that are new or look different."""
+    gone: list[str] = field(default_factory=list[str])
+    listed: Known = field(default_factory=Known)
+    """Folders that were listed anew."""
+    unread: set[str] = field(default_factory=set[str])
+    """Those of the changed ones whose content is still to be read, at the next look."""
+    out_of_reach: list[Uncaptured] = field(default_factory=list[Uncaptured])
+
+
+def scan_folder(root: Path, known: Known, limits: CaptureSettings, stop: Event | None = None) -> Scan:
+    """Walk `root` and return what differs from `known`, which stays as it is. Blocks.
+
+    Where a limit ends the walk, or a folder cannot be read, what is known below counts as unchanged, and `out_of_reach`
+    says so. Raises `CaptureStoppedError` when `stop` is set.
+    """
+    return _Walk(root, known, limits, stop).run()
+
+
+def learn(known: Known, scan: Scan) -> None:
+    """Bring `known` up to date with what a walk found, once that has been written down."""
+    for path in scan.gone:
+        parent, name = split(path)
+        known.pop(path, None)
+        if parent in known:
+            known[parent].files.pop(name, None)
+    for path, folder in scan.listed.items():
+        known[path] = folder
+    for path, signature in scan.changed.items():
+        if not stat.S_ISDIR(signature[4]):
+            parent, name = split(path)
+            is_open = path in scan.unread or is_racy(signature, scan.started_ns)
+            known[parent].files[name] = UNKNOWN if is_open else signature
+            known.pop(path, None)  # a file took the place of a folder
+        elif path in known:
+            known[path].mode = signature[4]
+
+
+def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:
+    """Return the table of what was written down: path, signature (`UNKNOWN` if too young), mode."""
+    known: Known = {"": KnownFolder(mode=0)}
+    for path, signature, mode in entries:
+        if stat.S_ISDIR(mode):
+            known.setdefault(path, KnownFolder(mode=mode)).mode = mode
+        else:
+            parent, name = split(path)
+            folder = known.get(parent) or known.setdefault(parent, KnownFolder(mode=0))
+            folder.files[name] = signature
+    for path in known:
+        if path:
+            parent, name = split(path)
+            known[parent].folders += (name,)
+    return known
+
+
+def is_racy(signature: Signature, now_ns: int, margin_ns: int = _RACY_FILE_NS) -> bool:
+    """Whether the file may have been written again after it was looked at, without that showing."""
+    newest = max(signature[0], signature[1])
+    # A time in whole seconds is that of a file system that counts in such.
+    return now_ns - newest < (margin_ns if newest % 1_000_000_000 else _RACY_FOLDER_NS)
+
+
+def split(path: str) -> tuple[str, str]:
+    """Return the folder of a path and its name."""
+    parent, _, name = path.rpartition("/")
+    return parent, name
+
+
+class _Walk:
+    """One walk through the folder."""
+
+    def __init__(self, root: Path, known: Known, limits: CaptureSettings, stop: Event | None) -> None:
+        self._root = str(root)
+        self._known = known
+        self._limits = limits
+        self._ignored = frozenset(limits.ignored_folders)
+        self._stop = stop
+        self._deadline = time.monotonic() + limits.max_seconds
+        self._scan = Scan(time.time_ns())
+        self._pending = [""]
+        self._count = 0
+        self._is_full = False
+        """Whether new files of a folder were left out because there are too many."""
+
+    def run(self) -> Scan:
+        while self._pending:
+            if self._stop is not None and self._stop.is_set():
+                raise CaptureStoppedError
+            if limit := self._limit_reached():
+                self._scan.out_of_reach.append(Uncaptured(path=".", reason=limit))
+                break
+            self._visit(self._pending.pop())
+        else:
+            if self._is_full:
+                self._scan.out_of_reach.append(Uncaptured(path=".", reason=self._too_many))
+        return self._scan
+
+    def _limit_reached(self) -> str:
+        """The limit that ends the walk here, for people; empty when there is none."""
+        if self._count >= self._limits.max_files:
+            return self._too_many
+        if time.monotonic() > self._deadline:
+            return (
+                f"Looking through the folder took longer than {self._limits.max_seconds:g} s; "
+                f"{len(self._pending):,} folders, and what is in them, are not watched."
+            )
+        return ""
+
+    @property
+    def _too_many(self) -> str:
+        return f"The folder has more than {self._limits.max_files:,} files; the rest is not watched."
+
+    def _visit(self, path: str) -> None:
+        place = f"{self._root}/{path}" if path else self._root
+        try:
+            if not _HAS_DIR_FD:
+                now = _signature(os.lstat(place))
+                if path:
+                    self._note_folder(path, now)
+                self._list(path, place, now)
+                return
+            handle = os.open(place, os.O_RDONLY | (_OPEN_FOLDER if path else _OPEN_FOLDER & ~os.O_NOFOLLOW))
+            try:
+                now = _signature(os.fstat(handle))
+                folder = self._known.get(path)
+                if path and (folder is None or folder.mode != now[4]):
+                    self._scan.changed[path] = now
+                if folder is None or folder.signature != now or not self._is_all_there(path, folder, handle):
+                    self._list(path, handle, now)
+            finally:
+                os.close(handle)
+        except (FileNotFoundError, NotADirectoryError):
+            if not path:  # the workspace itself was removed
+                self._gone_below("")
+            # Any other went a moment ago, which the next look will see in the folder above.
+        except OSError as error:
+            if path:  # its mode can be told all the same
+                with suppress(OSError):
+                    self._note_folder(path, _signature(os.lstat(place)))
+            reason = f"The folder cannot be read: {error.strerror}."
+            self._scan.out_of_reach.append(Uncaptured(path=path or ".", reason=reason))
+
+    def _is_all_there(self, path: str, folder: KnownFolder, handle: int) -> bool:
+        """Look at the files of a folder that has the same names as before; False when a name is missing after all."""
+        look = os.stat
+        different: dict[str, Signature] = {}
+        try:
+            for name, known in folder.files.items():
+                # These lines run once for every file in the workspace. Where the names are the same, so are the inodes,
+                # and whoever changes anything else changes the change time.
+                status = look(name, dir_fd=handle, follow_symlinks=False)
+                if status.st_ctime_ns != known[0] or status.st_size != known[2]:
+                    different[name] = _signature(status)
+        except FileNotFoundError:
+            return False
+        self._count += len(folder.files)
+        prefix = f"{path}/" if path else ""
+        if folder.folders:
+            self._pending += [prefix + name for name in folder.folders]
+        if different:
+            self._scan.changed |= {prefix + name: now for name, now in different.items()}
+        if folder.unnameable:
+            self._name_unnameable(folder.unnameable)
+        return True
+
+    def _list(self, path: str, place: str | int, now: Signature) -> None:
+        """Read all names of a folder, and look at everything in it."""
+        old = self._known.get(path) or KnownFolder(mode=0)
+        signature = UNKNOWN if is_racy(now, self._scan.started_ns, _RACY_FOLDER_NS) else now
+        new = KnownFolder(mode=now[4], signature=signature)
+        folders: list[str] = []
+        unnameable: list[str] = []
+        prefix = f"{path}/" if path else ""
+        with os.scandir(place) as entries:
+            for entry in entries:
+                name = entry.name
+                if not _is_encodable(name):
+                    unnameable.append(ascii(prefix + name))
+                elif entry.is_dir(follow_symlinks=False):
+                    if name not in self._ignored:
+                        folders.append(name)
+                else:
+                    if self._count >= self._limits.max_files and name not in old.files:
+                        self._is_full = True
+                        new.signature = UNKNOWN
+                        continue
+                    self._note_file(prefix + name, entry, old.files.get(name), new)
+        new.folders = tuple(folders)
+        new.unnameable = tuple(unnameable)
+        self._scan.listed[path] = new
+        self._pending.extend(prefix + name for name in folders)
+        self._name_unnameable(unnameable)
+        self._note_gone(prefix, old, new)
+
+    def _note_folder(self, path: str, now: Signature) -> None:
+        known = self._known.get(path)
+        if known is None or known.mode != now[4]:
+            self._scan.changed[path] = now
+
+    def _note_file(self, path: str, entry: "os.DirEntry[str]", known: Signature | None, folder: KnownFolder) -> None:
+        try:
+            now = _signature(entry.stat(follow_symlinks=False))
+        except FileNotFoundError:  # deleted since the folder was listed
+            return
+        if not (stat.S_ISREG(now[4]) or stat.S_ISLNK(now[4])):
+            return
+        self._count += 1
+        folder.files[entry.name] = now
+        if known != now:
+            self._scan.changed[path] = now
+
+    def _note_gone(self, prefix: str, old: KnownFolder, new: KnownFolder) -> None:
+        here = new.files.keys() | set(new.folders)
+        self._scan.gone.extend(prefix + name for name in old.files if name not in here)
+        for name in old.folders:
+            if name not in new.folders:
+                self._gone_below(prefix + name)
+                if name not in here:
+                    self._scan.gone.append(prefix + name)
+
+    def _gone_below(self, path: str) -> None:
+        folder = self._known.get(path)
+        if folder is None:
+            return
+        prefix = f"{path}/" if path else ""
+        self._scan.gone.extend(prefix + name for name in folder.files)
+        for name in folder.folders:
+            self._gone_below(prefix + name)
+            self._scan.gone.append(prefix + name)
+
+    def _name_unnameable(self, paths: Iterable[str]) -> None:
+        reason = "Its name is not valid Unicode."
+        self._scan.out_of_reach.extend(Uncaptured(path=path, reason=reason) for path in paths)
+
+
+def _signature(status: os.stat_result) -> Signature:
+    return status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode
+
+
+def _is_encodable(name: str) -> bool:
+    if name.isascii():
+        return True
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

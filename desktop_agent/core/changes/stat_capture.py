@@ -1,0 +1,293 @@
+"""Capture by looking: the folder is walked before and after a command, and what became different is the change.
+
+It works in any folder, without git. A walk reads the status of every file, and the content only of those whose status
+changed since the last walk, whoever made that. Limits are in `CaptureSettings`; what falls outside is named.
+"""
+
+import time
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+from desktop_agent.core.changes.baseline import Baseline, BaselineSession, Span
+from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot
+from desktop_agent.core.changes.entries import Entry, as_note
+from desktop_agent.core.changes.git_index import unchanged_objects
+from desktop_agent.core.changes.git_objects import GitObjects, index_stamp, object_id
+from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy, learn, scan_folder
+from desktop_agent.core.changes.transitions import Touched, in_order, with_renames
+from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state
+from desktop_agent.core.model import FileImage, Uncaptured
+from desktop_agent.core.settings import CaptureSettings
+
+_MANY = 200
+"""From so many new files on, git is asked first which it has."""
+_CLOCK_SLACK_NS = 50_000_000
+"""How far the times of files and of the process may be apart."""
+
+
+class StatCapture:
+    """The before and after of one workspace, for one session. A `Capture`."""
+
+    def __init__(self, root: Path, baseline: Baseline, limits: CaptureSettings | None = None) -> None:
+        self._root = root.resolve()
+        self._baseline = baseline
+        self._limits = limits or CaptureSettings()
+        self._known: Known | None = None
+        """What the newest generation holds, as this process last saw it."""
+        self._generation = -1
+        self._index_stamp: int | None = None
+
+    def begin(self, stop: Event | None = None) -> Snapshot:
+        """Take a snapshot, before a command runs. See `Capture`."""
+        with self._looking() as (session, known):
+            self._look(session, known, stop)
+            return Snapshot(session.pin())
+
+    def collect(self, snapshot: Snapshot, on_change: OnChange) -> CaptureReport:
+        """Report what is different from the snapshot now. See `Capture`."""
+        with self._looking() as (session, known):
+            span = session.span(snapshot.number)
+            if span is None:
+                reason = "What the folder held before the command is not known any more, so its changes are not either."
+                return CaptureReport((Uncaptured(path=".", reason=reason),), ())
+            scan = self._look(session, known, None)
+            session.close_span(snapshot.number)
+        # A look that is written down stays so, whatever becomes of the report.
+        with self._baseline.session() as session:
+            span = session.span(snapshot.number) or span
+            paths = session.touched_since(span.generation)
+            lost = _Report(session, span, self._objects(), self._limits).send(paths, on_change) if paths else []
+            return CaptureReport(tuple(lost), tuple(scan.out_of_reach))
+
+    def release(self, snapshot: Snapshot) -> None:
+        """Let go of a snapshot. See `Capture`."""
+        with self._baseline.session() as session:
+            session.release(snapshot.number)
+
+    def images(self, paths: Iterable[str]) -> Mapping[str, FileImage]:
+        """Return how these files were when last looked at. See `Capture`."""
+        with self._baseline.session() as session:
+            entries = (session.current(path) for path in paths)
+            return {entry.path: image for entry in entries if entry is not None and (image := entry.image)}
+
+    def note_written(self, images: Mapping[str, FileImage | None]) -> None:
+        """Announce what we wrote ourselves. See `Capture`."""
+        with self._baseline.session() as session:
+            session.note_written(images)
+
+    @contextmanager
+    def _looking(self) -> Generator[tuple[BaselineSession, Known]]:
+        """Open a transaction with the table of what is known, which is kept only if the transaction is."""
+        known, self._known = self._known, None
+        with self._baseline.session() as session:
+            if known is None or self._generation != session.generation:
+                known = session.known()
+            yield session, known
+            generation = session.generation
+        self._known, self._generation = known, generation
+
+    def _look(self, session: BaselineSession, known: Known, stop: Event | None) -> Scan:
+        """Walk the folder and write down what is new, as the next generation if there is something."""
+        deadline = time.monotonic() + self._limits.max_seconds
+        scan = scan_folder(self._root, known, self._limits, stop)
+        if scan.changed or scan.gone or session.generation == 0:
+            _Writer(self._root, session, self._limits, self._objects()).write(scan, deadline, stop)
+        self._leave_to_git(session)
+        learn(known, scan)
+        return scan
+
+    def _leave_to_git(self, session: BaselineSession) -> None:
+        """Drop the copies of files that were committed or staged since."""
+        stamp = index_stamp(self._root)
+        if stamp is None or stamp == self._index_stamp:
+            return
+        self._index_stamp = stamp
+        copied = [entry for entry in session.copied() if entry.object]
+        if copied and (objects := self._objects()):
+            session.leave_to_git(entry.path for entry in copied if objects.is_clean(entry.path, entry.object))
+
+    def _objects(self) -> GitObjects | None:
+        return GitObjects.of(self._root)
+
+
+class _Writer:
+    """Writes down what a walk found different."""
+
+    def __init__(
+        self, root: Path, session: BaselineSession, limits: CaptureSettings, objects: GitObjects | None
+    ) -> None:
+        self._root = root
+        self._session = session
+        self._limits = limits
+        self._objects = objects
+        self._copied_bytes = session.copied_bytes()
+        self._generation: int | None = None
+        self._unchanged: dict[str, str] = {}
+        """What git says it has, by path: asked when that is quicker than to read the files."""
+
+    def write(self, scan: Scan, deadline: float, stop: Event | None) -> None:
+        """Write down the next generation. What is not read by `deadline` will be at the next look."""
+        is_first = self._session.generation == 0
+        if is_first:
+            self._next()
+        if self._objects and len(scan.changed) >= _MANY:
+            self._unchanged = unchanged_objects(self._root, scan.changed)
+        for path in scan.gone:
+            self._session.end(path, self._next())
+        for path in sorted(scan.changed):  # in the order in which they are stored: half the pages
+            signature = scan.changed[path]
+            if stop is not None and stop.is_set():
+                raise CaptureStoppedError
+            if time.monotonic() > deadline:
+                scan.unread.add(path)
+            old = None if is_first else self._session.current(path)
+            if old is not None and old.kept == "copy":
+                self._copied_bytes -= old.size
+            entry, content = self._entry(path, signature, scan)
+            if entry.kept == "copy":
+                self._copied_bytes += entry.size
+            if old is not None and old.is_still(entry):
+                self._session.touch(entry)
+                if entry.digest and not old.digest:
+                    self._session.fill(entry, content)
+            else:
+                self._session.put(entry, self._next(), content)
+
+    def _next(self) -> int:
+        if self._generation is None:
+            self._generation = self._session.advance()
+        return self._generation
+
+    def _entry(self, path: str, signature: Signature, scan: Scan) -> tuple[Entry, bytes | None]:
+        """Look into what is at `path`; without a digest when it is too large or cannot be read."""
+        is_open = path in scan.unread or is_racy(signature, scan.started_ns)
+        entry = Entry(path=path, signature=signature, is_racy=is_open, digest="")
+        if entry.kind == "folder":
+            return replace(entry, digest=digest_of(b""), is_racy=False), None
+        if (identifier := self._from_git(entry)) is not None:
+            return replace(entry, object=identifier, kept="git", is_racy=False), None
+        if path in scan.unread or entry.size > self._limits.max_file_bytes:
+            return entry, None
+        try:
+            state = read_state(self._root / path)
+        except OSError:
+            return entry, None
+        if state is None:
+            return entry, None
+        digest = digest_of(state.content)
+        identifier = object_id(state.content) if self._objects and entry.kind == "file" else ""
+        if self._objects and identifier and self._objects.is_clean(path, identifier):
+            return replace(entry, digest=digest, object=identifier, kept="git"), None
+        if self._copied_bytes + entry.size > self._limits.max_total_bytes:
+            return entry, None
+        return replace(entry, digest=digest, object=identifier, kept="copy"), state.content
+
+    def _from_git(self, entry: Entry) -> str | None:
+        identifier = self._unchanged.get(entry.path)
+        if identifier is None or entry.kind != "file" or self._objects is None or entry.is_racy:
+            return None
+        return identifier if self._objects.is_as_long(identifier, entry.size) else None
+
+
+class _Report:
+    """The difference between a snapshot and now, as changes and as what could not be captured."""
+
+    def __init__(
+        self, session: BaselineSession, span: Span, objects: GitObjects | None, limits: CaptureSettings
+    ) -> None:
+        self._session = session
+        self._span = span
+        self._objects = objects
+        self._limits = limits
+        self._others = session.overlapping(span)
+        self._written = session.written_since(span.begun_ns)
+
+    def send(self, paths: Iterable[str], on_change: OnChange) -> list[Uncaptured]:
+        """Report what became different at these paths, and return those of which that is not known."""
+        lost: list[Uncaptured] = []
+        for item in in_order(with_renames(self._touched(paths), self._content)):
+            before, after = self._state(item.before), self._state(item.after)
+            if (item.before and before is None) or (item.after and after is None):
+                lost.append(Uncaptured(path=item.path, reason=self._reason(item)))
+                continue
+            is_shared = self._is_shared(item)
+            on_change(
+                FileTransition(
+                    item.path, before, after, moved_from=item.moved_from, moved_to=item.moved_to, is_shared=is_shared
+                )
+            )
+        return lost
+
+    def _touched(self, paths: Iterable[str]) -> list[Touched]:
+        first, last = self._span.generation, self._span.last_generation
+        found: list[Touched] = []
+        for path in paths:
+            item = Touched(path, self._at(path, first), self._at(path, last))
+            if item.before is None and item.after is None:
+                continue
+            if item.before is not None and item.after is not None and item.before.is_still(item.after):
+                continue
+            if not self._is_noted(item):
+                found.append(item)
+        return found
+
+    def _at(self, path: str, generation: int) -> Entry | None:
+        """What a path was, with the digest also of what only git had to know so far."""
+        entry = self._session.at(path, generation)
+        if entry is None or entry.digest or entry.kept != "git" or self._objects is None:
+            return entry
+        content = self._objects.read(entry.object)
+        return entry if content is None or len(content) != entry.size else replace(entry, digest=digest_of(content))
+
+    def _is_noted(self, item: Touched) -> bool:
+        """Whether what is at the path now was announced as written by ourselves."""
+        notes = self._written.get(item.path, set())
+        if item.after is None:
+            return as_note(None) in notes
+        image = item.after.image
+        return image is not None and as_note(image) in notes
+
+    def _is_shared(self, item: Touched) -> bool:
+        """Whether somebody else may have made the change, or a part of it."""
+        if item.path in self._written:  # and the command came on top
+            return True
+        for other in self._others:
+            if item.after is None or item.after.kind == "folder":
+                return True
+            changed_ns = item.after.signature[0]
+            is_meanwhile = other.begun_ns - _CLOCK_SLACK_NS <= changed_ns <= other.ended_ns + _CLOCK_SLACK_NS
+            if is_meanwhile or self._session.is_touched_between(item.path, other.generation, other.last_generation):
+                return True
+        return False
+
+    def _content(self, entry: Entry) -> bytes | None:
+        """The content of a file as it was, if it can be had and is the right one."""
+        if not entry.digest:
+            return None
+        content = self._session.copy(entry.digest)
+        if content is None and entry.kept == "git" and self._objects is not None:
+            content = self._objects.read(entry.object)
+        return content if content is not None and digest_of(content) == entry.digest else None
+
+    def _state(self, entry: Entry | None) -> FileState | None:
+        if entry is None:
+            return None
+        content = b"" if entry.kind == "folder" else self._content(entry)
+        return None if content is None else FileState(content=content, mode=entry.mode, kind=entry.kind)
+
+    def _reason(self, item: Touched) -> str:
+        entries = [entry for entry in (item.before, item.after) if entry is not None]
+        if any(entry.size > self._limits.max_file_bytes for entry in entries):
+            return f"It is larger than {self._limits.max_file_bytes // 2**20} MiB, so no copy was kept."
+        if any(entry.kept == "git" for entry in entries):
+            return "Git had its earlier content, and does not have it any more."
+        if item.before is not None and item.before.is_racy and not item.before.digest:
+            return "It had not been read yet when the command began."
+        total = sum(entry.size for entry in entries) + self._session.copied_bytes()
+        if total > self._limits.max_total_bytes:
+            mib = self._limits.max_total_bytes // 2**20
+            return f"The folder holds more than the {mib} MiB of which copies are kept."
+        return "It could not be read."

@@ -1,0 +1,131 @@
+"""From rows before and after to changes in an order in which they can be made, with renames found. No disk here."""
+
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+
+from desktop_agent.core.changes.entries import Entry
+
+_ALIKE = 0.5
+"""How much two files must have in common to be one that was renamed and edited; git draws the line here, too."""
+_PIECE_BYTES = 64
+
+ContentOf = Callable[[Entry], bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """One path with what it was and what it is."""
+
+    path: str
+    before: Entry | None
+    after: Entry | None
+    moved_from: str = ""
+    moved_to: str = ""
+
+
+def in_order(touched: Iterable[Touched]) -> list[Touched]:
+    """Sort changes so that each can be made after the ones before it, and taken back in the opposite order.
+
+    Created folders come first, outermost first; deleted ones last, innermost first. A folder that may be written in
+    only before, or only after, gets its mode on the side on which that helps.
+    """
+    return sorted(touched, key=_place)
+
+
+def _place(item: Touched) -> tuple[int, int, str]:
+    depth = item.path.count("/")
+    was_folder = item.before is not None and item.before.kind == "folder"
+    is_folder = item.after is not None and item.after.kind == "folder"
+    if is_folder and not was_folder:
+        return 0, depth, item.path
+    if was_folder and not is_folder:
+        return 4, -depth, item.path
+    if was_folder and item.after is not None:
+        return (1 if item.after.mode & stat.S_IWUSR else 3), depth, item.path
+    return 2, 0, item.path
+
+
+def with_renames(touched: Sequence[Touched], content_of: ContentOf) -> list[Touched]:
+    """Pair each deleted file with the path it went to, where that can be told.
+
+    It is the same file if it has the same content, or the same inode and at least half of the content: the number
+    alone proves nothing, for file systems give that of a deleted file to the next new one.
+    """
+    pairs = dict(_pairs(touched, content_of))
+    sources = {target: source for source, target in pairs.items()}
+    return [replace(item, moved_to=pairs.get(item.path, ""), moved_from=sources.get(item.path, "")) for item in touched]
+
+
+def _pairs(touched: Sequence[Touched], content_of: ContentOf) -> Iterator[tuple[str, str]]:
+    gone = {item.path: item.before for item in touched if item.before and not item.after and _is_movable(item.before)}
+    came = {item.path: item.after for item in touched if item.after and _is_movable(item.after) and _is_new_file(item)}
+    by_inode = {entry.inode: path for path, entry in came.items()}
+    for source, before in list(gone.items()):
+        target = by_inode.get(before.inode)
+        if target in came and _is_one_file(before, came[target], content_of):
+            yield source, target
+            del gone[source], came[target]
+    yield from _same_contents(gone, came)
+
+
+def _is_movable(entry: Entry) -> bool:
+    return entry.kind != "folder" and entry.digest != ""
+
+
+def _is_new_file(item: Touched) -> bool:
+    """Whether another file than before has the name; one that was written in place was not renamed."""
+    return item.before is None or item.after is None or item.before.inode != item.after.inode
+
+
+def _is_one_file(before: Entry, after: Entry, content_of: ContentOf) -> bool:
+    if before.kind != after.kind:
+        return False
+    return before.digest == after.digest or _is_alike(content_of(before), content_of(after))
+
+
+def _is_alike(before: bytes | None, after: bytes | None) -> bool:
+    if not before or not after:
+        return False
+    old, new = _pieces(before), _pieces(after)
+    return len(old & new) >= _ALIKE * max(len(old), len(new))
+
+
+def _pieces(content: bytes) -> set[bytes]:
+    if b"\0" not in content:
+        return set(content.splitlines())
+    return {content[start : start + _PIECE_BYTES] for start in range(0, len(content), _PIECE_BYTES)}
+
+
+@dataclass(slots=True)
+class _Twins:
+    """Files of one content: where they were, and where they are."""
+
+    sources: list[str] = field(default_factory=list[str])
+    targets: list[str] = field(default_factory=list[str])
+
+
+def _same_contents(gone: Mapping[str, Entry], came: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
+    """Pair by content, as far as it can be told which is which: by name, or because there is but one of each."""
+    groups: dict[str, _Twins] = {}
+    for path, entry in gone.items():
+        if entry.size:  # all empty files are the same
+            groups.setdefault(entry.digest, _Twins()).sources.append(path)
+    for path, entry in came.items():
+        if entry.digest in groups:
+            groups[entry.digest].targets.append(path)
+    for group in groups.values():
+        for source in list(group.sources):
+            named = [target for target in group.targets if _name(target) == _name(source)]
+            rivals = [other for other in group.sources if _name(other) == _name(source)]
+            if len(named) == len(rivals) == 1:
+                yield source, named[0]
+                group.sources.remove(source)
+                group.targets.remove(named[0])
+        if len(group.sources) == len(group.targets) == 1:
+            yield group.sources[0], group.targets[0]
+
+
+def _name(path: str) -> str:
+    return PurePosixPath(path).name
