@@ -31,9 +31,9 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.changes.baseline import Baseline
 from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.changes.hunk_keys import all_keys
+from desktop_agent.core.changes.hunk_keys import WHOLE_FILE, all_keys
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.net import net_change
+from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.revert import Direction, with_partners
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.stat_capture import StatCapture
@@ -286,12 +286,16 @@ class Histories(RuleBasedStateMachine):
                 return self.some_hunks(party, record, data)
 
     def some_hunks(self, party: Party, record: ChangeRecord, data: st.DataObject) -> ChangeSelection:
-        wide = ChangeSelection(path=record.change.path, turn=data.draw(st.sampled_from([None, record.turn])))
-        chain = [r.change for r in party.records() if wide.includes(r.change, turn=r.turn, call_id=r.call_id)]
-        net = net_change(chain)
-        keys = all_keys(diff_change(net, party.ledger.content(net.before), party.ledger.content(net.after)))
-        some = data.draw(st.sets(st.sampled_from(keys), min_size=1), label="hunks")
-        return ChangeSelection(path=wide.path, turn=wide.turn, hunks=tuple(some))
+        """Some of what a review of the whole session, or of one turn, shows of one file."""
+        turn = data.draw(st.sampled_from([None, record.turn]))
+        row = data.draw(st.sampled_from(self.rows(party, turn)), label="row")
+        diff = diff_change(row.change, party.ledger.content(row.change.before), party.ledger.content(row.change.after))
+        some = data.draw(st.sets(st.sampled_from(all_keys(diff)), min_size=1), label="hunks")
+        return ChangeSelection(path=row.change.path, turn=turn, hunks=tuple(some))
+
+    def rows(self, party: Party, turn: int | None) -> list[NetChange]:
+        records = (r for r in party.records() if turn in (None, r.turn))
+        return [row for row in net_changes(records) if row.records[0].change.is_by_agent]
 
     def revert(
         self, party: Party, direction: Direction, selection: ChangeSelection
@@ -319,10 +323,14 @@ class Histories(RuleBasedStateMachine):
         return event
 
     def meant(self, party: Party, direction: Direction, selection: ChangeSelection) -> list[FileChange]:
+        if selection.hunks:
+            row = next(row for row in self.rows(party, selection.turn) if row.change.path == selection.path)
+            if not (row.change.moved_from and WHOLE_FILE in selection.hunks):
+                return [record.change for record in row.records if record.change.path == selection.path]
+            selection = ChangeSelection(change_ids=row.change_ids)
         records = [r for r in party.records() if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
-        if not selection.hunks:
-            is_undo = direction == "undo"
-            records = [r for r in records if (not r.is_undone if is_undo else r.is_undone or r.undone_hunks)]
+        is_undo = direction == "undo"
+        records = [r for r in records if (not r.is_undone if is_undo else r.is_undone or r.undone_hunks)]
         return with_partners([r.change for r in records], [r.change for r in party.records()])
 
     def check_lines(
