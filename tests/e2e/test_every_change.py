@@ -40,6 +40,9 @@ END"""
 RUFF = f"{shlex.quote(sys.executable)} -m ruff format --no-cache --quiet src/deep"
 
 
+MINE = b"the person's\n"
+
+
 class Node(NamedTuple):
     """What stands at a path: its kind, permission bits and content, or where a link leads."""
 
@@ -51,6 +54,7 @@ class Node(NamedTuple):
         return FileImage(digest=digest_of(self.content), size=len(self.content), mode=self.mode, kind=self.kind)
 
 
+NOTHING = Node("file", 0, b"")
 Tree = Mapping[str, Node]
 
 
@@ -116,7 +120,9 @@ SCENES = [
     Scene("printf 'no text \\000' > notes.txt", {"notes.txt": "modified"}),
     Scene(": > notes.txt; : > nothing", {"notes.txt": "modified", "nothing": "created"}),
     Scene("printf 'no last line end' > notes.txt", {"notes.txt": "modified"}),
-    Scene("rm notes.txt && mkdir notes.txt && echo x > notes.txt/in", {"notes.txt": "modified", "notes.txt/in": "created"}),
+    Scene(
+        "rm notes.txt && mkdir notes.txt && echo x > notes.txt/in", {"notes.txt": "modified", "notes.txt/in": "created"}
+    ),
     Scene(
         "rm -r src && echo x > src",
         {"src": "modified", "src/deep": "deleted", "src/app.py": "deleted", "src/deep/core.py": "deleted"},
@@ -323,12 +329,39 @@ async def test_what_the_person_did_after_the_command_is_never_lost(ground: Groun
     async with ground.session(script_of(scene), approval="on_request") as s:
         played = await play(s, scene)
         path = edit_as_the_person(ground, played)
-        mine = played.now()
+        edited = played.now()
         outcomes = {outcome.path: outcome for outcome in await played.undo()}
-        check_nothing_of_the_persons_is_lost(played, outcomes, path, mine)
-        assert {where for where, outcome in outcomes.items() if not outcome.is_done} <= related(path)
-        await played.redo()
-        assert any(b"the person's\n" in node.content for node in played.now().values())
+        undone = played.now()
+        assert any(MINE in node.content for node in undone.values())
+        for other in played.before.keys() | edited.keys():
+            outcome = outcomes.get(other)
+            if outcome is not None and not outcome.is_done:
+                assert outcome.reason
+                assert undone.get(other) == edited.get(other), f"{other} clashed, so it is left alone"
+            elif MINE not in (undone.get(other) or NOTHING).content:
+                assert undone.get(other) == played.before.get(other), f"{other} is as before"
+        assert [p for p, o in outcomes.items() if not o.is_done and not is_in_the_way(path, p, played)] == []
+        if any(outcome.is_done for outcome in outcomes.values()):
+            await played.redo()
+        assert any(MINE in node.content for node in played.now().values())
+
+
+def edit_as_the_person(ground: Ground, played: Played) -> str:
+    """Add a line at the end of a text that the command left; else make a file in a folder it left, or one it removed."""
+    left = {record.change.path: played.after[record.change.path] for record in played.records if record.change.after}
+    texts = [path for path, node in left.items() if node.kind == "file" and b"\0" not in node.content]
+    folders = [f"{path}/theirs" for path, node in left.items() if node.kind == "folder"]
+    gone = [record.change.path for record in played.records if record.change.before and not record.change.after]
+    path = [*texts, *folders, *gone, "theirs"][0]
+    before = (ground.workspace / path).read_bytes() if path in texts else b""
+    ground.write(path, before + MINE)
+    return path
+
+
+def is_in_the_way(path: str, other: str, played: Played) -> bool:
+    """Whether a file of the person's at `path` stands in the way of `other`: its folder, what is below, its other name."""
+    partners = {r.change.moved_from or r.change.moved_to for r in played.records if r.change.path == path}
+    return other in {path, *partners} or other.startswith(f"{path}/") or path.startswith(f"{other}/")
 
 
 def check_review(played: Played, scene: Scene) -> None:
@@ -341,7 +374,10 @@ def check_review(played: Played, scene: Scene) -> None:
         for file in group_by_file(played.records)
     }
     assert rows == dict(scene.rows)
-    net = {row.path: f"renamed from {row.moved_from}" if row.moved_from else row.change.kind for row in net_changes(played.records)}
+    net = {
+        row.path: f"renamed from {row.moved_from}" if row.moved_from else row.change.kind
+        for row in net_changes(played.records)
+    }
     assert net == rows
 
 
@@ -353,7 +389,9 @@ def check_patch(played: Played, capture: pytest.CaptureFixture[bytes]) -> None:
     if b"diff --git" in patch:
         environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(played.s.workspace.parent)}
         command = ["git", "apply", "--check", "-R", "-"]
-        checked = subprocess.run(command, cwd=played.s.workspace, input=patch, env=environment, capture_output=True, check=False)
+        checked = subprocess.run(
+            command, cwd=played.s.workspace, input=patch, env=environment, capture_output=True, check=False
+        )
         assert checked.returncode == 0, checked.stderr.decode()
 
 
