@@ -334,6 +334,8 @@ def _edit_question(changes: tuple[FileChange, ...]) -> str:
         return f"Change {len(files)} files?"
     (change,) = files
     if change.moved_from:
+        left = next(other.before for other in changes if other.moved_to)
+        verb = "Rename" if left and change.after and left.digest == change.after.digest else "Rename and change"
         instead = " and replace the file there" if change.before is not None else ""
-        return f"Rename {change.moved_from} → {change.path}{instead}?"
+        return f"{verb} {change.moved_from} → {change.path}{instead}?"
     return f"{verbs[change.kind]} {change.path}?"
