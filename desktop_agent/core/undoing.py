@@ -169,7 +169,10 @@ def draft_revert(
     selected = [record.change for record in records if record.change not in shared]
     recorded = [record.change for record in transcript.changes.values()]
     undone = {r.change.id: frozenset({WHOLE_FILE}) if r.is_undone else r.undone_hunks for r in records}
-    plans = plan_revert(direction, selected, recorded, hunks=selection.hunks, net=row.change if row else None)
+    is_undo = direction == "undo"
+    settled = {r.change.id for r in transcript.changes.values() if r.is_undone == is_undo and not r.undone_hunks}
+    net = row.change if row else None
+    plans = plan_revert(direction, selected, recorded, hunks=selection.hunks, net=net, settled=settled)
     draft = Drafter(ledger, undone).draft(direction, plans)
     left = (FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=SHARED) for c in shared)
     return Draft(draft.writes, (*draft.settled, *left))
