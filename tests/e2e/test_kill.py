@@ -5,6 +5,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.model import ChangeSelection
@@ -15,24 +17,25 @@ from tests.e2e.kill_lab import PERSONS_LINE, prepare
 from tests.harness import Ground, Open, check_conversation
 from tests.trees import Tree, tree_of
 
-SEED = 20261121
+KILLS = 10
+SEEDS = [20261121, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(20261122, 20261131))]
 
 
-async def test_a_killed_turn_leaves_a_session_that_opens_and_goes_on(tmp_path: Path, is_nightly: bool) -> None:
-    count = 100 if is_nightly else 10
-    trials = await run_lab(tmp_path / "lab", count)
-    assert len(trials) == count
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_a_killed_turn_leaves_a_session_that_opens_and_goes_on(tmp_path: Path, seed: int) -> None:
+    trials = await run_lab(tmp_path / "lab", seed)
+    assert len(trials) == KILLS
     stages: dict[str, int] = {}
-    for number in range(count):
+    for number in range(KILLS):
         stage = await judge(tmp_path / "lab" / f"{number:04}")
         stages[stage] = stages.get(stage, 0) + 1
     print(f"killed at: {json.dumps(stages, sort_keys=True)}")
 
 
-async def run_lab(folder: Path, count: int) -> list[dict[str, float]]:
+async def run_lab(folder: Path, seed: int) -> list[dict[str, float]]:
     """Run the laboratory to its end and return what it says of each trial."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.e2e.kill_lab", str(folder), str(count), str(SEED), stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "tests.e2e.kill_lab", str(folder), str(KILLS), str(seed), stdout=asyncio.subprocess.PIPE
     )
     output, _ = await process.communicate()
     assert process.returncode == 0

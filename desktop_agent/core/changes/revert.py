@@ -62,8 +62,8 @@ def plan_revert(
 ) -> tuple[FilePlan, ...]:
     """Return what `selected`, a part of all `recorded` changes, means for each path. Both are in the order made.
 
-    With `hunks`, only these of `net`, which is what the selected changes of the one file come to together. `settled` are
-    changes that already are as asked for: of a renaming that was cut off in between, one half may be.
+    With `hunks`, only these of `net`, which is what the selected changes of the one file come to together. `settled`
+    are changes that already are as asked for: of a renaming that was cut off in between, one half may be.
     """
     by_path: dict[str, list[FileChange]] = {}
     # Hunks are of a file where it is now: that it was renamed stands.
