@@ -86,7 +86,12 @@ class Undoing:
     def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
         ids = self._effects.reserve_ids(turn, len(writes))
         return tuple(
-            self._ledger.record(write.transition, author="undo", change_id=change_id, reverts=write.reverts)
+            self._ledger.record(
+                replace(write.transition, new_folders=write.new_folders),
+                author="undo",
+                change_id=change_id,
+                reverts=write.reverts,
+            )
             for change_id, write in zip(ids, writes, strict=True)
         )
 
@@ -169,10 +174,7 @@ def draft_revert(
     selected = [record.change for record in records if record.change not in shared]
     recorded = [record.change for record in transcript.changes.values()]
     undone = {r.change.id: frozenset({WHOLE_FILE}) if r.is_undone else r.undone_hunks for r in records}
-    is_undo = direction == "undo"
-    settled = {r.change.id for r in transcript.changes.values() if r.is_undone == is_undo and not r.undone_hunks}
-    net = row.change if row else None
-    plans = plan_revert(direction, selected, recorded, hunks=selection.hunks, net=net, settled=settled)
+    plans = plan_revert(direction, selected, recorded, hunks=selection.hunks, net=row.change if row else None)
     draft = Drafter(ledger, undone).draft(direction, plans)
     left = (FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=SHARED) for c in shared)
     return Draft(draft.writes, (*draft.settled, *left))

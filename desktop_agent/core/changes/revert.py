@@ -5,7 +5,7 @@ file, each one's before-image being the after-image of the one in front, are one
 stands between them there are several, and each is merged into what the file is by then (`undo` does it).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -58,19 +58,17 @@ def plan_revert(
     *,
     hunks: tuple[HunkKey, ...] = (),
     net: FileChange | None = None,
-    settled: Collection[ChangeId] = (),
 ) -> tuple[FilePlan, ...]:
     """Return what `selected`, a part of all `recorded` changes, means for each path. Both are in the order made.
 
-    With `hunks`, only these of `net`, which is what the selected changes of the one file come to together. `settled`
-    are changes that already are as asked for: of a renaming that was cut off in between, one half may be.
+    With `hunks`, only these of `net`, which is what the selected changes of the one file come to together.
     """
     by_path: dict[str, list[FileChange]] = {}
     # Hunks are of a file where it is now: that it was renamed stands.
     for change in selected if hunks else with_partners(selected, recorded):
         by_path.setdefault(change.path, []).append(change)
     plans = (
-        _plan(direction, path, changes, [change for change in recorded if change.path == path], hunks, settled)
+        _plan(direction, path, changes, [change for change in recorded if change.path == path], hunks)
         for path, changes in by_path.items()
     )
     return tuple(replace(plan, net=net) if hunks else plan for plan in plans)
@@ -110,12 +108,9 @@ def _plan(
     changes: Sequence[FileChange],
     recorded: Sequence[FileChange],
     hunks: tuple[HunkKey, ...],
-    settled: Collection[ChangeId],
 ) -> FilePlan:
     places = {change.id: place for place, change in enumerate(recorded)}
     first, last = changes[0], changes[-1]
-    # The opposite of what made it as it should be would take that back again.
-    is_settled = any(change.id in settled for change in changes)
     moves_to = last.moved_to if direction == "redo" else first.moved_from
     return FilePlan(
         path=path,
@@ -123,7 +118,7 @@ def _plan(
         deltas=_deltas(direction, changes),
         chain=tuple(recorded[places[first.id] : places[last.id] + 1]),
         hunks=hunks,
-        inverse=None if hunks or is_settled else _inverse(changes, recorded),
+        inverse=_inverse(changes, recorded) if not hunks else None,
         moves_to=moves_to,
         new_folders=tuple(folder for change in changes for folder in change.new_folders),
     )

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Drafter
 from desktop_agent.core.files import FileState, FileTransition
-from desktop_agent.core.ids import ChangeId, HunkKey
+from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from tests.trees import Node, tree_of
@@ -80,25 +80,19 @@ class History:
 
     # -- undo and redo --
 
-    def undo(
-        self, changes: Sequence[FileChange], hunks: tuple[HunkKey, ...] = (), settled: Collection[ChangeId] = ()
-    ) -> tuple[FileOutcome, ...]:
-        return self._revert("undo", changes, hunks, settled)
+    def undo(self, changes: Sequence[FileChange], hunks: tuple[HunkKey, ...] = ()) -> tuple[FileOutcome, ...]:
+        return self._revert("undo", changes, hunks)
 
     def redo(self, changes: Sequence[FileChange], hunks: tuple[HunkKey, ...] = ()) -> tuple[FileOutcome, ...]:
         return self._revert("redo", changes, hunks)
 
     def _revert(
-        self,
-        direction: Direction,
-        changes: Sequence[FileChange],
-        hunks: tuple[HunkKey, ...],
-        settled: Collection[ChangeId] = (),
+        self, direction: Direction, changes: Sequence[FileChange], hunks: tuple[HunkKey, ...]
     ) -> tuple[FileOutcome, ...]:
         net = net_change(changes) if hunks else None
         selected = [change for change in changes if not hunks or (net is not None and change.path == net.path)]
         draft = Drafter(self.ledger).draft(
-            direction, plan_revert(direction, selected, self.records, hunks=hunks, net=net, settled=settled)
+            direction, plan_revert(direction, selected, self.records, hunks=hunks, net=net)
         )
         start = len(self.records)
         written = [
@@ -194,7 +188,7 @@ def test_a_renaming_that_was_taken_back_half_way_is_taken_back_wholly(history: H
     cut = history.ledger.record(back, author="undo", change_id="9.0", reverts=(Reverted(change_id=done.id),))
     history.ledger.apply([cut])
     history.records.append(cut)
-    assert all(outcome.is_done for outcome in history.undo([left], settled={done.id}))
+    assert all(outcome.is_done for outcome in history.undo([left]))
     assert history.tree() == before
 
 
