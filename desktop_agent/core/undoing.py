@@ -86,7 +86,12 @@ class Undoing:
     def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
         ids = self._effects.reserve_ids(turn, len(writes))
         return tuple(
-            self._ledger.record(write.transition, author="undo", change_id=change_id, reverts=write.reverts)
+            self._ledger.record(
+                replace(write.transition, new_folders=write.new_folders),
+                author="undo",
+                change_id=change_id,
+                reverts=write.reverts,
+            )
             for change_id, write in zip(ids, writes, strict=True)
         )
 

@@ -2,8 +2,9 @@
 
     python -m tests.e2e.kill_lab FOLDER COUNT SEED
 
-The imports are done once; every trial is a forked child that runs one turn (edits, commands, an undo, a redo) on a
-workspace of its own and is killed with SIGKILL at a random moment. What is left on disk is judged by the test.
+The imports are done once; every trial is a forked child that lives one life on a workspace of its own: turns with edits
+and commands, undo and redo of a hunk and of a turn, a file that the person writes, a rewind. It is killed with SIGKILL
+at a random moment. What is left on disk is judged by the test.
 """
 
 import asyncio
@@ -17,16 +18,29 @@ from pathlib import Path
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.hunk_keys import review_hunks
+from desktop_agent.core.changes.net import net_change
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import Allowed, ChangeSelection, SandboxMode
 from desktop_agent.core.providers.scripted import Call, Reply, Say, Think
-from tests.harness import Ground
+from tests.harness import Ground, Open
 
+LINES = [b"line %d\n" % number for number in range(20_000)]
 FILES: dict[str, bytes] = {
     "a.py": b"x = 1\r\n" * 50,
     "b.txt": b"b\n",
     "gone.bin": bytes(range(256)),
-    "many.txt": b"line\n" * 20_000,
+    "many.txt": b"".join(LINES),
+    "name.txt": b"a file that is renamed\n" * 20,
+    "old/gone.txt": b"goes with its folder\n",
+    "run.sh": b"#!/bin/sh\n",
 }
+PERSONS_LINE = b"the person's\n"
+COMMAND = """\
+for i in 1 2 3 4 5; do echo $i >> many.txt; done
+mv a.py moved.py; rm old/gone.txt; rmdir old; mkdir -p made/deep; ln -s b.txt link; chmod 755 run.sh; seq 1 9999"""
 
 SCRIPT: list[Reply] = [
     [
@@ -39,28 +53,49 @@ SCRIPT: list[Reply] = [
         Call("edit_file", {"path": "b.txt", "old_str": "b", "new_str": "B" * 30_000}),
         Call("create_file", {"path": "new/deep/c.txt", "content": "c\n" * 9000}),
         Call("delete_file", {"path": "gone.bin"}),
+        Call("edit_file", {"path": "many.txt", "old_str": "line 500\n", "new_str": "five hundred\n"}),
+        Call("edit_file", {"path": "many.txt", "old_str": "line 9000\n", "new_str": "nine thousand\n"}),
+        Call("rename_file", {"source_path": "name.txt", "dest_path": "new/name.txt"}),
     ],
-    [
-        Call(
-            "run_terminal_cmd",
-            {"command": "for i in 1 2 3 4 5; do echo $i >> many.txt; done; mv a.py moved.py; seq 1 9999"},
-        )
-    ],
+    [Call("run_terminal_cmd", {"command": COMMAND})],
     [Call("edit_file", {"path": "b.txt", "old_str": "B" * 30_000, "new_str": "done"})],
     [Say("All done. " * 100)],
+    [Call("edit_file", {"path": "moved.py", "old_str": "x = 1", "new_str": "x = 2", "replace_all": True})],
+    [Call("run_terminal_cmd", {"command": "rm moved.py; echo more >> run.sh"})],
+    [Say("Done again.")],
 ]
 
 
 async def one_life(ground: Ground, sandbox: SandboxMode) -> None:
-    """A turn with every kind of change, then undo and redo of it. Commands ask, or run in the sandbox."""
+    """A turn with every kind of change, and all that can be done about it. Commands ask, or run in the sandbox."""
     async with ground.session(SCRIPT, approval="on_request", sandbox=sandbox) as s:
-        s.submit(ops.SubmitPrompt(text="go " * 8000))
-        while isinstance(event := await s.rx.expect((ev.ApprovalRequested, ev.TurnEnded)), ev.ApprovalRequested):
-            s.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Allowed()))
-        s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesUndone)
-        s.submit(ops.RedoChanges(selection=ChangeSelection()))
-        await s.rx.expect(ev.ChangesRedone)
+        await one_turn(s, "go " * 8000)
+        hunk = ChangeSelection(turn=1, path="many.txt", hunks=(first_hunk(s, ground, "many.txt"),))
+        for selection in (hunk, ChangeSelection(turn=1)):
+            s.submit(ops.UndoChanges(selection=selection))
+            await s.rx.expect(ev.ChangesUndone)
+            s.submit(ops.RedoChanges(selection=selection))
+            await s.rx.expect(ev.ChangesRedone)
+        many = (ground.workspace / "many.txt").read_bytes()
+        edited = many.replace(b"line 15000\n", PERSONS_LINE)
+        s.submit(ops.WriteFile(path="many.txt", expected=digest_of(many), content=edited))
+        await s.rx.expect(ev.ChangesRecorded)
+        await one_turn(s, "and again")
+        s.submit(ops.RewindTo(turn=2, scope="both"))
+        await s.rx.expect(ev.Rewound)
+
+
+async def one_turn(s: Open, prompt: str) -> None:
+    s.submit(ops.SubmitPrompt(text=prompt))
+    while isinstance(event := await s.rx.expect((ev.ApprovalRequested, ev.TurnEnded)), ev.ApprovalRequested):
+        s.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Allowed()))
+
+
+def first_hunk(s: Open, ground: Ground, path: str) -> HunkKey:
+    """The key of the first hunk of what the turn did to a file."""
+    records = [record.change for record in s.session.transcript.changes.values() if record.change.path == path]
+    net = net_change(records)
+    return review_hunks(diff_change(net, ground.blob(net.before), ground.blob(net.after)))[0].key
 
 
 def prepare(folder: Path) -> Ground:

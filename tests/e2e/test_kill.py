@@ -5,33 +5,37 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.model import ChangeSelection, FileImage
+from desktop_agent.core.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Say, ScriptedProvider, in_order
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.transcript import Transcript
-from tests.e2e.kill_lab import FILES
+from tests.e2e.kill_lab import PERSONS_LINE, prepare
 from tests.harness import Ground, Open, check_conversation
+from tests.trees import Tree, tree_of
 
-SEED = 20261121
+KILLS = 10
+SEEDS = [20261121, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(20261122, 20261131))]
 
 
-async def test_a_killed_turn_leaves_a_session_that_opens_and_goes_on(tmp_path: Path, is_nightly: bool) -> None:
-    count = 100 if is_nightly else 10
-    trials = await run_lab(tmp_path / "lab", count)
-    assert len(trials) == count
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_a_killed_turn_leaves_a_session_that_opens_and_goes_on(tmp_path: Path, seed: int) -> None:
+    trials = await run_lab(tmp_path / "lab", seed)
+    assert len(trials) == KILLS
     stages: dict[str, int] = {}
-    for number in range(count):
+    for number in range(KILLS):
         stage = await judge(tmp_path / "lab" / f"{number:04}")
         stages[stage] = stages.get(stage, 0) + 1
     print(f"killed at: {json.dumps(stages, sort_keys=True)}")
 
 
-async def run_lab(folder: Path, count: int) -> list[dict[str, float]]:
+async def run_lab(folder: Path, seed: int) -> list[dict[str, float]]:
     """Run the laboratory to its end and return what it says of each trial."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.e2e.kill_lab", str(folder), str(count), str(SEED), stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "tests.e2e.kill_lab", str(folder), str(KILLS), str(seed), stdout=asyncio.subprocess.PIPE
     )
     output, _ = await process.communicate()
     assert process.returncode == 0
@@ -40,20 +44,21 @@ async def run_lab(folder: Path, count: int) -> list[dict[str, float]]:
 
 async def judge(folder: Path) -> str:
     """Open what is left of one life, check every promise, and return the type of its last record."""
+    before = before_it_all(folder)
     ground = reopen(folder)
     bench = ground.bench(ScriptedProvider(in_order([])))
     ids = bench.catalog.ids()
     events, damages = read_journal(bench.catalog.journal_path(ids[0]), bench.blobs) if ids else ([], [])
     assert [damage for damage in damages if damage.line <= len(events)] == [], "at most the last record is torn"
     if not events:
-        assert contents(ground) == FILES, "nothing was recorded, so nothing may have changed"
+        assert tree_of(ground.workspace) == before, "nothing was recorded, so nothing may have changed"
         return "nothing"
     [session_id] = ids
     async with ground.session([[Say("ok")]], resume=session_id) as s:
         await s.prompt("go on")
         check_conversation(s.last_request)
-        check_files_are_images(ground, s.session.transcript)
-        await check_undo(ground, s)
+        check_files_are_as_recorded(ground, s.session.transcript, before)
+        await check_undo_and_redo(ground, s, before)
     assert no_litter(ground)
     return events[-1].type
 
@@ -68,37 +73,48 @@ def reopen(folder: Path) -> Ground:
     return ground
 
 
-def contents(ground: Ground) -> dict[str, bytes]:
-    root = ground.workspace
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+def before_it_all(folder: Path) -> Tree:
+    """The tree that every life began with."""
+    fresh = folder.with_name(f"{folder.name}-before")
+    return tree_of(prepare(fresh).workspace)
 
 
-def check_files_are_images(ground: Ground, transcript: Transcript) -> None:
-    """Every file is what it was before, or one of the recorded images: never a mix."""
-    from desktop_agent.core.files import digest_of
-
-    known: dict[str, set[str | None]] = {name: {digest_of(content)} for name, content in FILES.items()}
-    for record in transcript.changes.values():
-        images: set[str | None] = {digest(record.change.before), digest(record.change.after)}
-        known.setdefault(record.change.path, set()).update(images)
-    for path, content in contents(ground).items():
-        assert digest_of(content) in known.get(path, set()), f"{path} is neither its before- nor an after-image"
-    for record in transcript.active_changes():
-        newest = [r for r in transcript.active_changes() if r.change.path == record.change.path][-1]
-        assert newest.change.after is None or (ground.workspace / newest.change.path).is_file()
-
-
-def digest(image: FileImage | None) -> str | None:
-    return image.digest if image else None
+def check_files_are_as_recorded(ground: Ground, transcript: Transcript, before: Tree) -> None:
+    """Every file is what its last record says, and what no record names is what it was."""
+    now = tree_of(ground.workspace)
+    last = transcript.last_images()
+    for path in before.keys() | now.keys() | last.keys():
+        there = now.get(path)
+        if path in last:
+            assert (there.image() if there else None) == last[path], f"{path} is not what was recorded last"
+        elif there is not None and there.kind == "folder":
+            assert path in before or any(other.startswith(f"{path}/") and last[other] for other in last)
+        else:
+            assert there == before.get(path), f"{path} changed, and no record says so"
 
 
-async def check_undo(ground: Ground, s: Open) -> None:
-    """Everything that stands can be taken back, and then the workspace is what it was."""
+async def check_undo_and_redo(ground: Ground, s: Open, before: Tree) -> None:
+    """All the agent did can be taken back, applied again and taken back; the person's line stays through all of it."""
+    is_edited = any(record.change.author == "person" for record in s.session.transcript.changes.values())
+    expected = dict(before)
+    if is_edited:
+        many = expected["many.txt"]
+        expected["many.txt"] = many._replace(content=many.content.replace(b"line 15000\n", PERSONS_LINE))
     if s.session.transcript.active_changes():
         s.submit(ops.UndoChanges(selection=ChangeSelection()))
-        undone = await s.rx.expect(ev.ChangesUndone)
-        assert {outcome.state for outcome in undone.outcomes} <= {"restored", "unchanged"}
-    assert contents(ground) == FILES
+        await expect_all_done(s, ev.ChangesUndone)
+    assert tree_of(ground.workspace) == expected
+    if s.session.transcript.undone_changes():
+        s.submit(ops.RedoChanges(selection=ChangeSelection()))
+        await expect_all_done(s, ev.ChangesRedone)
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await expect_all_done(s, ev.ChangesUndone)
+        assert tree_of(ground.workspace) == expected
+
+
+async def expect_all_done(s: Open, kind: type[ev.ChangesUndone] | type[ev.ChangesRedone]) -> None:
+    event = await s.rx.expect(kind)
+    assert [outcome for outcome in event.outcomes if not outcome.is_done] == []
 
 
 def no_litter(ground: Ground) -> bool:

@@ -162,7 +162,8 @@ class Ledger:
     def sweep(self, changes: Sequence[FileChange]) -> None:
         """Put right what a process left that was killed while it made these changes.
 
-        Temporary files are removed, and a file that was being written in place gets its content of before back.
+        Temporary files are removed, a file that was being written in place gets its content of before back, and folders
+        that were made for a file go when it did not come, or went.
         """
         for folder in {(self._root / change.path).parent for change in changes}:
             with suppress(OSError):
@@ -175,6 +176,9 @@ class Ledger:
         for path, chain in chains.items():
             with suppress(OSError, StorageError):  # then it stays as it is, and counts as not written
                 self._mend(path, chain[0].before, chain[-1].after)
+        for change in reversed(changes):
+            if change.new_folders and not os.path.lexists(self._root / change.path):
+                self._remove_empty(change.new_folders)
 
     def _mend(self, path: str, before: FileImage | None, after: FileImage | None) -> None:
         current = self.current(path)
@@ -209,9 +213,12 @@ class Ledger:
     def _restore(self, path: str, state: FileState | None, new_folders: Sequence[str]) -> None:
         self._write(path, state)
         if state is None:
-            for folder in reversed(new_folders):
-                with suppress(OSError):  # not empty: somebody uses it now
-                    (self._root / folder).rmdir()
+            self._remove_empty(new_folders)
+
+    def _remove_empty(self, folders: Sequence[str]) -> None:
+        for folder in reversed(folders):
+            with suppress(OSError):  # not empty: somebody uses it now
+                (self._root / folder).rmdir()
 
     def _write(self, path: str, state: FileState | None) -> None:
         try:

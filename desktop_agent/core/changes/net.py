@@ -2,6 +2,7 @@
 
     net_changes(records) -> list[NetChange]   the rows, for the review, the command line and patches
     net_change(changes) -> FileChange         several changes of one file as a single one
+    net_of_call(changes) -> tuple[FileChange] the changes of one call, a renamed file being one
 
 A `NetChange` has the net `change`, the `records` it is made of, their `state` and `authors`. The rules:
 
@@ -94,6 +95,13 @@ def net_change(changes: Sequence[FileChange]) -> FileChange:
     """
     own = [change for change in changes if change.author not in ("person", "undo")] or list(changes)
     return _net(max(follow(own), key=lambda life: len(life.places)), own)
+
+
+def net_of_call(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
+    """Return what the changes of one call come to, file by file, in the order of `net_changes`."""
+    if not any(change.moved_from for change in changes):
+        return tuple(changes)
+    return tuple(_net(life, changes) for life in sorted(follow(changes), key=lambda life: min(life.places)))
 
 
 def _rows(records: Sequence[ChangeRecord]) -> list[NetChange]:

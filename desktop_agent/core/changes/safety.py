@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -47,7 +47,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class CopiedFile:
-    """One file in the copy: where it was, what it was, and where in the copy its content is."""
+    """One file or folder in the copy: where it was, what it was, and where in the copy its content is."""
 
     path: str
     kind: FileKind
@@ -74,7 +74,7 @@ class SafetyReport:
     """What a command destroyed of a copy."""
 
     inside: list[FileTransition] = field(default_factory=list[FileTransition])
-    """Files of the workspace: changes like any others."""
+    """Files and folders of the workspace: changes like any others."""
     outside: list[FileTransition] = field(default_factory=list[FileTransition])
     """Files outside of it, and git's own, by absolute path."""
     gaps: list[Uncaptured] = field(default_factory=list[Uncaptured])
@@ -193,6 +193,9 @@ class SafetyCopies:
             unit = self._unit_of(folder, place)
             if unit is not None and units.get(unit, _NO_UNIT).problem:
                 continue
+            if unit is not None and self._is_ordinary(folder):
+                with suppress(OSError):
+                    self._add_to(unit, place, folder, os.lstat(folder), units)
             for entry in _entries(folder):
                 if entry.is_dir(follow_symlinks=False):
                     # What was not named is not taken for the repository itself: its refs are looked after.
@@ -210,6 +213,9 @@ class SafetyCopies:
             if self._is_inside(path) and status.st_size <= self._limits.max_captured_bytes:
                 return  # the capture has it
             name = path
+        self._add_to(name, place, path, status, units)
+
+    def _add_to(self, name: str, place: Place, path: str, status: os.stat_result, units: dict[str, Unit]) -> None:
         unit = units.setdefault(name, Unit(name, is_guess=place.is_guess))
         if unit.problem:
             return
@@ -219,7 +225,7 @@ class SafetyCopies:
             unit.problem = "A name in it is not valid Unicode, so no safety copy was made."
             return
         unit.files.append((path, status))
-        unit.size += status.st_size
+        unit.size += 0 if stat.S_ISDIR(status.st_mode) else status.st_size
         if len(unit.files) > self._limits.max_files or unit.size > self._limits.max_bytes:
             unit.problem = self._too_much
 
@@ -248,23 +254,24 @@ class SafetyCopies:
     # -- what became of it --
 
     def _add(self, report: SafetyReport, transition: FileTransition) -> None:
-        relative = self.name_of(transition.path)
-        is_ordinary = self._is_inside(transition.path) and ".git" not in relative.split("/")
-        if is_ordinary:
-            report.inside.append(FileTransition(relative, transition.before, transition.after, transition.new_folders))
+        if self._is_ordinary(transition.path):
+            report.inside.append(replace(transition, path=self.name_of(transition.path)))
         elif transition.before is not None:
             report.outside.append(transition)
+
+    def _is_ordinary(self, path: str) -> bool:
+        """Whether it lies in the workspace and is none of git's own files."""
+        return self._is_inside(path) and ".git" not in self.name_of(path).split("/")
 
     def _find_new(self, copy: SafetyCopy, report: SafetyReport) -> None:
         """Tell what the command made in folders of the workspace that were copied, so that an undo removes it."""
         known = {file.path for file in copy.files}
-        had_folders = {folder for path in known for folder in _folders_above(path)}
         left_files, left_bytes = self._limits.max_files, self._limits.max_bytes
         for unit in copy.units:
             if not self._is_inside(unit) or "/.git" in unit[len(self._root) :]:
                 continue
-            new = [(path, status) for path, status in _files_below(unit) if path not in known]
-            size = sum(status.st_size for _, status in new)
+            new = [(path, status) for path, status in _everything_below(unit) if path not in known]
+            size = sum(status.st_size for _, status in new if not stat.S_ISDIR(status.st_mode))
             if len(new) > left_files or size > left_bytes:
                 reason = "It has many new files, of which no copy was kept. An undo leaves them there."
                 report.gaps.append(Uncaptured(path=self.name_of(unit), reason=reason))
@@ -272,15 +279,7 @@ class SafetyCopies:
             left_files, left_bytes = left_files - len(new), left_bytes - size
             for path, _ in new:
                 with suppress(OSError):
-                    folders = self._new_folders(path, unit, had_folders)
-                    self._add(report, FileTransition(path, None, read_state(Path(path)), folders))
-
-    def _new_folders(self, path: str, unit: str, had: set[str]) -> tuple[str, ...]:
-        folder, found = _folder_of(path), list[str]()
-        while folder.startswith(f"{unit}/") and folder not in had:
-            found.append(self.name_of(folder))
-            folder = _folder_of(folder)
-        return tuple(reversed(found))
+                    self._add(report, FileTransition(path, None, read_state(Path(path), with_folders=True)))
 
 
 _NO_UNIT = Unit("")
@@ -309,11 +308,6 @@ def _folder_of(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _folders_above(path: str) -> Iterator[str]:
-    while path := _folder_of(path):
-        yield path
-
-
 def _entries(folder: str) -> list["os.DirEntry[str]"]:
     try:
         with os.scandir(folder) as entries:
@@ -322,22 +316,21 @@ def _entries(folder: str) -> list["os.DirEntry[str]"]:
         return []
 
 
-def _files_below(unit: str) -> Iterator[tuple[str, os.stat_result]]:
+def _everything_below(unit: str) -> Iterator[tuple[str, os.stat_result]]:
     pending = [unit]
     while pending:
         for entry in _entries(pending.pop()):
             if entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
-                continue
             with suppress(OSError, UnicodeEncodeError):
                 entry.path.encode()
                 status = entry.stat(follow_symlinks=False)
-                if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
+                if stat.S_IFMT(status.st_mode) in (stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR):
                     yield entry.path, status
 
 
 def _copy(path: str, status: os.stat_result, pack: BinaryIO) -> CopiedFile:
-    state = read_state(Path(path))
+    state = read_state(Path(path), with_folders=True)
     if state is None:
         raise FileNotFoundError(2, "it is gone", path)
     offset = pack.tell()
@@ -360,7 +353,7 @@ def _changed_state(file: CopiedFile) -> FileState | None:
         return None
     if _signature(status) == file.signature:
         return _SAME
-    state = read_state(Path(file.path))
+    state = read_state(Path(file.path), with_folders=True)
     if state is not None and (state.digest, state.mode, state.kind) == (file.digest, file.mode, file.kind):
         return _SAME
     return state

@@ -190,7 +190,7 @@ class Drafter:
         by_path = {plan.path: plan for plan in plans}
         results: dict[str, FileState | None] = {}
         for plan in plans:
-            target = by_path.get(plan.moves_to)
+            target = _end_of_moves(plan, by_path)
             if target is None or plan.hunks or len(plan.deltas) != 1 or len(target.deltas) != 1:
                 continue
             try:
@@ -214,6 +214,18 @@ class Drafter:
             return None
         self._ledger.keep(state)
         return state.image()
+
+
+def _end_of_moves(plan: FilePlan, by_path: Mapping[str, FilePlan]) -> FilePlan | None:
+    """The plan of the path that the content goes to in the end: past those where it only was for a while."""
+    passed = {plan.path}
+    target = by_path.get(plan.moves_to)
+    while target is not None and target.path not in passed and len(target.deltas) == 1:
+        if target.deltas[0].wanted is not None or not target.moves_to:
+            return target
+        passed.add(target.path)
+        target = by_path.get(target.moves_to)
+    return None
 
 
 def _touched(diff: FileDiff, yours: FileState | None, result: FileState | None) -> frozenset[HunkKey]:

@@ -54,7 +54,7 @@ class FileChange:
     removed: int = 0
     is_binary: bool = False
     new_folders: tuple[str, ...] = ()
-    """Folders that had to be made for a created file, outermost first."""
+    """Folders that had to be made for a created file, outermost first; of an undo, those that go with the file."""
     moved_from: str = ""
     """The path this file had before the call, when it was renamed."""
     moved_to: str = ""

@@ -329,6 +329,13 @@ def _as_permitted(
 
 def _edit_question(changes: tuple[FileChange, ...]) -> str:
     verbs = {"created": "Create", "modified": "Change", "deleted": "Delete", "mode_changed": "Change the mode of"}
-    if len(changes) == 1:
-        return f"{verbs[changes[0].kind]} {changes[0].path}?"
-    return f"Change {len(changes)} files?"
+    files = [change for change in changes if not change.moved_to]  # a renamed file is one, at its new path
+    if len(files) > 1:
+        return f"Change {len(files)} files?"
+    (change,) = files
+    if change.moved_from:
+        left = next(other.before for other in changes if other.moved_to)
+        verb = "Rename" if left and change.after and left.digest == change.after.digest else "Rename and change"
+        instead = " and replace the file there" if change.before is not None else ""
+        return f"{verb} {change.moved_from} → {change.path}{instead}?"
+    return f"{verbs[change.kind]} {change.path}?"

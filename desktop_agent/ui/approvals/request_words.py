@@ -14,11 +14,14 @@ def summary(request: ApprovalRequest) -> str:
     """Say in a line which tool asks, where, and how much it would change."""
     parts = [request.tool]
     if request.changes:
+        from desktop_agent.core.changes.net import net_of_call
+
+        changes = net_of_call(request.changes)
         is_outside = any(change.path.startswith(("/", "../")) or ":" in change.path[:3] for change in request.changes)
         parts.append(_tr("outside the workspace") if is_outside else _tr("inside the workspace"))
-        added = sum(change.added for change in request.changes)
-        removed = sum(change.removed for change in request.changes)
-        count = len(request.changes)
+        added = sum(change.added for change in changes)
+        removed = sum(change.removed for change in changes)
+        count = len(changes)
         files = _tr("1 file") if count == 1 else _tr("{0} files").format(count)
         parts += [files, f"+{added} −{removed}"]
     if request.command is not None or not request.changes:

@@ -76,7 +76,10 @@ class ChangedFile(NamedTuple):
             return "deleted"
         if self.moved_from:
             return "renamed"
-        return "created" if first.before is None else last.kind if first is last else "modified"
+        if first.before is None:
+            return "created"
+        # What took the place of another file by a rename made that one another.
+        return last.kind if first is last and last.kind != "renamed" else "modified"
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -164,7 +167,8 @@ def _origins(chains: "dict[str, list[ChangeRecord]]") -> dict[str, str]:
         if target and target in chains and target != path:
             there = chains[target]
             is_still_there = there[-1].change.after is not None or bool(there[-1].change.moved_to)
-            if there[0].change.moved_from == path and is_still_there:
+            is_new_there = there[0].change.before is None
+            if there[0].change.moved_from == path and is_new_there and is_still_there:
                 origins[target] = path
     return origins
 

@@ -262,3 +262,14 @@ def test_undoing_the_creation_of_several_files_removes_the_folder_that_came_with
     assert list(root.iterdir()) == []
     assert {outcome.state for outcome in redo(ledger, *changes)} == {"restored"}
     assert (root / "a" / "b" / "two").read_bytes() == b"new"
+
+
+def test_folders_of_a_file_that_never_came_are_swept_away(ledger: Ledger, root: Path) -> None:
+    change = record(ledger, root, "new/deep/c.txt", state(b"c"))
+    (root / "new/deep").mkdir(parents=True)
+    ledger.sweep([change])
+    assert list(root.iterdir()) == []
+    (root / "new/deep").mkdir(parents=True)
+    (root / "new/mine").write_bytes(b"mine")
+    ledger.sweep([change])
+    assert sorted(path.name for path in root.rglob("*")) == ["mine", "new"]

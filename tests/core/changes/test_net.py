@@ -9,7 +9,7 @@ from hashlib import blake2b
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.net import NetChange, net_change, net_changes
+from desktop_agent.core.changes.net import NetChange, net_change, net_changes, net_of_call
 from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage
 from desktop_agent.core.transcript import ChangeRecord
 
@@ -285,3 +285,14 @@ def test_the_rows_make_the_last_files_of_the_first(chance: random.Random, steps:
     rows = list(folder.rows().values())
     assert carried_out(rows, folder.first) == folder.files
     assert {record.change.id for row in rows for record in row.records} == {r.change.id for r in folder.records}
+
+
+def test_of_the_changes_of_one_call_a_renamed_file_is_one() -> None:
+    history = Recorded(a="one", b="two")
+    history.write("b", "three")
+    history.rename("a", "c")
+    changes = [record.change for record in history.records]
+    moved, edited = sorted(net_of_call(changes), key=lambda change: change.kind, reverse=True)
+    assert (moved.path, moved.moved_from, moved.added, moved.removed) == ("c", "a", 0, 0)
+    assert edited == changes[0]
+    assert net_of_call(changes[:1]) == (changes[0],)

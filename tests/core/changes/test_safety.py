@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.changes.safety import Place, SafetyCopies, SafetyLimits, restore_outside
-from desktop_agent.core.files import read_state
+from desktop_agent.core.files import FileState, read_state
 from desktop_agent.core.model import FileImage, OutsideFile
 
 
@@ -37,7 +37,7 @@ def test_only_what_the_capture_does_not_watch_is_copied(root: Path) -> None:
     write(root, "big.bin", "x" * 101)
     write(root.parent, "outside/c.txt")
     copy = copies_of(root).make([Place(root), Place(root.parent / "outside")])
-    assert sorted(Path(file.path).name for file in copy.files) == ["b.js", "big.bin", "c.txt"]
+    assert sorted(Path(file.path).name for file in copy.files) == ["b.js", "big.bin", "c.txt", "node_modules"]
     assert copy.gaps == ()
 
 
@@ -45,7 +45,7 @@ def test_what_was_named_in_an_unwatched_folder_is_all_that_is_copied_of_it(root:
     write(root, "node_modules/a/x.js")
     write(root, "node_modules/b/y.js")
     copy = copies_of(root).make([Place(root / "node_modules" / "a")])
-    assert [Path(file.path).name for file in copy.files] == ["x.js"]
+    assert [Path(file.path).name for file in copy.files] == ["a", "x.js"]
 
 
 def test_what_is_gone_different_or_new_is_told_and_nothing_else(root: Path) -> None:
@@ -66,12 +66,35 @@ def test_what_is_gone_different_or_new_is_told_and_nothing_else(root: Path) -> N
         "gone": b"gone",
         "changed": b"changed",
         "link": b"same",
+        "deep": None,
+        "deep/er": None,
         "deep/er/new": None,
     }
-    [new] = [item for item in report.inside if item.before is None]
-    assert new.new_folders == ("node_modules/deep", "node_modules/deep/er")
+    kinds = {name: after.kind for name, (before, after) in told.items() if before is None and after is not None}
+    assert kinds == {"deep": "folder", "deep/er": "folder", "deep/er/new": "file"}
     assert told["link"][0] is not None
     assert told["link"][0].kind == "symlink"
+
+
+def test_folders_are_told_too_with_their_permissions(root: Path) -> None:
+    (root / "node_modules/empty").mkdir(parents=True, mode=0o700)
+    (root / "node_modules/other").mkdir()
+    copies = copies_of(root)
+    copy = copies.make([Place(root / "node_modules")])
+    (root / "node_modules/empty").rmdir()
+    (root / "node_modules/other").rmdir()
+    write(root, "node_modules/other", "a file now")
+    empty, other = copies.compare(copy).inside
+    assert (empty.path, empty.before, empty.after) == (
+        "node_modules/empty",
+        FileState(content=b"", mode=0o700, kind="folder"),
+        None,
+    )
+    assert (other.path, other.before and other.before.kind, other.after and other.after.content) == (
+        "node_modules/other",
+        "folder",
+        b"a file now",
+    )
 
 
 def test_the_smallest_are_copied_first_and_what_does_not_fit_any_more_is_named(root: Path) -> None:

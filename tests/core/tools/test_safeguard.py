@@ -183,9 +183,9 @@ async def test_a_folder_without_git_is_looked_after_as_well(ground: Ground) -> N
     ground.write("node_modules/x.js", "x\n")
     ground.write("big.bin", b"x" * (9 * 2**20))
     recorded, undone = await run_and_recover(ground, "rm -rf node_modules big.bin")
-    assert {change.path for change in recorded.changes} == {"node_modules/x.js", "big.bin"}
+    assert {change.path for change in recorded.changes} == {"node_modules", "node_modules/x.js", "big.bin"}
     assert recorded.uncaptured == ()
-    assert [outcome.state for outcome in undone.outcomes] == ["restored", "restored"]
+    assert [outcome.state for outcome in undone.outcomes] == ["restored"] * 3
     assert ground.read("node_modules/x.js") == "x\n"
     assert len(ground.read("big.bin")) == 9 * 2**20
 
@@ -206,7 +206,7 @@ async def test_what_is_too_much_is_said_before_and_on_the_card(ground: Ground) -
         await s.rx.expect(ev.TurnEnded)
         [recorded] = s.rx.all(ev.ChangesRecorded)
         assert [gap.path for gap in recorded.uncaptured] == ["node_modules"]
-        assert [change.path for change in recorded.changes] == [".cache/one"]
+        assert [change.path for change in recorded.changes] == [".cache", ".cache/one"]
 
 
 async def test_a_command_that_destroys_nothing_makes_no_copy_and_says_nothing(ground: Ground, git: Git) -> None:
@@ -277,7 +277,12 @@ async def test_what_was_copied_is_found_again_after_a_crash(ground: Ground, git:
     shutil.rmtree(ground.workspace / "node_modules")
     git("stash", "clear")
     found = await safeguard_of(ground, folder).finish("c1")
-    assert [transition.path for transition in found.report.inside] == ["node_modules/x/bin", "node_modules/x/index.js"]
+    assert [transition.path for transition in found.report.inside] == [
+        "node_modules",
+        "node_modules/x",
+        "node_modules/x/bin",
+        "node_modules/x/index.js",
+    ]
     assert len([change for change in found.refs if change.is_loss]) == 2
     assert found.is_destructive
     assert await safeguard_of(ground, folder).finish("another call") == Findings()

@@ -27,6 +27,8 @@ class PatchDraft:
     """What is said of each part."""
     _before: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
     _after: dict[str, FileState | None] = field(default_factory=dict[str, FileState | None])
+    _moves: dict[str, str] = field(default_factory=dict[str, str])
+    """Where files went, by the path that each had before the patch."""
 
     def add(self, patch: FilePatch) -> None:
         """Take one part of the patch in. Raises `ToolError` when it cannot be done exactly."""
@@ -45,8 +47,16 @@ class PatchDraft:
 
     def writes(self) -> tuple[FileTransition, ...]:
         """Return the plan: files that go away come last."""
+        moves = {source: target for source, target in self._moves.items() if self._is_move(source, target)}
+        sources = {target: source for source, target in moves.items()}
         changed = [
-            FileTransition(path, before=before, after=self._after[path])
+            FileTransition(
+                path,
+                before=before,
+                after=self._after[path],
+                moved_from=sources.get(path, ""),
+                moved_to=moves.get(path, ""),
+            )
             for path, before in self._before.items()
             if before != self._after[path]
         ]
@@ -105,7 +115,14 @@ class PatchDraft:
         self._put(target, after)
         if not patch.is_copy:
             self._put(source, None)
+            origin = next((first for first, now in self._moves.items() if now == source.path), source.path)
+            self._moves[origin] = target.path
         return entry | {"path": target.path, "from": source.path, "action": "Copy" if patch.is_copy else "Move"}
+
+    def _is_move(self, source: str, target: str) -> bool:
+        """Whether one file went from here to there: later parts may have made or deleted one at either end."""
+        is_gone = self._before[source] is not None and self._after[source] is None
+        return is_gone and self._after[target] not in (None, self._before[target])
 
     def _path(self, patch: FilePatch) -> str:
         """Return what the file is called. Raises `ToolError` when it is not the one that may be changed."""

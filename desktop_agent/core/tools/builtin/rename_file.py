@@ -65,10 +65,12 @@ class RenameFile(EditTool[RenameFileArguments]):
             answer["note"] = "the symlink is relative, and leads somewhere else from its new place"
         if arguments.dry_run:
             answer["dry_run"] = True
+        # Where the same file is there already, nothing arrives: one of two goes.
+        moved_to = dest.path if dest.before != source.before else ""
         return EditPlan(
             writes=(
-                FileTransition(dest.path, before=dest.before, after=source.before),
-                FileTransition(source.path, before=source.before, after=None),
+                FileTransition(dest.path, before=dest.before, after=source.before, moved_from=source.path),
+                FileTransition(source.path, before=source.before, after=None, moved_to=moved_to),
             ),
             content=json.dumps(answer, ensure_ascii=False),
             metadata={"path": dest.path, "source": source.path, "action": "rename"},

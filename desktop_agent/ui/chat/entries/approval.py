@@ -305,11 +305,16 @@ class ApprovalCard(QWidget):
 
 
 def _file_list(request: ApprovalRequest) -> str:
+    from desktop_agent.core.changes.net import net_of_call
+
+    changes = net_of_call(request.changes)
+    names = [f"{change.moved_from} → {change.path}" if change.moved_from else change.path for change in changes]
     lines = [
-        f"{change.path}  +{change.added} {words.MINUS}{change.removed}" for change in request.changes[:_SHOWN_FILES]
+        f"{name}  +{change.added} {words.MINUS}{change.removed}"
+        for name, change in zip(names[:_SHOWN_FILES], changes, strict=False)
     ]
-    if len(request.changes) > _SHOWN_FILES:
-        more = len(request.changes) - _SHOWN_FILES
+    if len(changes) > _SHOWN_FILES:
+        more = len(changes) - _SHOWN_FILES
         lines.append(words.say("and {files} more").format(files=words.counted(more, "file", "files")))
     return "\u2028".join(lines)
 

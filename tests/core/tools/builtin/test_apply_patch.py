@@ -563,3 +563,27 @@ def test_patching_is_writing() -> None:
     """T-02."""
     assert TOOL.capabilities == ("write_fs",)
     assert not TOOL.is_read_only
+
+
+@pytest.mark.parametrize(
+    ("parts", "ends"),
+    [
+        (["*** Update File: a.txt", "*** Move to: b.txt"], {"b.txt": ("a.txt", ""), "a.txt": ("", "b.txt")}),
+        (
+            ["*** Update File: a.txt", "*** Move to: b.txt", "*** Update File: b.txt", "*** Move to: c.txt"],
+            {"c.txt": ("a.txt", ""), "a.txt": ("", "c.txt")},
+        ),
+        (
+            ["*** Update File: a.txt", "*** Move to: b.txt", "*** Add File: a.txt", "+new"],
+            {"b.txt": ("", ""), "a.txt": ("", "")},
+        ),
+        (["*** Update File: a.txt", "*** Move to: b.txt", "*** Delete File: b.txt"], {"a.txt": ("", "")}),
+    ],
+)
+def test_a_move_is_a_rename_of_what_was_there_before_the_patch(
+    work: "Workspace", parts: list[str], ends: dict[str, tuple[str, str]]
+) -> None:
+    """A file whose old path is taken again by the same patch was changed there, and another one came."""
+    work.write("a.txt", "a\n")
+    plan = work.plan(TOOL, patch="\n".join(["*** Begin Patch", *parts, "*** End Patch"]))
+    assert {write.path: (write.moved_from, write.moved_to) for write in plan.writes} == ends

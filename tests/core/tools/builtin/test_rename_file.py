@@ -180,3 +180,14 @@ def test_moving_is_writing() -> None:
     assert TOOL.capabilities == ("write_fs",)
     assert not TOOL.is_read_only
     assert TOOL.title(TOOL.parse({"source_path": "a", "dest_path": "b"})) == "a → b"
+
+
+def test_both_ends_name_each_other(work: "Workspace") -> None:
+    work.write("a", b"moved")
+    work.write("b", b"replaced")
+    work.write("same", b"moved")
+    over = work.plan(TOOL, source_path="a", dest_path="b", overwrite=True)
+    assert [(w.path, w.moved_from, w.moved_to) for w in over.writes] == [("b", "a", ""), ("a", "", "b")]
+    # Where the very same file is there already, one of two goes, and nothing arrives.
+    onto_its_like = work.plan(TOOL, source_path="a", dest_path="same", overwrite=True)
+    assert [(w.path, w.moved_to) for w in onto_its_like.writes if w.before != w.after] == [("a", "")]

@@ -6,9 +6,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
-from desktop_agent.core.model import Allowed, ApprovalRequest, Denied, ScopeOffer
+from desktop_agent.core.model import Allowed, ApprovalRequest, Denied, FileImage, ScopeOffer
+from desktop_agent.ui.approvals.request_words import summary
 from desktop_agent.ui.chat.entries.approval import ApprovalCard
-from tests.ui.chat.stage import Stage, answer, call, click, long_text, question, record, type_text
+from desktop_agent.ui.chat.words import MINUS
+from tests.ui.chat.stage import Stage, answer, call, change, click, long_text, question, record, type_text
 
 
 def ask(stage: Stage, request: ApprovalRequest) -> list[tuple[object, ...]]:
@@ -256,3 +258,14 @@ def test_no_words_of_the_model_hide_or_reorder_others(stage: Stage) -> None:
     assert "fine⟨U+200B⟩" in names
     assert "Input: a\u2028⟨U+2066⟩b\u2028c" in names
     assert any("It really is: ls ⟨U+202E⟩# x" in name for name in names)
+
+
+def test_a_file_that_would_be_renamed_is_listed_once_with_both_paths(stage: Stage) -> None:
+    image = FileImage(digest="0", size=9, mode=0o644)
+    arrival = replace(change("new.py", 7, 0), kind="renamed", after=image, moved_from="old.py")
+    departure = replace(change("old.py", 0, 7), id="1.2", kind="deleted", before=image, moved_to="new.py")
+    request = replace(question(None), changes=(arrival, departure))
+    ask(stage, request)
+    names = [widget.accessibleName() for widget in card(stage).findChildren(QWidget)]
+    assert f"old.py → new.py  +0 {MINUS}0" in names
+    assert "1 file · +0 −0" in summary(request)

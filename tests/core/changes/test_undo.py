@@ -1,0 +1,345 @@
+"""What undo and redo write where files were renamed, replaced, linked, and edited by somebody else meanwhile."""
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.hunk_keys import review_hunks
+from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
+from desktop_agent.core.changes.net import net_change
+from desktop_agent.core.changes.revert import Direction, plan_revert
+from desktop_agent.core.changes.undo import Drafter
+from desktop_agent.core.files import FileState, FileTransition
+from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.model import FileChange, FileOutcome, Reverted
+from desktop_agent.core.store.blobs import Blobs
+from tests.trees import Node, tree_of
+
+TEXT = b"".join(b"line %d\n" % number for number in range(30))
+MINE = b"the person's\n"
+FOLDER = FileState(content=b"", mode=0o755, kind="folder")
+
+
+class History:
+    """A folder in which the agent and a person work, and every record of it."""
+
+    def __init__(self, folder: Path, files: Mapping[str, bytes]) -> None:
+        self.root = folder / "ws"
+        self.root.mkdir()
+        self.ledger = Ledger(self.root, Blobs(folder / "blobs"))
+        self.records: list[FileChange] = []
+        for path, content in files.items():
+            self.person(path, content)
+
+    # -- the agent --
+
+    def set(self, path: str, after: FileState | bytes | None) -> list[FileChange]:
+        """Make a path this."""
+        before = self.ledger.current(path)
+        if isinstance(after, bytes):
+            after = before.with_content(after) if before else FileState(content=after)
+        return self._write([FileTransition(path, before, after)])
+
+    def replace(self, path: str, old: bytes, new: bytes) -> list[FileChange]:
+        """Change some text."""
+        return self.set(path, (self.root / path).read_bytes().replace(old, new))
+
+    def rename(self, old: str, new: str, *, is_tool: bool = True) -> list[FileChange]:
+        """Rename a file, as a tool records it or as a command's changes are."""
+        source = self.ledger.current(old)
+        arrival = FileTransition(new, self.ledger.current(new), source, moved_from=old)
+        departure = FileTransition(old, source, None, moved_to=new)
+        return self._write([arrival, departure] if is_tool or new < old else [departure, arrival])
+
+    def _write(self, transitions: Sequence[FileTransition]) -> list[FileChange]:
+        start = len(self.records)
+        changes = [
+            self.ledger.record(item, author="agent", change_id=f"1.{start + place}")
+            for place, item in enumerate(transitions)
+        ]
+        self.ledger.apply(changes)
+        self.records += changes
+        return changes
+
+    # -- the person --
+
+    def person(self, path: str, content: bytes) -> None:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+
+    def person_adds(self, path: str) -> None:
+        self.person(path, (self.root / path).read_bytes() + MINE)
+
+    # -- undo and redo --
+
+    def undo(self, changes: Sequence[FileChange], hunks: tuple[HunkKey, ...] = ()) -> tuple[FileOutcome, ...]:
+        return self._revert("undo", changes, hunks)
+
+    def redo(self, changes: Sequence[FileChange], hunks: tuple[HunkKey, ...] = ()) -> tuple[FileOutcome, ...]:
+        return self._revert("redo", changes, hunks)
+
+    def _revert(
+        self, direction: Direction, changes: Sequence[FileChange], hunks: tuple[HunkKey, ...]
+    ) -> tuple[FileOutcome, ...]:
+        net = net_change(changes) if hunks else None
+        selected = [change for change in changes if not hunks or (net is not None and change.path == net.path)]
+        draft = Drafter(self.ledger).draft(
+            direction, plan_revert(direction, selected, self.records, hunks=hunks, net=net)
+        )
+        start = len(self.records)
+        written = [
+            self.ledger.record(write.transition, author="undo", change_id=f"9.{start + place}", reverts=write.reverts)
+            for place, write in enumerate(draft.writes)
+        ]
+        problems = self.ledger.apply_each(
+            [LedgerWrite(change, write.new_folders) for change, write in zip(written, draft.writes, strict=True)]
+        )
+        assert problems == {}
+        self.records += written
+        for outcome in draft.outcomes():
+            self._check(outcome)
+        return draft.outcomes()
+
+    def _check(self, outcome: FileOutcome) -> None:
+        """What was left alone says why, and a clash has all its versions."""
+        if outcome.is_done:
+            assert outcome.clash is None
+            return
+        assert outcome.reason
+        if outcome.clash is not None:
+            now = self.ledger.current(outcome.path)
+            assert outcome.clash.yours == (now.image() if now else None)
+            for image in (outcome.clash.base, outcome.clash.wanted):
+                if image is not None and image.kind != "folder":
+                    assert len(self.ledger.blob(image.digest)) == image.size
+
+    def tree(self) -> dict[str, Node]:
+        return tree_of(self.root)
+
+    def read(self, path: str) -> bytes:
+        return (self.root / path).read_bytes()
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    return History(tmp_path, {"a": TEXT, "other": b"other\n"})
+
+
+def states(outcomes: Sequence[FileOutcome]) -> set[str]:
+    return {outcome.state for outcome in outcomes}
+
+
+@pytest.mark.parametrize("is_tool", [True, False])
+def test_a_renamed_and_edited_file_goes_back_with_what_the_person_wrote(history: History, *, is_tool: bool) -> None:
+    changes = history.rename("a", "b", is_tool=is_tool) + history.replace("b", b"line 3\n", b"three\n")
+    history.person_adds("b")
+    edited = history.tree()
+    assert states(history.undo(changes)) <= {"restored", "merged"}
+    assert (history.read("a"), (history.root / "b").exists()) == (TEXT + MINE, False)
+    assert states(history.redo(changes)) <= {"restored", "merged"}
+    assert history.tree() == edited
+
+
+def test_an_edit_before_the_renaming_is_taken_back_too(history: History) -> None:
+    changes = history.replace("a", b"line 3\n", b"three\n") + history.rename("a", "b")
+    history.person_adds("b")
+    edited = history.tree()
+    assert states(history.undo(changes)) <= {"restored", "merged"}
+    assert history.read("a") == TEXT + MINE
+    history.redo(changes)
+    assert history.tree() == edited
+
+
+@pytest.mark.parametrize("is_tool", [True, False])
+def test_a_rename_over_another_file_brings_both_back(history: History, *, is_tool: bool) -> None:
+    before = history.tree()
+    changes = history.rename("a", "other", is_tool=is_tool)
+    after = history.tree()
+    for _ in range(2):
+        assert states(history.undo(changes)) == {"restored"}
+        assert history.tree() == before
+        assert states(history.redo(changes)) == {"restored"}
+        assert history.tree() == after
+
+
+def test_either_half_of_a_renaming_stands_for_both(history: History) -> None:
+    before = history.tree()
+    for half in (0, 1):
+        changes = history.rename("a", "b")
+        assert states(history.undo(changes[half : half + 1])) == {"restored"}
+        assert history.tree() == before
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_a_renaming_that_was_taken_back_half_way_is_taken_back_wholly(history: History, half: int) -> None:
+    before = history.tree()
+    changes = history.rename("a", "b")
+    done, left = changes[half], changes[1 - half]
+    # What an undo had written when the process was killed, and recovery recorded.
+    back = FileTransition(done.path, history.ledger.current(done.path), history.ledger.state(done.before))
+    cut = history.ledger.record(back, author="undo", change_id="9.0", reverts=(Reverted(change_id=done.id),))
+    history.ledger.apply([cut])
+    history.records.append(cut)
+    assert all(outcome.is_done for outcome in history.undo([left]))
+    assert history.tree() == before
+
+
+def test_a_chain_of_renamings_is_undone_as_a_whole_with_what_the_person_wrote(history: History) -> None:
+    changes = history.rename("a", "b") + history.rename("b", "c", is_tool=False)
+    history.person_adds("c")
+    edited = history.tree()
+    assert states(history.undo(changes)) <= {"restored", "merged", "unchanged"}
+    assert history.read("a") == TEXT + MINE
+    assert sorted(history.tree()) == ["a", "other"]
+    history.redo(changes)
+    assert history.tree() == edited
+
+
+def test_two_files_that_changed_places_change_back(history: History) -> None:
+    before = history.tree()
+    changes = [*history.rename("a", "third"), *history.rename("other", "a"), *history.rename("third", "other")]
+    after = history.tree()
+    assert all(outcome.is_done for outcome in history.undo(changes))
+    assert history.tree() == before
+    assert all(outcome.is_done for outcome in history.redo(changes))
+    assert history.tree() == after
+
+
+def test_a_clash_after_a_renaming_leaves_both_paths_alone(history: History) -> None:
+    changes = history.rename("a", "b") + history.replace("b", b"line 3\n", b"three\n")
+    history.person("b", history.read("b").replace(b"three\n", b"drei\n"))
+    clashing = history.tree()
+    assert any(outcome.clash for outcome in history.undo(changes))
+    assert history.read("b").count(b"drei\n") == 1
+    assert history.tree()["b"] == clashing["b"]
+
+
+def test_a_hunk_of_a_renamed_file_is_undone_where_the_file_is_now(history: History) -> None:
+    changes = history.rename("a", "b")
+    changes += history.replace("b", b"line 3\n", b"three\n") + history.replace("b", b"line 25\n", b"twenty-five\n")
+    net = net_change(changes)
+    assert (net.moved_from, net.kind) == ("a", "renamed")
+    diff = diff_change(net, history.ledger.content(net.before), history.ledger.content(net.after))
+    first, second = (hunk.key for hunk in review_hunks(diff))
+    edited = history.tree()
+    assert states(history.undo(changes, (first,))) == {"restored"}
+    assert history.read("b") == TEXT.replace(b"line 25\n", b"twenty-five\n")
+    history.person_adds("b")
+    assert states(history.undo(changes, (second,))) == {"merged"}
+    assert history.read("b") == TEXT + MINE
+    history.redo(changes, (first, second))
+    assert history.read("b") == edited["b"].content + MINE
+
+
+def test_new_and_removed_folders_come_and_go(history: History) -> None:
+    (history.root / "old").mkdir(mode=0o700)
+    before = history.tree()
+    changes = history.set("old", None) + history.set("new", FOLDER) + history.set("new/in", FOLDER)
+    after = history.tree()
+    assert states(history.undo(changes)) == {"restored"}
+    assert history.tree() == before
+    assert states(history.redo(changes)) == {"restored"}
+    assert history.tree() == after
+    history.person("new/in/mine", MINE)
+    draft = Drafter(history.ledger).draft("undo", plan_revert("undo", changes, history.records))
+    written = [
+        history.ledger.record(write.transition, author="undo", change_id=f"8.{place}")
+        for place, write in enumerate(draft.writes)
+    ]
+    problems = history.ledger.apply_each([LedgerWrite(change) for change in written])
+    assert {change.path for change in written if change.id in problems} == {"new", "new/in"}
+    assert history.read("new/in/mine") == MINE
+
+
+def test_a_link_that_took_the_place_of_a_file_and_one_that_leads_elsewhere_go_back(history: History) -> None:
+    (history.root / "link").symlink_to("a")
+    before = history.tree()
+    changes = history.set("link", FileState(content=b"other", mode=0o777, kind="symlink"))
+    changes += history.set("a", FileState(content=b"other", mode=0o777, kind="symlink"))
+    after = history.tree()
+    assert after["a"].kind == "symlink"
+    assert states(history.undo(changes)) == {"restored"}
+    assert history.tree() == before
+    history.redo(changes)
+    assert history.tree() == after
+
+
+def test_a_mode_goes_back_and_what_the_person_wrote_stays(history: History) -> None:
+    changes = history.set("a", FileState(content=TEXT, mode=0o755))
+    history.person_adds("a")
+    edited = history.tree()
+    assert states(history.undo(changes)) == {"merged"}
+    assert history.tree()["a"] == Node("file", 0o644, TEXT + MINE)
+    history.redo(changes)
+    assert history.tree() == edited
+
+
+PATHS = ("a", "b", "c", "d/e")
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["edit", "rename", "shell rename", "chmod", "delete", "create"]),
+        st.sampled_from(PATHS),
+        st.sampled_from(PATHS),
+        st.integers(0, 29),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def act(history: History, what: str, path: str, other: str, number: int, word: bytes) -> None:
+    """Let the agent do one thing, where it can be done."""
+    now = history.ledger.current(path)
+    match what:
+        case "create" if now is None:
+            history.set(path, word * 20)
+        case "delete" if now is not None:
+            history.set(path, None)
+        case "chmod" if now is not None and now.mode == 0o644:
+            history.set(path, replace(now, mode=0o755))
+        case "rename" | "shell rename" if now is not None and path != other and history.ledger.current(other) != now:
+            history.rename(path, other, is_tool=what == "rename")
+        case "edit" if now is not None:
+            lines = now.content.splitlines(keepends=True)
+            lines[number % len(lines)] = word
+            history.set(path, b"".join(lines))
+        case _:
+            pass
+
+
+@given(steps=steps, adds_to=st.sampled_from([None, *PATHS]))
+def test_whatever_was_renamed_and_edited_undo_gives_back_and_redo_repeats(
+    steps: list[tuple[str, str, str, int]], adds_to: str | None
+) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="undo-"))
+    try:
+        history = History(folder, {"a": TEXT, "b": TEXT.replace(b"line", b"row"), "d/other": b"\n"})
+        before = history.tree()
+        for place, (what, path, other, number) in enumerate(steps):
+            act(history, what, path, other, number, b"word %d\n" % place)
+        changes = tuple(history.records)
+        if adds_to is not None and (history.root / adds_to).is_file():
+            history.person_adds(adds_to)
+        after = history.tree()
+        has_mine = any(MINE in node.content for node in after.values())
+        if not changes:
+            return
+        outcomes = history.undo(changes)
+        undone = history.tree()
+        if not has_mine:
+            assert all(outcome.is_done for outcome in outcomes)
+            assert undone == before
+        assert any(MINE in node.content for node in undone.values()) == has_mine
+        if all(outcome.is_done for outcome in outcomes):
+            history.redo(changes)
+            assert history.tree() == after
+    finally:
+        shutil.rmtree(folder)

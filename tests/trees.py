@@ -1,0 +1,45 @@
+"""Everything in a folder at one moment, to be compared with another: kinds, permission bits, contents, links."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from desktop_agent.core.files import digest_of
+from desktop_agent.core.model import FileImage, FileKind
+
+
+class Node(NamedTuple):
+    """What stands at a path: its kind, permission bits and content, or where a link leads."""
+
+    kind: FileKind
+    mode: int
+    content: bytes
+
+    def image(self) -> FileImage:
+        return FileImage(digest=digest_of(self.content), size=len(self.content), mode=self.mode, kind=self.kind)
+
+
+NOTHING = Node("file", 0, b"")
+Tree = Mapping[str, Node]
+
+
+def tree_of(root: Path) -> dict[str, Node]:
+    """Everything in the folder but git's own."""
+    return dict(_nodes(root, root))
+
+
+def _nodes(folder: Path, root: Path) -> Iterator[tuple[str, Node]]:
+    for entry in os.scandir(folder):
+        path = Path(entry.path)
+        name = path.relative_to(root).as_posix()
+        mode = path.lstat().st_mode & 0o7777
+        if name == ".git":
+            continue
+        if entry.is_symlink():
+            yield name, Node("symlink", mode, os.fsencode(path.readlink()))
+        elif entry.is_dir():
+            yield name, Node("folder", mode, b"")
+            yield from _nodes(path, root)
+        else:
+            yield name, Node("file", mode, path.read_bytes())
