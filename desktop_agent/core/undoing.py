@@ -85,10 +85,10 @@ class Undoing:
 
     def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
         ids = self._effects.reserve_ids(turn, len(writes))
-        return tuple(
-            self._ledger.record(write.transition, author="undo", change_id=change_id, reverts=write.reverts)
-            for change_id, write in zip(ids, writes, strict=True)
-        )
+        with self._ledger.recorder() as recorder:
+            for change_id, write in zip(ids, writes, strict=True):
+                recorder.add(write.transition, author="undo", change_id=change_id, reverts=write.reverts)
+        return recorder.changes
 
     def _destroyed(self, op: ops.UndoChanges | ops.RedoChanges) -> ToolEntry | None:
         """The call that a recovery is about, if it lost more than changes can tell."""
