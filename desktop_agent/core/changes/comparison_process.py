@@ -172,4 +172,7 @@ def _read(file: IO[bytes]) -> bytes | None:
 
 
 if __name__ == "__main__":
-    main()
+    # By its name: what this module itself defines could not be unpickled as something of `__main__`.
+    from desktop_agent.core.changes import comparison_process
+
+    comparison_process.main()

@@ -1,5 +1,6 @@
 """All changes of a call are stored together, in their order, and before any of them is carried out."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,7 @@ class CountedBlobs(Blobs):
         super().__init__(folder)
         self.batches: list[int] = []
 
-    def put_many(self, contents: object) -> tuple[str, ...]:
-        assert isinstance(contents, list)
+    def put_many(self, contents: Sequence[bytes]) -> tuple[str, ...]:
         self.batches.append(sum(map(len, contents)))
         return super().put_many(contents)
 
