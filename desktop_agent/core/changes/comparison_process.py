@@ -173,6 +173,6 @@ def _read(file: IO[bytes]) -> bytes | None:
 
 if __name__ == "__main__":
     # By its name: what this module itself defines could not be unpickled as something of `__main__`.
-    from desktop_agent.core.changes import comparison_process
+    from desktop_agent.core.changes import comparison_process  # noqa: PLW0406 - that is the point
 
     comparison_process.main()
