@@ -236,8 +236,11 @@ def _sync(drafts: Sequence[Draft]) -> None:
         for draft in drafts:
             draft.sync()
         return
-    with ThreadPoolExecutor(min(_WAITING_THREADS, len(drafts)), thread_name_prefix="sync") as waiting:
-        list(waiting.map(Draft.sync, drafts))
+    own, *others = drafts
+    with ThreadPoolExecutor(min(_WAITING_THREADS, len(others)), thread_name_prefix="sync") as waiting:
+        synced = waiting.map(Draft.sync, others)
+        own.sync()
+        list(synced)
 
 
 def _is_kept(file: BlobFile, size: int) -> bool:
