@@ -317,7 +317,7 @@ class Conductor(QObject):
         is_whole = bool(entry.output_tail) and entry.output_chars == len(entry.output_tail)
         text = entry.output_tail if entry.result is None or is_whole else entry.result.content
         if entry.result is not None and entry.result.output is not None:
-            content = await asyncio.to_thread(self._bench.blobs.get, entry.result.output.blob)
+            content = await self._payload(entry.result.output)
             text = await asyncio.to_thread(content.decode, "utf-8", "replace")
         printed = await asyncio.to_thread(_read_printed, text)
         OutputWindow(self._theme, entry.title, printed, self._desk.window, is_cut=len(text) > MAX_CHARS).show()
@@ -327,10 +327,13 @@ class Conductor(QObject):
 
     async def _open_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
         """Show a picture large, in a window of its own."""
-        content = await asyncio.to_thread(self._bench.blobs.get, ref.blob)
+        content = await self._payload(ref)
         picture = await asyncio.to_thread(read_picture, content, LARGE)
         if not picture.problem:
             PictureWindow(entry.title, picture.image, picture.size, self._desk.window).show()
+
+    async def _payload(self, ref: BlobRef) -> bytes:
+        return await asyncio.to_thread(self._bench.blobs.get, ref.blob, size=ref.size)
 
     def _open_found(self, path: str, _line: int) -> None:
         """Open a file that a search found, as the file tree opens it. Applications are not told the line."""

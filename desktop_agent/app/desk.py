@@ -51,7 +51,7 @@ def furnish(
     composer.add_control(pickers.approval_button)
     composer.add_control(pickers.sandbox_button)
     jobs = JobsPanel(theme, _now)
-    review = ReviewPanel(theme, diffs, spawner.spawn, git=LaterGit())
+    review = ReviewPanel(theme, diffs, spawner.spawn, git=LaterGit(diffs))
     banner = Banner()
     find_bar = FindBar(transcript)
     conversation = _stack(banner, find_bar, transcript)

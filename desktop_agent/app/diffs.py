@@ -7,8 +7,7 @@ from dataclasses import replace
 from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.reviewed import change_since, hunk_authors, undone_hunks
-from desktop_agent.core.ids import Digest
-from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
+from desktop_agent.core.model import ApprovalRequest, BlobRef, FileChange, FileDiff, FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ChangeRecord
 
@@ -18,7 +17,8 @@ class BlobDiffs:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-        self._comparer = Comparer()
+        self.comparer = Comparer()
+        """Whoever else compares in this window may use it, until `aclose`."""
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
         """Return what these changes of one file come to, and what of it stands after all that is recorded."""
@@ -46,15 +46,15 @@ class BlobDiffs:
     async def change_diff(self, change: FileChange) -> FileDiff:
         """Return what one change did to its file; see `ui.chat.cards.source.CardSource`."""
         before, after = await self.contents((change.before, change.after))
-        return await self._comparer.diff(change, before, after)
+        return await self.comparer.diff(change, before, after)
 
-    async def blob(self, digest: Digest) -> bytes:
+    async def blob(self, ref: BlobRef) -> bytes:
         """Return a payload."""
-        return await asyncio.to_thread(self._blobs.get, digest)
+        return await asyncio.to_thread(self._blobs.get, ref.blob, size=ref.size)
 
     async def aclose(self) -> None:
         """End the process that compares."""
-        await self._comparer.aclose()
+        await self.comparer.aclose()
 
     def _judged(
         self, diff: FileDiff, changes: Sequence[FileChange], recorded: Sequence[FileChange], later: FileDiff | None

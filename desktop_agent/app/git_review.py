@@ -1,4 +1,4 @@
-"""What git finds different in a folder, for the review: lists by child processes, contents in threads.
+"""What git finds different in a folder, for the review: found by child processes, read in threads.
 
 What is on disk is compared with the last commit, or with where a branch parted from what is checked out. Contents that
 git has are read as a checkout would write them: with the line endings of this folder.
@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.hunk_edit import without_hunks
 from desktop_agent.core.changes.hunk_keys import all_keys
 from desktop_agent.core.changes.text import is_binary
@@ -35,6 +35,9 @@ _KINDS: Final[dict[str, ChangeKind]] = {"A": "created", "D": "deleted", "R": "re
 
 class GitReview:
     """Compares the files of a folder with what git has of them; see `ui.review.source.GitSource`."""
+
+    def __init__(self, comparer: Comparer) -> None:
+        self._comparer = comparer
 
     async def look(self, folder: str) -> GitState:
         """Return what there is to compare with."""
@@ -59,7 +62,8 @@ class GitReview:
 
     async def diff(self, folder: str, change: FileChange) -> FileDiff:
         """Return how the file differs."""
-        return await asyncio.to_thread(_diff, Path(folder), change)
+        before, after = await self.versions(folder, change)
+        return replace(await self._comparer.diff(change, before, after), moved_from=change.moved_from)
 
     async def versions(self, folder: str, change: FileChange) -> tuple[bytes | None, bytes | None]:
         """Return the file as git has it and as it is on disk."""
@@ -67,7 +71,9 @@ class GitReview:
 
     async def revert(self, folder: str, change: FileChange, keys: Sequence[HunkKey]) -> GitRevert:
         """Return what would take these hunks of the file back, or all of it when there are none."""
-        return await asyncio.to_thread(_revert, Path(folder), change, keys)
+        before, after = await self.versions(folder, change)
+        diff = await self._comparer.diff(change, before, after) if keys else None
+        return await asyncio.to_thread(_revert, change, before, after, keys, diff)
 
     async def _base(self, root: Path, branch: str) -> str:
         head = await read_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -195,11 +201,6 @@ def _content_on_disk(root: Path, path: str) -> bytes:
     return state.content if state is not None else b""
 
 
-def _diff(root: Path, change: FileChange) -> FileDiff:
-    before, after = _contents(root, change)
-    return replace(diff_change(change, before, after), moved_from=change.moved_from)
-
-
 def _contents(root: Path, change: FileChange) -> tuple[bytes | None, bytes | None]:
     before = _content_in_git(root, change) if change.before is not None else None
     if change.after is not None and change.after.digest.startswith(GIT_ID):
@@ -232,8 +233,9 @@ def _content_in_git(root: Path, change: FileChange) -> bytes:
         raise AgentError("git's version of the file cannot be read.", detail=str(error)) from error
 
 
-def _revert(root: Path, change: FileChange, keys: Sequence[HunkKey]) -> GitRevert:
-    before, after = _contents(root, change)
+def _revert(
+    change: FileChange, before: bytes | None, after: bytes | None, keys: Sequence[HunkKey], diff: FileDiff | None
+) -> GitRevert:
     for image in (change.before, change.after):
         if image is not None and image.kind != "file":
             raise AgentError("A link cannot be put back from here, only with git itself.")
@@ -242,8 +244,7 @@ def _revert(root: Path, change: FileChange, keys: Sequence[HunkKey]) -> GitRever
         raise AgentError("The file changed a moment ago. Look at it again first.")
     wanted = before
     is_whole = True
-    if keys:
-        diff = diff_change(change, before, after)
+    if diff is not None:
         is_whole = set(keys) >= set(all_keys(diff))
         wanted = before if is_whole else without_hunks(diff, keys)
     if wanted == after and not (is_whole and change.moved_from):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from desktop_agent.app.diffs import BlobDiffs
     from desktop_agent.app.git_review import GitReview
-    from desktop_agent.core.ids import Digest, HunkKey
-    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
+    from desktop_agent.core.changes.comparing import Comparer
+    from desktop_agent.core.ids import HunkKey
+    from desktop_agent.core.model import ApprovalRequest, BlobRef, FileChange, FileDiff, FileImage
     from desktop_agent.core.settings import ExecutionSettings
     from desktop_agent.core.transcript import ChangeRecord, Transcript
     from desktop_agent.ui.approvals.rule_maths import RuleMaths
@@ -23,6 +24,11 @@ class LaterDiffs:
     def provide(self, source: "BlobDiffs") -> None:
         """Answer with `source` from now on."""
         self._source = source
+
+    @property
+    def comparer(self) -> "Comparer":
+        """What compares big files in a process of its own."""
+        return self._real().comparer
 
     async def diff(self, records: "Sequence[ChangeRecord]", recorded: "Sequence[FileChange]" = ()) -> "FileDiff":
         """See `DiffSource.diff`."""
@@ -44,9 +50,9 @@ class LaterDiffs:
         """See `CardSource.change_diff`."""
         return await self._real().change_diff(change)
 
-    async def blob(self, digest: "Digest") -> bytes:
+    async def blob(self, ref: "BlobRef") -> bytes:
         """See `CardSource.blob`."""
-        return await self._real().blob(digest)
+        return await self._real().blob(ref)
 
     def _real(self) -> "BlobDiffs":
         assert self._source is not None, "a session is shown only after the core was loaded"
@@ -72,7 +78,8 @@ class LaterJudges:
 class LaterGit:
     """A `GitSource` that is imported when git is first asked something, not before the window."""
 
-    def __init__(self) -> None:
+    def __init__(self, diffs: LaterDiffs) -> None:
+        self._diffs = diffs
         self._source: GitReview | None = None
 
     async def look(self, folder: str) -> "GitState":
@@ -99,5 +106,5 @@ class LaterGit:
         if self._source is None:
             from desktop_agent.app.git_review import GitReview
 
-            self._source = GitReview()
+            self._source = GitReview(self._diffs.comparer)
         return self._source

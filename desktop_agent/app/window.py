@@ -21,6 +21,7 @@ from desktop_agent.ui.theme import Theme, last_theme
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Coroutine
 
     from desktop_agent.app.conductor import Conductor
     from desktop_agent.app.desk import Desk
@@ -103,6 +104,7 @@ class Window(QObject):
             self._tell_settings_problems()
             self.ready.emit()
             self._spawner.spawn(asyncio.to_thread(_load_rest))
+            self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:
             self.main_window.save_layout()
@@ -211,6 +213,13 @@ def _load_core(paths: AppPaths, loaded: "LoadedSettings") -> "Workbench":
     keys = SystemKeyStore()
     providers = ProviderCatalog(os.environ, keys, is_paced=True)
     return Workbench(paths, loaded.settings, key_store=keys, provider_source=providers.build)
+
+
+def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
+    from desktop_agent.app.tidying import Tidying
+    from desktop_agent.core.clock import SystemClock
+
+    return Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run()
 
 
 def _load_rest() -> None:

@@ -62,7 +62,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
 
 def _contents(bench: Workbench) -> Contents:
     def content(image: FileImage | None) -> bytes | None:
-        return None if image is None or image.kind == "folder" else bench.blobs.get(image.digest)
+        return None if image is None or image.kind == "folder" else bench.blobs.get(image.digest, size=image.size)
 
     return content
 

@@ -85,15 +85,11 @@ class Undoing:
 
     def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
         ids = self._effects.reserve_ids(turn, len(writes))
-        return tuple(
-            self._ledger.record(
-                replace(write.transition, new_folders=write.new_folders),
-                author="undo",
-                change_id=change_id,
-                reverts=write.reverts,
-            )
-            for change_id, write in zip(ids, writes, strict=True)
-        )
+        with self._ledger.recorder() as recorder:
+            for change_id, write in zip(ids, writes, strict=True):
+                transition = replace(write.transition, new_folders=write.new_folders)
+                recorder.add(transition, author="undo", change_id=change_id, reverts=write.reverts)
+        return recorder.changes
 
     def _destroyed(self, op: ops.UndoChanges | ops.RedoChanges) -> ToolEntry | None:
         """The call that a recovery is about, if it lost more than changes can tell."""

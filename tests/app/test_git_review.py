@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.app.git_review import GitReview
+from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.hunk_keys import all_keys
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.model import FileChange
@@ -54,7 +55,7 @@ def git(repo: Path, empty_git: Git) -> Git:
 
 
 async def changes(repo: Path, branch: str = "") -> dict[str, FileChange]:
-    return {change.path: change for change in await GitReview().changes(str(repo), branch)}
+    return {change.path: change for change in await GitReview(Comparer()).changes(str(repo), branch)}
 
 
 def edit(repo: Path) -> None:
@@ -80,11 +81,11 @@ def apply(repo: Path, writes: tuple[WriteFile, ...]) -> None:
 
 async def test_it_tells_the_branches_or_why_there_are_none(repo: Path, tmp_path: Path, git: Git) -> None:
     git("branch", "other")
-    state = await GitReview().look(str(repo))
+    state = await GitReview(Comparer()).look(str(repo))
     assert state == ("", "main", ("other",))
     plain = tmp_path / "plain"
     plain.mkdir()
-    assert (await GitReview().look(str(plain))).obstacle == "not_a_repository"
+    assert (await GitReview(Comparer()).look(str(plain))).obstacle == "not_a_repository"
 
 
 async def test_what_is_not_committed_is_listed_with_its_counts(repo: Path, git: Git) -> None:
@@ -105,7 +106,7 @@ async def test_what_is_not_committed_is_listed_with_its_counts(repo: Path, git: 
 async def test_a_folder_inside_the_repository_sees_only_itself(repo: Path, git: Git) -> None:
     edit(repo)
     assert list(await changes(repo / "src")) == ["a.py"]
-    diff = await GitReview().diff(str(repo / "src"), (await changes(repo / "src"))["a.py"])
+    diff = await GitReview(Comparer()).diff(str(repo / "src"), (await changes(repo / "src"))["a.py"])
     assert (diff.added, diff.removed, diff.old_lines[3]) == (2, 2, "3\n")
 
 
@@ -134,7 +135,7 @@ async def test_every_kind_of_change_is_put_back_and_can_be_had_again(repo: Path,
     edit(repo)
     git("add", "-A", "--intent-to-add", "new näme.txt")
     before = await changes(repo)
-    reverts = [await GitReview().revert(str(repo), change, ()) for change in before.values()]
+    reverts = [await GitReview(Comparer()).revert(str(repo), change, ()) for change in before.values()]
     for revert in reverts:
         apply(repo, revert.undo)
     assert git("status", "--porcelain", "--untracked-files=no", "--", "src", "gone.txt", "old name.txt") == ""
@@ -156,8 +157,8 @@ async def test_every_kind_of_change_is_put_back_and_can_be_had_again(repo: Path,
 async def test_one_hunk_is_put_back_and_the_other_stays(repo: Path, git: Git) -> None:
     edit(repo)
     change = (await changes(repo))["src/a.py"]
-    first, _ = all_keys(await GitReview().diff(str(repo), change))
-    (write,) = (await GitReview().revert(str(repo), change, (first,))).undo
+    first, _ = all_keys(await GitReview(Comparer()).diff(str(repo), change))
+    (write,) = (await GitReview(Comparer()).revert(str(repo), change, (first,))).undo
     assert write.purpose == "undo"
     assert write.content == LINES.replace("\n30\n", "\nthirty\n").encode()
 
@@ -167,7 +168,7 @@ async def test_a_file_that_changed_since_it_was_listed_is_not_put_back(repo: Pat
     change = (await changes(repo))["src/a.py"]
     (repo / "src/a.py").write_text("meanwhile\n")
     with pytest.raises(AgentError, match="changed a moment ago"):
-        await GitReview().revert(str(repo), change, ())
+        await GitReview(Comparer()).revert(str(repo), change, ())
 
 
 async def test_line_endings_come_back_as_a_checkout_writes_them(repo: Path, git: Git) -> None:
@@ -177,9 +178,9 @@ async def test_line_endings_come_back_as_a_checkout_writes_them(repo: Path, git:
     git("commit", "-qm", "crlf")
     (repo / "run.bat").write_bytes(b"ONE\r\ntwo\r\n")
     change = (await changes(repo))["run.bat"]
-    diff = await GitReview().diff(str(repo), change)
+    diff = await GitReview(Comparer()).diff(str(repo), change)
     assert (diff.added, diff.removed, diff.notes) == (1, 1, ())
-    (write,) = (await GitReview().revert(str(repo), change, ())).undo
+    (write,) = (await GitReview(Comparer()).revert(str(repo), change, ())).undo
     assert write.content == b"one\r\ntwo\r\n"
 
 
@@ -190,7 +191,7 @@ async def test_what_git_keeps_in_another_form_is_left_to_git(repo: Path, git: Gi
     git("commit", "-qm", "filtered")
     (repo / "big.dat").write_text("content\n")
     with pytest.raises(AgentError, match="another form"):
-        await GitReview().revert(str(repo), (await changes(repo))["big.dat"], ())
+        await GitReview(Comparer()).revert(str(repo), (await changes(repo))["big.dat"], ())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the bit means nothing on Windows")
@@ -204,4 +205,23 @@ async def test_a_mode_and_a_link_are_listed_and_left_to_git(repo: Path, git: Git
     assert found["link"].after.kind == "symlink"
     for path in ("src/a.py", "link"):
         with pytest.raises(AgentError, match="with git itself"):
-            await GitReview().revert(str(repo), found[path], ())
+            await GitReview(Comparer()).revert(str(repo), found[path], ())
+
+
+async def test_a_big_file_is_compared_in_a_process_of_its_own(repo: Path, git: Git) -> None:
+    lines = [f"{number}\n" for number in range(15_000)]
+    (repo / "big.txt").write_text("".join(lines))
+    git("add", "-A")
+    git("commit", "-qm", "big")
+    lines[100], lines[14_000] = "first\n", "second\n"
+    (repo / "big.txt").write_text("".join(lines))
+    comparer = Comparer()
+    review = GitReview(comparer)
+    change = (await changes(repo))["big.txt"]
+    diff = await review.diff(str(repo), change)
+    assert comparer.pid is not None
+    first, second = all_keys(diff)
+    (write,) = (await review.revert(str(repo), change, (second,))).undo
+    assert write.content == "".join([*lines[:14_000], "14000\n", *lines[14_001:]]).encode()
+    assert first != second
+    await comparer.aclose()

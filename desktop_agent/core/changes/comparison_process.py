@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import IO, NamedTuple
 
-from desktop_agent.core.changes.diff import diff_change, find_middle
+from desktop_agent.core.changes.diff import count_lines, diff_change, find_middle
 from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
 from desktop_agent.core.changes.outline import Outline, outline_of
 from desktop_agent.core.model import FileChange
@@ -47,6 +47,18 @@ class Failure(NamedTuple):
     text: str
 
 
+class LineCounts(NamedTuple):
+    """How many lines were added and removed."""
+
+    added: int
+    removed: int
+
+
+_Head = tuple[FileChange | None, bool]
+"""The change and whether to be coarse about it; without a change, lines are to be counted."""
+_Answer = Outline | Failure | LineCounts
+
+
 class ProcessDiedError(Exception):
     """The process ended before it had answered."""
 
@@ -72,11 +84,22 @@ class ComparisonProcess:
 
     def ask(self, comparison: Comparison) -> Outline | Failure:
         """Return the answer. Raises `ProcessDiedError`; the process is of no use then."""
+        answer = self._ask((comparison.change, comparison.is_coarse), comparison.before, comparison.after)
+        assert isinstance(answer, Outline | Failure)
+        return answer
+
+    def count(self, before: bytes, after: bytes) -> tuple[int, int]:
+        """Return what `count_lines` does. Raises `ProcessDiedError`; the process is of no use then."""
+        answer = self._ask((None, False), before, after)
+        if isinstance(answer, LineCounts):
+            return answer
+        raise ProcessDiedError(answer)
+
+    def _ask(self, head: "_Head", before: bytes | None, after: bytes | None) -> "_Answer":
         assert self._process.stdin
         assert self._process.stdout
-        head = pickle.dumps((comparison.change, comparison.is_coarse))
         try:
-            _write(self._process.stdin, head, comparison.before, comparison.after)
+            _write(self._process.stdin, pickle.dumps(head), before, after)
             return pickle.loads(_read(self._process.stdout) or b"")  # noqa: S301 - from our own process
         except (OSError, EOFError) as error:
             raise ProcessDiedError from error
@@ -104,13 +127,16 @@ def main() -> None:
     with suppress(EOFError, BrokenPipeError):
         while True:
             change, is_coarse = pickle.loads(_read(requests) or b"")  # noqa: S301 - from our own process
-            comparison = Comparison(change, _read(requests), _read(requests), is_coarse)
-            _write(answers, pickle.dumps(_answer(comparison)))
+            answer = _answer((change, is_coarse), _read(requests), _read(requests))
+            _write(answers, pickle.dumps(answer))
 
 
-def _answer(comparison: Comparison) -> Outline | Failure:
+def _answer(head: _Head, before: bytes | None, after: bytes | None) -> _Answer:
+    change, is_coarse = head
     try:
-        return _outline(comparison)
+        if change is None:
+            return LineCounts(*count_lines(before, after))
+        return _outline(Comparison(change, before, after, is_coarse))
     except Exception:  # noqa: BLE001 - raised again where it was asked for
         return Failure(traceback.format_exc())
 
@@ -146,4 +172,7 @@ def _read(file: IO[bytes]) -> bytes | None:
 
 
 if __name__ == "__main__":
-    main()
+    # By its name: what this module itself defines could not be unpickled as something of `__main__`.
+    from desktop_agent.core.changes import comparison_process  # noqa: PLW0406 - that is the point
+
+    comparison_process.main()

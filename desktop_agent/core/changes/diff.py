@@ -61,17 +61,17 @@ def diff_change(
     )
 
 
-def count_lines(before: bytes | None, after: bytes | None) -> tuple[int, int]:
+def count_lines(before: bytes | None, after: bytes | None, *, match: Match | None = None) -> tuple[int, int]:
     """Return how many lines were added and removed: what `diff_change` would show, without reading the text.
 
-    Zero for binary files and for files too large to compare.
+    Zero for the same content, for binary files and for files too large to compare.
     """
-    if _is_too_large(before or b"", after or b""):
+    if before == after or _is_too_large(before or b"", after or b""):
         return 0, 0
     old, new = as_utf8(before or b""), as_utf8(after or b"")
     if old is None or new is None:
         return 0, 0
-    edits = find_edits(old, new)
+    edits = (match or find_edits)(old, new)
     return sum(edit.new_end - edit.new_start for edit in edits), sum(edit.old_end - edit.old_start for edit in edits)
 
 

@@ -6,13 +6,15 @@ lines change, it is another hunk, and undecided again.
 
 import hashlib
 import stat
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from desktop_agent.core.changes.diff import is_only_endings
 from desktop_agent.core.changes.hunks import group
 from desktop_agent.core.ids import HunkKey
-from desktop_agent.core.model import Edit, FileDiff, Hunk, ReviewHunk
+from desktop_agent.core.model import Edit, FileDiff, Hunk, ReviewHunk, Surplus
 
 CONTEXT_LINES = 3
 MIN_FOLDED_LINES = 4
@@ -41,6 +43,15 @@ def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
         seen[text] += 1
         named.append(ReviewHunk(text if seen[text] == 1 else f"{text}-{seen[text]}", hunk))
     return named
+
+
+def surplus_of(hunks: Iterable[ReviewHunk]) -> Surplus:
+    """Return where rows are to be found among these hunks without going over all their edits."""
+    edits = [edit for named in hunks for edit in named.hunk.edits]
+    removed = [edit.old_end - edit.old_start for edit in edits]
+    added = [edit.new_end - edit.new_start for edit in edits]
+    taller = (max(0, new - old) for old, new in zip(removed, added, strict=True))
+    return Surplus(array("Q", accumulate(taller, initial=0)), array("Q", accumulate(added, initial=0)))
 
 
 def converted_edits(diff: FileDiff) -> list[Edit]:

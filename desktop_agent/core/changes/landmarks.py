@@ -2,17 +2,19 @@
 
 from dataclasses import replace
 
-from desktop_agent.core.changes.hunk_keys import converted_edits, review_hunks
+from desktop_agent.core.changes.hunk_keys import converted_edits, review_hunks, surplus_of
 from desktop_agent.core.changes.moved import moved_blocks
 from desktop_agent.core.model import FileDiff, Landmarks
 
 
 def landmarks_of(diff: FileDiff) -> Landmarks:
     """Return what there is to know of this diff. Takes time in proportion to its lines."""
+    hunks = tuple(review_hunks(diff))
     return Landmarks(
-        hunks=tuple(review_hunks(diff)),
+        hunks=hunks,
         converted=tuple(converted_edits(diff)),
         moved=moved_blocks(diff),
+        surplus=surplus_of(hunks),
     )
 
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.changes.anchored import anchored
-from desktop_agent.core.changes.diff import count_lines
-from desktop_agent.core.changes.text import is_binary
+from desktop_agent.core.changes.recorder import Recorder
 from desktop_agent.core.errors import StorageError, ToolError
 from desktop_agent.core.files import FileState, FileTransition, is_left_over, is_torn, read_state, write_state
 from desktop_agent.core.ids import ChangeId, Digest
-from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage, OutsideFile, Reverted
+from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
 
 
@@ -57,35 +56,19 @@ class Ledger:
 
         Nothing in the workspace is touched. Raises `StorageError`: then nothing may be written.
         """
-        before, after = transition.before, transition.after
-        self._blobs.put_many([state.content for state in (before, after) if state is not None])
-        old = before.content if before else None
-        new = after.content if after else None
-        added, removed = count_lines(old, new)
-        return FileChange(
-            id=change_id,
-            path=transition.path,
-            kind="renamed" if transition.moved_from else _kind(before, after),
-            author=author,
-            before=before.image() if before else None,
-            after=after.image() if after else None,
-            added=added,
-            removed=removed,
-            is_binary=is_binary(old or b"") or is_binary(new or b""),
-            reverts=reverts,
-            new_folders=transition.new_folders or (self._missing_folders(transition.path) if before is None else ()),
-            moved_from=transition.moved_from,
-            moved_to=transition.moved_to,
-            is_shared=transition.is_shared,
-        )
+        with self.recorder() as recorder:
+            recorder.add(transition, author=author, change_id=change_id, reverts=reverts)
+        return recorder.changes[0]
+
+    def recorder(self) -> Recorder:
+        """Return what records many changes at once, in a `with` block."""
+        return Recorder(self._blobs, self._missing_folders)
 
     def record_outside(self, transition: FileTransition) -> OutsideFile:
         """Store both images of a file that no change can name, by its absolute path; it had one before."""
         before, after = transition.before, transition.after
         assert before is not None
-        for state in (before, after):
-            if state is not None:
-                self._blobs.put(state.content)
+        self._blobs.put_many([state.content for state in (before, after) if state is not None])
         return OutsideFile(path=transition.path, before=before.image(), after=after.image() if after else None)
 
     def apply(self, changes: Sequence[FileChange]) -> None:
@@ -144,8 +127,7 @@ class Ledger:
         """The whole state that an image stands for. Raises `StorageError` when its content is missing."""
         if image is None:
             return None
-        content = b"" if image.kind == "folder" else self._blobs.get(image.digest)
-        return FileState(content=content, mode=image.mode, kind=image.kind)
+        return FileState(content=self._content(image), mode=image.mode, kind=image.kind)
 
     def keep(self, state: FileState) -> None:
         """Make a content durable that no change has, such as what a person wrote where an undo clashes with it."""
@@ -157,7 +139,7 @@ class Ledger:
 
     def content(self, image: FileImage | None) -> bytes | None:
         """The bytes of an image; None for an absent file."""
-        return None if image is None else self._blobs.get(image.digest)
+        return None if image is None else self._content(image)
 
     def sweep(self, changes: Sequence[FileChange]) -> None:
         """Put right what a process left that was killed while it made these changes.
@@ -184,9 +166,12 @@ class Ledger:
         current = self.current(path)
         if before is None or after is None or current is None or _image(current) in (before, after):
             return
-        old = self._blobs.get(before.digest)
-        if current.digest != after.digest and is_torn(current.content, old, self._blobs.get(after.digest)):
+        old = self._content(before)
+        if current.digest != after.digest and is_torn(current.content, old, self._content(after)):
             write_state(self._root / path, FileState(content=old, mode=before.mode, kind=before.kind))
+
+    def _content(self, image: FileImage) -> bytes:
+        return b"" if image.kind == "folder" else self._blobs.get(image.digest, size=image.size)
 
     def _missing_folders(self, path: str) -> tuple[str, ...]:
         """The folders that writing `path` will have to make, outermost first."""
@@ -227,14 +212,6 @@ class Ledger:
         except FileNotFoundError:
             if state is not None:
                 raise
-
-
-def _kind(before: FileState | None, after: FileState | None) -> ChangeKind:
-    if before is None:
-        return "created"
-    if after is None:
-        return "deleted"
-    return "mode_changed" if (before.content, before.kind) == (after.content, after.kind) else "modified"
 
 
 def _image(state: FileState | None) -> FileImage | None:

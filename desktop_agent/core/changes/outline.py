@@ -16,7 +16,7 @@ from typing import NamedTuple
 from desktop_agent.core.changes.landmarks import landmarks_of
 from desktop_agent.core.changes.text import decoded, encode_lines, errors_of, split_lines
 from desktop_agent.core.ids import HunkKey
-from desktop_agent.core.model import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk
+from desktop_agent.core.model import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk, Surplus
 
 PIECE_BYTES = 64 * 1024
 """What is decoded and split at once: half a millisecond even where every line is a single character."""
@@ -41,6 +41,7 @@ class Outline(NamedTuple):
     """How many edits it has, the number of its first and of the one after its last, and its four line numbers."""
     keys: tuple[HunkKey, ...]
     moved: bytes
+    surplus: tuple[bytes, bytes]
 
 
 def outline_of(diff: FileDiff, after: bytes) -> Outline:
@@ -57,6 +58,7 @@ def outline_of(diff: FileDiff, after: bytes) -> Outline:
         hunks=_packed(_numbered(diff.edits, landmarks.hunks)),
         keys=tuple(named.key for named in landmarks.hunks),
         moved=_packed(landmarks.moved),
+        surplus=(array("Q", landmarks.surplus.side_by_side).tobytes(), array("Q", landmarks.surplus.unified).tobytes()),
     )
 
 
@@ -139,6 +141,7 @@ def _landmarks(outline: Outline, edits: Sequence[Edit], breathe: Breathe) -> Lan
         hunks=tuple(hunks),
         converted=tuple(edits[number] for number in converted),
         moved=tuple(MovedBlock(*moved[at : at + 3]) for at in range(0, len(moved), 3)),
+        surplus=Surplus(*(array("Q", packed) for packed in outline.surplus)),
     )
 
 

@@ -1,12 +1,15 @@
 """A diff as rows to draw, side by side or unified, with unchanged lines folded away.
 
-A diff of 200,000 lines has a few segments per edit, and rows are made when they are asked for: nothing here takes time
-or memory in proportion to the number of lines.
+Rows are made when they are asked for: nothing here takes time or memory in proportion to the number of lines, and what
+is made at once are a few lists of numbers, one for each hunk. A diff with 50,000 edits is shown within one frame, if it
+has its landmarks.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterator
-from itertools import accumulate
+import operator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, chain, compress
 from typing import Literal, NamedTuple
 
 from desktop_agent.core.changes.hunk_keys import (
@@ -17,11 +20,12 @@ from desktop_agent.core.changes.hunk_keys import (
     changes_kind,
     converted_edits,
     review_hunks,
+    surplus_of,
 )
 from desktop_agent.core.changes.hunks import Hunk
 from desktop_agent.core.changes.pairing import Pairs
 from desktop_agent.core.ids import HunkKey
-from desktop_agent.core.model import Edit, FileDiff
+from desktop_agent.core.model import Edit, FileDiff, ReviewHunk
 
 RowMode = Literal["side_by_side", "unified"]
 RowKind = Literal["hunk", "gap", "context", "changed", "removed", "added"]
@@ -65,6 +69,8 @@ class _Segment(NamedTuple):
     """Rows of one kind that show consecutive lines, from `old` and `new` on. `edit` is where they come from."""
 
     kind: RowKind
+    start: int
+    """Its first row."""
     size: int
     old: int
     new: int
@@ -94,21 +100,24 @@ class Rows:
         self.mode: RowMode = mode
         self.opened = opened
         self.has_heads = has_heads
-        self.changes: list[int] = []
-        """The `hunk` rows."""
-        self.bars: list[int] = []
-        """The `hunk` and `gap` rows, which show no line."""
         self._converted = like._converted if like else _LineCounts(converted_edits(diff))
-        self._named = like._named if like else review_hunks(diff)
-        self._hunks: dict[int, Hunk] = {}
-        self._keys: dict[int, HunkKey] = {}
-        self._gaps: dict[int, Gap] = {}
+        self._hunks = like._hunks if like else _Hunks(diff)
         self._pairs: dict[Edit, Pairs] = {}
-        self._segments = list(self._built())
-        self._starts = list(accumulate((segment.size for segment in self._segments), initial=0))
-        self._old_starts = [segment.old for segment in self._segments]
-        self._new_starts = [segment.new for segment in self._segments]
-        told = tuple(start for key in self._keys.values() for start in _TOLD_BY.get(key, ()))
+        self._heads = self._found_heads() if has_heads else []
+        # The rows lie in blocks: a gap before each hunk, which may be empty, the hunk, and a gap behind the last.
+        gaps = self._gap_sizes()
+        sizes = chain.from_iterable(zip(gaps, self._hunks.sizes(mode), strict=False))
+        self._starts = list(accumulate(chain(sizes, gaps[-1:]), initial=len(self._heads)))
+        heads = range(len(self._heads))
+        self.changes: list[int] = [*heads, *self._starts[1:-1:2]]
+        """The `hunk` rows."""
+        self.keys: list[HunkKey] = [*self._heads, *self._hunks.keys]
+        """The names of what they are the heads of."""
+        is_folded = map(_is_folded, self._hunks.gaps, gaps)
+        is_bar = chain.from_iterable((is_gap, True) for is_gap in is_folded)
+        self.bars: list[int] = [*heads, *compress(self._starts[:-1], is_bar)]
+        """The `hunk` and `gap` rows, which show no line."""
+        told = tuple(start for key in self._heads for start in _TOLD_BY.get(key, ()))
         self.notes = tuple(note for note in diff.notes if not (told and note.startswith(told)))
         """The notes of the diff that no head says."""
 
@@ -118,9 +127,8 @@ class Rows:
     def __getitem__(self, index: int) -> Row:
         if not 0 <= index < len(self):
             raise IndexError(index)
-        at = bisect_right(self._starts, index) - 1
-        segment = self._segments[at]
-        offset = index - self._starts[at]
+        segment = self._segment_at(index)
+        offset = index - segment.start
         if segment.edit is None:
             is_line = segment.kind == "context"
             return Row("context", segment.old + offset, segment.new + offset) if is_line else Row(segment.kind)
@@ -130,11 +138,13 @@ class Rows:
 
     def hunk(self, index: int) -> Hunk | None:
         """Return the hunk that the row at `index` is the head of."""
-        return self._hunks.get(index)
+        number = self._change_of(index) - len(self._heads)
+        return self._hunks.named[number].hunk if number >= 0 else None
 
     def key(self, index: int) -> HunkKey | None:
         """Return the name of the hunk that the row at `index` is the head of."""
-        return self._keys.get(index)
+        number = self._change_of(index)
+        return self.keys[number] if number >= 0 else None
 
     def change_at(self, index: int) -> int:
         """Return the number of the change that the row at `index` is in, from 0; -1 above the first."""
@@ -142,7 +152,7 @@ class Rows:
 
     def head_note(self, index: int) -> str:
         """Return what the notes say of a head; empty when they say nothing."""
-        starts = _TOLD_BY.get(self._keys.get(index, ""), ())
+        starts = _TOLD_BY.get(self.key(index) or "", ())
         return next((note for note in self.diff.notes if starts and note.startswith(starts)), "")
 
     def converted_lines(self) -> int:
@@ -151,26 +161,40 @@ class Rows:
 
     def gap(self, index: int) -> Gap | None:
         """Return the gap that the row at `index` stands for."""
-        return self._gaps.get(index)
+        block = self._block_at(index)
+        if block < 0 or block % 2 or not self._is_folded(block):
+            return None
+        old, new = self._hunks.gap_start(block // 2)
+        size = self._hunks.gaps[block // 2]
+        return Gap(old, new, size, self._converted.between(old, old + size))
 
     def find(self, side: LineSide, line: int) -> int:
         """Return the row that shows this line, or the gap that hides it."""
-        at = bisect_right(self._old_starts if side == "old" else self._new_starts, line) - 1
-        segment, start = self._segments[at], self._starts[at]
-        if segment.kind == "gap":
-            return start
-        offset = line - (segment.old if side == "old" else segment.new)
-        if segment.kind == "changed" and segment.edit and side == _shorter_side(segment.edit):
-            return start + self._pairs_of(segment.edit).place(offset)
-        return start + offset
+        is_old = side == "old"
+        number = bisect_right(self._hunks.old_starts if is_old else self._hunks.new_starts, line) - 1
+        if number < 0 or line >= (self._hunks.old_ends if is_old else self._hunks.new_ends)[number]:
+            block = 2 * (number + 1)
+            folded = 0 if self._is_folded(block) else line - self._hunks.gap_start(number + 1)[0 if is_old else 1]
+            return self._starts[block] + folded
+        hunk = self._hunks.named[number].hunk
+        at = bisect_right(hunk.edits, line, key=_old_start if is_old else _new_start) - 1
+        if at < 0:
+            return self._starts[2 * number + 1] + 1 + line - (hunk.old_start if is_old else hunk.new_start)
+        edit, row = hunk.edits[at], self._row_of(number, at)
+        start, end = (edit.old_start, edit.old_end) if is_old else (edit.new_start, edit.new_end)
+        if line >= end:
+            return self._row_behind(number, at) + line - end
+        if self.mode == "unified":
+            return row + line - start + (0 if is_old else edit.old_end - edit.old_start)
+        offset = line - start
+        return row + (self._pairs_of(edit).place(offset) if side == _shorter_side(edit) else offset)
 
     def lines(self, first: int, last: int, side: LineSide | None = None) -> Iterator[str]:
         """Yield the lines that the rows from `first` to `last` show: of one side, or all of a unified diff."""
-        at = max(0, bisect_right(self._starts, first) - 1)
-        for segment, start in zip(self._segments[at:], self._starts[at:], strict=False):
-            if start > last:
+        for segment in self._segments_from(max(0, first)):
+            if segment.start > last:
                 return
-            begin, end = max(0, first - start), min(segment.size, last - start + 1)
+            begin, end = max(0, first - segment.start), min(segment.size, last - segment.start + 1)
             if segment.kind == "changed" and segment.edit:
                 yield from self._changed_lines(segment.edit, begin, end, side)
             elif segment.kind == "removed" or (segment.kind == "context" and side == "old"):
@@ -178,74 +202,103 @@ class Rows:
             elif segment.kind in ("added", "context"):
                 yield from self.diff.new_lines[segment.new + begin : segment.new + end]
 
-    # -- building --
+    # -- blocks --
 
-    def _built(self) -> Iterator[_Segment]:
-        diff = self.diff
-        old_at = new_at = 0
-        heads = self._heads() if self.has_heads else []
-        for row, key in enumerate(heads):
-            self._mark_change(row, key)
-            yield _Segment("hunk", 1, 0, 0)
-        row = len(heads)
-        for key, hunk in self._named:
-            if hunk.old_start - old_at < MIN_FOLDED_LINES:
-                hunk = _from_line(hunk, old_at, new_at)  # noqa: PLW2901 - the hunk takes the few lines before it
-            for segment in self._parallel(row, old_at, new_at, hunk.old_start - old_at):
-                row += segment.size
-                yield segment
-            self._hunks[row] = hunk
-            self._mark_change(row, key)
-            for segment in self._hunk_segments(hunk):
-                row += segment.size
-                yield segment
-            old_at, new_at = hunk.old_end, hunk.new_end
-        yield from self._parallel(row, old_at, new_at, len(diff.old_lines) - old_at)
-
-    def _heads(self) -> list[HunkKey]:
+    def _found_heads(self) -> list[HunkKey]:
         diff = self.diff
         if changes_kind(diff):
-            return [] if self._named else [WHOLE_FILE]
+            return [] if self._hunks.named else [WHOLE_FILE]
         heads: list[HunkKey] = [ENDINGS] if self.converted_lines() else []
         if None not in (diff.old_mode, diff.new_mode) and diff.old_mode != diff.new_mode:
             heads.append(MODE)
-        return heads or ([WHOLE_FILE] if diff.path and not self._named else [])
+        return heads or ([WHOLE_FILE] if diff.path and not self._hunks.named else [])
 
-    def _mark_change(self, row: int, key: HunkKey) -> None:
-        self._keys[row] = key
-        self.changes.append(row)
-        self.bars.append(row)
+    def _gap_sizes(self) -> list[int]:
+        """How many rows each gap takes: one, unless it was opened or hides hardly any lines."""
+        hidden = self._hunks.gaps
+        sizes = [1 if lines >= MIN_FOLDED_LINES else lines for lines in hidden]
+        for name in self.opened:
+            number = bisect_left(self._hunks.old_ends, name) + 1 if name else 0
+            if number < len(sizes) and self._hunks.gap_start(number)[0] == name:
+                sizes[number] = hidden[number]
+        return sizes
 
-    def _parallel(self, row: int, old: int, new: int, count: int) -> Iterator[_Segment]:
-        """Lines that no hunk has: folded, unless they were opened or are hardly any."""
-        if count < MIN_FOLDED_LINES or old in self.opened:
-            if count:
-                yield _Segment("context", count, old, new)
-            return
-        self._gaps[row] = Gap(old, new, count, self._converted.between(old, old + count))
-        self.bars.append(row)
-        yield _Segment("gap", 1, old, new)
+    def _block_at(self, row: int) -> int:
+        """The number of the block that the row is in; -1 among the heads."""
+        return bisect_right(self._starts, row) - 1 if row < len(self) else -1
 
-    def _hunk_segments(self, hunk: Hunk) -> Iterator[_Segment]:
-        yield _Segment("hunk", 1, hunk.old_start, hunk.new_start)
-        old_at, new_at = hunk.old_start, hunk.new_start
-        for edit in hunk.edits:
-            if edit.old_start > old_at:
-                yield _Segment("context", edit.old_start - old_at, old_at, new_at)
-            yield from self._edit_segments(edit)
-            old_at, new_at = edit.old_end, edit.new_end
-        if hunk.old_end > old_at:
-            yield _Segment("context", hunk.old_end - old_at, old_at, new_at)
+    def _is_folded(self, block: int) -> bool:
+        return _is_folded(self._hunks.gaps[block // 2], self._starts[block + 1] - self._starts[block])
 
-    def _edit_segments(self, edit: Edit) -> Iterator[_Segment]:
+    def _change_of(self, row: int) -> int:
+        """The number of the change that this row is the head of; -1 when it is none."""
+        number = self.change_at(row)
+        return number if number >= 0 and self.changes[number] == row else -1
+
+    # -- segments --
+
+    def _segment_at(self, row: int) -> _Segment:
+        return next(self._segments_from(row))
+
+    def _segments_from(self, row: int) -> Iterator[_Segment]:
+        """Yield the segment that `row` is in, and those behind it."""
+        for head in range(row, len(self._heads)):
+            yield _Segment("hunk", head, 1, 0, 0)
+        for block in range(max(0, self._block_at(max(row, len(self._heads)))), len(self._starts) - 1):
+            if block % 2:
+                yield from self._hunk_segments(block // 2, row)
+            elif size := self._starts[block + 1] - self._starts[block]:
+                kind: RowKind = "gap" if self._is_folded(block) else "context"
+                yield _Segment(kind, self._starts[block], size, *self._hunks.gap_start(block // 2))
+
+    def _hunk_segments(self, number: int, row: int) -> Iterator[_Segment]:
+        """Yield the segments of a hunk from the one with `row` on, or all of them when it is above."""
+        hunk = self._hunks.named[number].hunk
+        head, end = self._starts[2 * number + 1 : 2 * number + 3]
+        if row <= head:
+            yield _Segment("hunk", head, 1, hunk.old_start, hunk.new_start)
+        at = bisect_right(range(len(hunk.edits)), row, key=lambda edit: self._row_of(number, edit)) - 1
+        if at < 0:
+            first = self._row_of(number, 0)
+            if first > head + 1:
+                yield _Segment("context", head + 1, first - head - 1, hunk.old_start, hunk.new_start)
+            at = 0
+        for edit_number in range(at, len(hunk.edits)):
+            edit, start = hunk.edits[edit_number], self._row_of(number, edit_number)
+            behind = self._row_behind(number, edit_number)
+            following = self._row_of(number, edit_number + 1) if edit_number + 1 < len(hunk.edits) else end
+            yield from (segment for segment in self._edit_segments(edit, start) if segment.start + segment.size > row)
+            if following > max(behind, row):
+                yield _Segment("context", behind, following - behind, edit.old_end, edit.new_end)
+
+    def _edit_segments(self, edit: Edit, row: int) -> Iterator[_Segment]:
         removed, added = edit.old_end - edit.old_start, edit.new_end - edit.new_start
         if self.mode == "side_by_side":
-            yield _Segment("changed", max(removed, added), edit.old_start, edit.new_start, edit)
+            yield _Segment("changed", row, max(removed, added), edit.old_start, edit.new_start, edit)
             return
         if removed:
-            yield _Segment("removed", removed, edit.old_start, edit.new_start, edit)
+            yield _Segment("removed", row, removed, edit.old_start, edit.new_start, edit)
         if added:
-            yield _Segment("added", added, edit.old_end, edit.new_start, edit)
+            yield _Segment("added", row + removed, added, edit.old_end, edit.new_start, edit)
+
+    def _row_of(self, number: int, edit: int) -> int:
+        """The first row of an edit, both by their numbers: of the hunk, and in it."""
+        hunk = self._hunks.named[number].hunk
+        return (
+            self._starts[2 * number + 1] + 1 + hunk.edits[edit].old_start - hunk.old_start + self._above(number, edit)
+        )
+
+    def _row_behind(self, number: int, edit: int) -> int:
+        """The row behind an edit."""
+        hunk = self._hunks.named[number].hunk
+        above = self._above(number, edit + 1)
+        return self._starts[2 * number + 1] + 1 + hunk.edits[edit].old_end - hunk.old_start + above
+
+    def _above(self, number: int, edit: int) -> int:
+        """How many rows more than old lines there are in a hunk above an edit."""
+        first = self._hunks.first_edits[number]
+        surplus = self._hunks.surplus(self.mode)
+        return surplus[first + edit] - surplus[first]
 
     # -- pairs --
 
@@ -279,25 +332,68 @@ class Rows:
         return Row("added", new=edit.new_start + offset, peer=None if other is None else edit.old_start + other)
 
 
+class _Hunks:
+    """The hunks of a diff and what lies between them, in columns: what is the same in both modes and for all gaps."""
+
+    def __init__(self, diff: FileDiff) -> None:
+        self.named = review_hunks(diff)
+        if self.named and self.named[0].hunk.old_start < MIN_FOLDED_LINES:
+            # It takes the few lines before it. Between others there is more, else they would be one.
+            key, hunk = self.named[0]
+            self.named[0] = ReviewHunk(key, hunk._replace(old_start=0, new_start=0))
+        self._surplus = diff.landmarks.surplus if diff.landmarks else surplus_of(self.named)
+        self.keys = [named.key for named in self.named]
+        hunks = [named.hunk for named in self.named]
+        self.old_starts = [hunk.old_start for hunk in hunks]
+        self.new_starts = [hunk.new_start for hunk in hunks]
+        self.old_ends = [hunk.old_end for hunk in hunks]
+        self.new_ends = [hunk.new_end for hunk in hunks]
+        self.gaps = list(map(operator.sub, (*self.old_starts, len(diff.old_lines)), (0, *self.old_ends)))
+        """How many lines each gap hides when it is folded: before each hunk, and behind the last."""
+        self.first_edits = list(accumulate((len(hunk.edits) for hunk in hunks), initial=0))
+
+    def surplus(self, mode: RowMode) -> Sequence[int]:
+        """Return how many rows more than old lines all edits take, up to each."""
+        return self._surplus.side_by_side if mode == "side_by_side" else self._surplus.unified
+
+    def sizes(self, mode: RowMode) -> Iterator[int]:
+        """Yield how many rows each hunk has, its head included."""
+        above = list(map(self.surplus(mode).__getitem__, self.first_edits))
+        lines = map(operator.sub, self.old_ends, self.old_starts)
+        return map(operator.add, map(operator.sub, above[1:], above), (1 + count for count in lines))
+
+    def gap_start(self, number: int) -> tuple[int, int]:
+        """Return the first old and the first new line of a gap."""
+        return (self.old_ends[number - 1], self.new_ends[number - 1]) if number else (0, 0)
+
+
 class _LineCounts:
     """How many old lines of some edits are in a range, in logarithmic time."""
 
     def __init__(self, edits: list[Edit]) -> None:
-        self._starts = [edit.old_start for edit in edits]
-        self._ends = [edit.old_end for edit in edits]
-        self._before = list(accumulate((edit.old_end - edit.old_start for edit in edits), initial=0))
+        self._edits = edits
 
     def between(self, start: int, end: int) -> int:
-        return self._above(end) - self._above(start)
+        return self._above(end) - self._above(start) if self._edits else 0
 
     def _above(self, line: int) -> int:
-        at = bisect_right(self._starts, line) - 1
-        return self._before[at] + min(line, self._ends[at]) - self._starts[at] if at >= 0 else 0
+        at = bisect_right(self._edits, line, key=_old_start) - 1
+        if at < 0:
+            return 0
+        return self._before[at] + min(line, self._edits[at].old_end) - self._edits[at].old_start
+
+    @cached_property
+    def _before(self) -> list[int]:
+        return list(accumulate((edit.old_end - edit.old_start for edit in self._edits), initial=0))
+
+
+_old_start = operator.attrgetter("old_start")
+_new_start = operator.attrgetter("new_start")
+
+
+def _is_folded(hidden: int, size: int) -> bool:
+    return size == 1 and hidden >= MIN_FOLDED_LINES
 
 
 def _shorter_side(edit: Edit) -> LineSide:
     return "old" if edit.old_end - edit.old_start <= edit.new_end - edit.new_start else "new"
-
-
-def _from_line(hunk: Hunk, old: int, new: int) -> Hunk:
-    return hunk._replace(old_start=old, new_start=new)

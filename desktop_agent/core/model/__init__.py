@@ -48,7 +48,7 @@ from desktop_agent.core.model.changes import (
     RewindScope,
     Uncaptured,
 )
-from desktop_agent.core.model.diffs import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk
+from desktop_agent.core.model.diffs import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk, Surplus
 from desktop_agent.core.model.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -119,6 +119,7 @@ __all__ = [
     "SessionState",
     "SessionSummary",
     "StopReason",
+    "Surplus",
     "TextBlock",
     "ThinkingBlock",
     "TodoItem",

@@ -1,5 +1,6 @@
 """Two texts of one file, and where they differ."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -42,6 +43,13 @@ class MovedBlock(NamedTuple):
     size: int
 
 
+class Surplus(NamedTuple):
+    """How many rows more than old lines the edits of all hunks take, up to each of them: running totals, from 0."""
+
+    side_by_side: Sequence[int]
+    unified: Sequence[int]
+
+
 class Landmarks(NamedTuple):
     """What is known of a diff once somebody has gone over all its lines; see `core.changes.landmarks`."""
 
@@ -50,6 +58,7 @@ class Landmarks(NamedTuple):
     converted: tuple[Edit, ...]
     """The edits that change nothing but line endings."""
     moved: tuple[MovedBlock, ...]
+    surplus: Surplus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

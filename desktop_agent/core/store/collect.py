@@ -11,25 +11,33 @@ for the last time: from then on a session that puts the same content writes it a
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import is_left_over
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.gzipped import BLOCK_BYTES, DamagedError
+from desktop_agent.core.store.gzipped import DamagedError
 
 GRACE = timedelta(hours=24)
 """How long a blob that nobody names is kept: somebody may have put it and not written its name down yet."""
 
+Pause = Callable[[], None]
+
+_STEP_BYTES = 256 * 1024
+_FILES_A_STEP = 100
 _DIGEST_LENGTH = 64
 _HEX_RUN = re.compile(rb"[0-9a-f]{64,}")
 _LOCK_NAME = "lock"
 _ASIDE_SUFFIX = ".collected"
+
+
+def _no_pause() -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,18 +143,23 @@ def report_storage(blobs: Blobs, sessions: Path) -> StorageReport:
     )
 
 
-def collect(blobs: Blobs, sessions: Path, *, now: datetime, is_dry_run: bool = False) -> Collected:
+def collect(
+    blobs: Blobs, sessions: Path, *, now: datetime, is_dry_run: bool = False, pause: Pause = _no_pause
+) -> Collected:
     """Remove blobs that no session names and temporary files that nobody writes any more; both a day old at least.
 
-    Raises `StorageError`, before anything is removed when a session or the folder cannot be read.
+    `pause` is called between any two steps of a few milliseconds. What it raises ends the collection, with everything
+    in order. Raises `StorageError`, before anything is removed when a session or the folder cannot be read.
     """
     files = _files_in(blobs)
-    holdings = _holdings(sessions, {file.digest for file in files if file.digest})
+    holdings = _holdings(sessions, {file.digest for file in files if file.digest}, pause)
     needed = set[Digest]().union(*(holding.digests for holding in holdings))
     oldest = (now - GRACE).timestamp()
     removed = removed_bytes = kept_young = 0
     try:
-        for file in files:
+        for number, file in enumerate(files):
+            if number % _FILES_A_STEP == 0:
+                pause()
             if file.digest in needed:
                 if not is_dry_run:
                     _put_back(file.path)
@@ -213,7 +226,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
                 yield from _walk(Path(entry.path), depth - 1)
 
 
-def _holdings(sessions: Path, known: Collection[Digest]) -> list[_Holding]:
+def _holdings(sessions: Path, known: Collection[Digest], pause: Pause = _no_pause) -> list[_Holding]:
     """What each entry of the sessions' folder is, and which of `known` it names.
 
     Raises `StorageError` when anything there cannot be read, and when the whole folder is missing while there are
@@ -222,7 +235,7 @@ def _holdings(sessions: Path, known: Collection[Digest]) -> list[_Holding]:
     try:
         if not known and not sessions.exists():
             return []
-        return [_holding(entry, known) for entry in sorted(sessions.iterdir())]
+        return [_holding(entry, known, pause) for entry in sorted(sessions.iterdir())]
     except OSError as error:
         raise StorageError(
             "A session could not be read, so nobody can tell which contents are needed. Nothing was removed.",
@@ -231,14 +244,20 @@ def _holdings(sessions: Path, known: Collection[Digest]) -> list[_Holding]:
         ) from error
 
 
-def _holding(entry: Path, known: Collection[Digest]) -> _Holding:
+def _holding(entry: Path, known: Collection[Digest], pause: Pause) -> _Holding:
     size = 0
     digests: set[Digest] = set()
     for path in _session_files(entry):
         with path.open("rb") as file:
-            digests |= digests_in(iter(partial(file.read, BLOCK_BYTES), b""), known)
+            digests |= digests_in(_blocks(file, pause), known)
             size += file.tell()
     return _Holding(entry.name, size, frozenset(digests))
+
+
+def _blocks(file: BinaryIO, pause: Pause) -> Iterator[bytes]:
+    while block := file.read(_STEP_BYTES):
+        yield block
+        pause()
 
 
 def _session_files(entry: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:

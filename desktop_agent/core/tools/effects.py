@@ -183,33 +183,33 @@ class Effects:
         self, turn: int, transitions: Sequence[FileTransition], author: Author = "agent"
     ) -> tuple[FileChange, ...]:
         real = [item for item in transitions if item.before != item.after]
-        return tuple(
-            self._ledger.record(item, author=author, change_id=self._id(turn, number))
-            for number, item in enumerate(real, start=1)
-        )
+        with self._ledger.recorder() as recorder:
+            for number, item in enumerate(real, start=1):
+                recorder.add(item, author=author, change_id=self._id(turn, number))
+        return recorder.changes
 
     def _collect(
         self, turn: int, snapshot: Snapshot, copied: SafetyReport
     ) -> tuple[tuple[FileChange, ...], tuple[OutsideFile, ...], tuple[Uncaptured, ...]]:
-        changes: list[FileChange] = []
         told = {transition.path for transition in copied.inside}
 
-        def record(transition: FileTransition) -> None:
-            identifier = self._id(turn, len(changes) + 1)
-            changes.append(self._ledger.record(transition, author="shell", change_id=identifier))
+        with self._ledger.recorder() as recorder:
 
-        def record_unless_copied(transition: FileTransition) -> None:
-            if transition.path not in told:
+            def record(transition: FileTransition) -> None:
+                recorder.add(transition, author="shell", change_id=self._id(turn, len(recorder) + 1))
+
+            def record_unless_copied(transition: FileTransition) -> None:
+                if transition.path not in told:
+                    record(transition)
+
+            report = self._capture.collect(snapshot, record_unless_copied)
+            for transition in copied.inside:
                 record(transition)
-
-        report = self._capture.collect(snapshot, record_unless_copied)
-        for transition in copied.inside:
-            record(transition)
         outside = tuple(self._ledger.record_outside(transition) for transition in copied.outside)
         news = tuple(item for item in report.out_of_reach if item not in self._told)
         self._told.update(news)
         lost = tuple(item for item in report.lost if item.path not in told)
-        return tuple(changes), outside, lost + news
+        return recorder.changes, outside, lost + news
 
     def _id(self, turn: int, number: int) -> ChangeId:
         return change_id(turn, self._counts[turn] + number)

@@ -18,6 +18,7 @@ from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
 MIN_SIDE_BY_SIDE_WIDTH = 440
 """Narrower than this, two columns would show no code: the diff is unified, whatever was asked for."""
 _LINE_PADDING = 3
+_OUTGOING_MS = 50
 _MEASURED_LINES = 20_000
 """How many lines say how wide a diff is before they are painted. Wider ones are noticed when they come into view."""
 
@@ -38,6 +39,7 @@ class DiffCanvas(QAbstractScrollArea):
         self._diff: FileDiff | None = None
         self._wanted_mode: RowMode = "side_by_side"
         self._rows = Rows(_NO_DIFF, "side_by_side")
+        self._outgoing: list[Rows] = []
         self._estimated_width = 0.0
         self._selection: Selection | None = None
         self._current_row = 0
@@ -109,6 +111,7 @@ class DiffCanvas(QAbstractScrollArea):
         """
         place = (self._current_row, self._scroll().x(), self._scroll().y()) if keep_place else (0, 0, 0)
         opened = self._rows.opened if keep_place else frozenset[int]()
+        self._let_go_later()
         self._diff = diff
         self._message = summary(diff) if diff else (self.tr("Nothing to show"), "")
         shown = diff or _NO_DIFF
@@ -131,6 +134,11 @@ class DiffCanvas(QAbstractScrollArea):
         self.setAccessibleName(diff_name(diff) if diff else self.tr("No changes to show"))
         if is_other_mode:
             self.mode_changed.emit()
+
+    def _let_go_later(self) -> None:
+        """Keep what is shown until this frame is painted: to free 200,000 lines takes half a frame."""
+        self._outgoing.append(self._rows)
+        QTimer.singleShot(_OUTGOING_MS, self, self._outgoing.clear)
 
     def show_message(self, heading: str, detail: str = "") -> None:
         """Show a few words in place of a diff."""

@@ -28,7 +28,6 @@ class Geometry:
         self.notes_height = BAR_HEIGHT if rows.notes else 0
         self._count = len(rows)
         self._bars = rows.bars
-        self._bar_tops = [self._top_of(row, number) for number, row in enumerate(rows.bars)]
         self._block_rows = sorted(blocks or ())
         self._above = list(accumulate((blocks[row] for row in self._block_rows), initial=0)) if blocks else [0]
         self._block_ends = [self.top(row + 1) for row in self._block_rows]
@@ -56,12 +55,12 @@ class Geometry:
         if block < len(self._block_rows) and y >= self.block_top(self._block_rows[block]):
             return self._block_rows[block]
         y -= self._above[block]
-        number = bisect_right(self._bar_tops, y) - 1
+        number = bisect_right(range(len(self._bars)), y, key=self._bar_top) - 1
         if number < 0:
             row = (y - self.notes_height) // self.row_height
         else:
             row = self._bars[number]
-            below = y - self._bar_tops[number] - BAR_HEIGHT
+            below = y - self._bar_top(number) - BAR_HEIGHT
             if below >= 0:
                 row += 1 + below // self.row_height
         return max(0, min(row, self._count - 1))
@@ -70,6 +69,9 @@ class Geometry:
         """Whether `y` is in a block and not in a row."""
         row = self.row_at(y)
         return self.block_top(row) <= y < self.top(row + 1)
+
+    def _bar_top(self, number: int) -> int:
+        return self._top_of(self._bars[number], number)
 
     def _top_of(self, row: int, bars_above: int) -> int:
         """Where the row would start if there were no blocks."""

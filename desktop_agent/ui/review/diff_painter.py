@@ -333,7 +333,7 @@ def _shown(scene: Scene, line: _Line, side: LineSide, number: int) -> _Shown:
     rows, bars = scene.rows, scene.bars
     is_undone = False
     if bars and bars.decisions.undone:
-        key = rows.key(rows.changes[rows.change_at(line.number)])
+        key = rows.keys[rows.change_at(line.number)]
         is_undone = key in bars.decisions.undone
     tone = "removed" if side == "old" else "added"
     return _Shown(line, side, number, tone, _moved(scene, line.row, side, number), is_undone)

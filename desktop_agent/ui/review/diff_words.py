@@ -141,7 +141,7 @@ def row_words(rows: Rows, index: int, decisions: Decisions | None = None) -> str
         return f"{text}, {_state_words(decisions.state(key))}" if decisions else text
     text = _line_words(rows, index)
     if decisions and rows[index].kind not in ("gap", "context"):
-        key = rows.key(rows.changes[rows.change_at(index)]) or ""
+        key = rows.keys[rows.change_at(index)]
         if (state := decisions.state(key)) != "undecided":
             return f"{text} ({_state_words(state)})"
     return text

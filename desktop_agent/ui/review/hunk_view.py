@@ -64,7 +64,7 @@ class HunkView(DiffView):
     def current_key(self) -> HunkKey | None:
         """The hunk that the marked row is in."""
         number = self.current_change
-        return self._rows.key(self._rows.changes[number]) if number >= 0 else None
+        return self._rows.keys[number] if number >= 0 else None
 
     def set_actions_shown(self, is_shown: bool) -> None:
         """Offer buttons and comments, or leave the diff to be read, which is how it starts."""
@@ -99,15 +99,13 @@ class HunkView(DiffView):
         """Go to the next hunk without decision below the mark, or to the first of all; whether there is one."""
         first = 0 if from_start else self.current_change + 1
         for number in range(first, len(self._rows.changes)):
-            key = self._rows.key(self._rows.changes[number]) or ""
-            if self._decisions.state(key) == "undecided":
+            if self._decisions.state(self._rows.keys[number]) == "undecided":
                 return self._go_to_change(number)
         return False
 
     def decided_counts(self) -> tuple[int, int]:
         """Return how many of the changes are kept, and how many undone."""
-        keys = (self._rows.key(row) or "" for row in self._rows.changes)
-        states = Counter(self._decisions.state(key) for key in keys)
+        states = Counter(map(self._decisions.state, self._rows.keys))
         return states["kept"], states["undone"]
 
     # -- what is drawn --

@@ -6,7 +6,8 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 import psutil
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.changes.comparing import BIG_LINES, Comparer, is_big
+from desktop_agent.core.changes.comparison_process import Comparison, ComparisonProcess, Failure
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.landmarks import landmarks_of
 from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
@@ -212,3 +214,11 @@ def test_the_process_ends_when_whoever_asks_is_gone() -> None:
         assert process.stdin
         process.stdin.close()
         assert process.wait(timeout=60) == 0
+
+
+def test_what_goes_wrong_in_the_process_is_told_by_its_traceback() -> None:
+    process = ComparisonProcess()
+    answer = process.ask(Comparison(replace(BIG[0], before=cast("FileImage", "no image")), b"a\n", b"b\n"))
+    process.end()
+    assert isinstance(answer, Failure)
+    assert "AttributeError" in answer.text

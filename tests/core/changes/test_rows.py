@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.hunk_keys import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys
+from desktop_agent.core.changes.hunk_keys import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys, review_hunks
+from desktop_agent.core.changes.landmarks import with_landmarks
 from desktop_agent.core.changes.rows import RowMode, Rows
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.model import Edit, FileDiff
 
 if TYPE_CHECKING:
     from tests.core.changes.conftest import MakeDiff
@@ -170,7 +171,7 @@ def test_nothing_is_made_per_line(make_diff: "MakeDiff") -> None:
     rows = Rows(make_diff(before, before + b"y\n"), "side_by_side", opened=frozenset({0}))
     assert len(rows) == 200_002
     assert rows[200_001].kind == "added"
-    assert len(vars(rows)["_segments"]) < 5
+    assert len(vars(rows)["_starts"]) < 5
 
 
 def test_what_is_no_lines_has_a_head_of_its_own(make_diff: "MakeDiff") -> None:
@@ -215,3 +216,89 @@ def test_rows_like_others_are_as_if_made_alone(
     like = Rows(diff, mode, like=Rows(diff, "unified"))
     assert [like[index] for index in range(len(like))] == [alone[index] for index in range(len(alone))]
     assert [like.key(row) for row in like.changes] == [alone.key(row) for row in alone.changes]
+
+
+def every_row(diff: FileDiff, rows: Rows) -> list[tuple[str, int | None, int | None]]:
+    """The rows as they would be if they were made one after another, without pairs: the rule that `Rows` follows."""
+    made: list[tuple[str, int | None, int | None]] = []
+
+    def parallel(old: int, new: int, count: int) -> None:
+        if count >= MIN_FOLDED_LINES and old not in rows.opened:
+            made.append(("gap", old, new))
+        else:
+            made.extend(("context", old + at, new + at) for at in range(count))
+
+    def changed(edit: Edit) -> None:
+        removed = [("removed", old, None) for old in range(edit.old_start, edit.old_end)]
+        added = [("added", None, new) for new in range(edit.new_start, edit.new_end)]
+        longer = removed if len(removed) > len(added) else added
+        made.extend([("edit", None, None)] * len(longer) if rows.mode == "side_by_side" else [*removed, *added])
+
+    old_at = new_at = 0
+    for _, hunk in review_hunks(diff):
+        before = hunk.old_start - old_at
+        if before >= MIN_FOLDED_LINES:
+            parallel(old_at, new_at, before)
+            old_at, new_at = hunk.old_start, hunk.new_start
+        made.append(("hunk", None, None))
+        for edit in hunk.edits:
+            made.extend(("context", old, old - old_at + new_at) for old in range(old_at, edit.old_start))
+            changed(edit)
+            old_at, new_at = edit.old_end, edit.new_end
+        made.extend(("context", old, old - old_at + new_at) for old in range(old_at, hunk.old_end))
+        old_at, new_at = hunk.old_end, hunk.new_end
+    parallel(old_at, new_at, len(diff.old_lines) - old_at)
+    return made
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(texts=edited() | st.tuples(content, content), has_landmarks=st.booleans(), data=st.data())
+def test_rows_that_are_found_are_those_that_would_be_made(
+    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes], has_landmarks: bool, data: st.DataObject
+) -> None:
+    diff = make_diff(*texts)
+    diff = with_landmarks(diff) if has_landmarks else diff
+    closed = Rows(diff, mode)
+    names = [gap.old_start for index in closed.bars if (gap := closed.gap(index))]
+    opened = frozenset(data.draw(st.sets(st.sampled_from(names)))) if names else frozenset[int]()
+    rows = Rows(diff, mode, opened=opened, like=data.draw(st.sampled_from([None, closed])))
+    expected = every_row(diff, rows)
+    assert len(rows) == len(expected)
+    for index, (kind, old, new) in enumerate(expected):
+        gap = rows.gap(index)
+        if kind == "gap":
+            assert gap
+            assert (gap.old_start, gap.new_start) == (old, new)
+        elif kind == "edit":
+            assert rows[index].kind in ("changed", "removed", "added")
+        else:
+            assert rows[index][:3] == (kind, old, new)
+    assert rows.changes == [index for index, row in enumerate(expected) if row[0] == "hunk"]
+    assert rows.bars == [index for index, row in enumerate(expected) if row[0] in ("hunk", "gap")]
+    assert rows.keys == [rows.key(row) for row in rows.changes] == [key for key, _ in review_hunks(diff)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(texts=edited() | st.tuples(content, content), data=st.data())
+def test_the_lines_of_some_rows_are_those_of_each(
+    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject
+) -> None:
+    diff = make_diff(*texts)
+    rows = Rows(diff, mode)
+    side: Literal["old", "new"] = data.draw(st.sampled_from(["old", "new"]))
+    if not len(rows):
+        return
+    first = data.draw(st.integers(0, len(rows) - 1))
+    last = data.draw(st.integers(first, len(rows) - 1))
+    shown = [rows[index] for index in range(first, last + 1)]
+    if mode == "unified":
+        lines = [
+            diff.old_lines[r.old or 0] if r.kind == "removed" else diff.new_lines[r.new or 0]
+            for r in shown
+            if r.kind not in ("hunk", "gap")
+        ]
+        assert list(rows.lines(first, last)) == lines
+    elif side == "old":
+        assert list(rows.lines(first, last, side)) == [diff.old_lines[r.old] for r in shown if r.old is not None]
+    else:
+        assert list(rows.lines(first, last, side)) == [diff.new_lines[r.new] for r in shown if r.new is not None]

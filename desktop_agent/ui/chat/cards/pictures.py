@@ -88,7 +88,7 @@ class PicturesBody(ToolBody):
         import asyncio
 
         try:
-            content = await source.blob(ref.blob)
+            content = await source.blob(ref)
             most = QSize(MAX_WIDTH * _SCALE, MAX_HEIGHT * _SCALE)
             self.row.loaded[_key(ref.blob)] = await asyncio.to_thread(read_picture, content, most)
         except AgentError as error:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from desktop_agent.core.ids import Digest
-    from desktop_agent.core.model import FileChange, FileDiff
+    from desktop_agent.core.model import BlobRef, FileChange, FileDiff
 
 
 class CardSource(Protocol):
@@ -15,7 +14,7 @@ class CardSource(Protocol):
         """Return what one change did to its file."""
         ...
 
-    async def blob(self, digest: "Digest") -> bytes:
+    async def blob(self, ref: "BlobRef") -> bytes:
         """Return a payload."""
         ...
 

@@ -56,11 +56,11 @@ class Loads:
             raise self.error
         return diff_change(change, *self._files[change.id])
 
-    async def blob(self, digest: str) -> bytes:
-        self.asked.append(digest[0])
+    async def blob(self, ref: BlobRef) -> bytes:
+        self.asked.append(ref.blob[0])
         if self.error is not None:
             raise self.error
-        return self.blobs[digest]
+        return self.blobs[ref.blob]
 
 
 def png(width: int, height: int) -> bytes:
