@@ -27,7 +27,7 @@ class FileImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reverted:
-    """What an undo or redo took of an earlier change: these hunks of it, or all of it when there are none."""
+    """What an undo or redo made of an earlier change: these hunks of it are undone since, or all of it went or came."""
 
     change_id: ChangeId
     hunks: tuple[HunkKey, ...] = ()

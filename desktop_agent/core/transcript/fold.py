@@ -348,8 +348,7 @@ class Transcript:
         partly = (reverted for change in event.changes for reverted in change.reverts if reverted.hunks)
         for reverted in partly:
             if record := self.changes.get(reverted.change_id):
-                hunks = frozenset(reverted.hunks)
-                record.undone_hunks = record.undone_hunks | hunks if is_undo else record.undone_hunks - hunks
+                record.undone_hunks = frozenset(reverted.hunks)
                 record.is_undone = False
         entry = UndoEntry(
             purpose="undo" if is_undo else "redo", outcomes=event.outcomes, at=event.at, reason=event.reason
