@@ -146,33 +146,37 @@ class FileBar(QWidget):
     def _show_widgets(self) -> None:
         is_reading, is_asking = self._stage == "reading", self._stage == "asking"
         is_editing = not is_reading and not is_asking
-        self._edit.setVisible(is_reading and self._is_edit_offered and self._is_text_shown)
-        self._mode.setVisible(is_reading and self._is_text_shown)
-        is_picture = is_reading and not self._is_text_shown
-        self._redo.setVisible(is_picture and self._is_undone)
-        for button in (self._undo, self._keep):
-            button.setVisible(is_picture and not self._is_undone)
-        self._show_what_fits()
-        self._note.setVisible(bool(self._note.toolTip()))
-        for button in (self._discard, self._continue):
-            button.setVisible(is_asking)
-        for button in (self._cancel, self._save):
-            button.setVisible(is_editing)
+        is_text, is_picture = is_reading and self._is_text_shown, is_reading and not self._is_text_shown
+        shown: dict[QWidget, bool] = {
+            self._edit: is_text and self._is_edit_offered,
+            self._mode: is_text,
+            self._redo: is_picture and self._is_undone,
+            self._undo: is_picture and not self._is_undone,
+            self._keep: is_picture and not self._is_undone,
+            self._discard: is_asking,
+            self._continue: is_asking,
+            self._cancel: is_editing,
+            self._save: is_editing,
+        }
+        shown |= self._what_fits([widget for widget, is_shown in shown.items() if is_shown])
+        shown[self._note] = bool(self._note.toolTip())
+        # What goes goes first: for a moment both would want room, and the panel would grow for good.
+        for widget in sorted(shown, key=shown.__getitem__):
+            widget.setVisible(shown[widget])
 
-    def _show_what_fits(self) -> None:
+    def _what_fits(self, buttons: list[QWidget]) -> dict[QWidget, bool]:
         """The name goes before the count, and the count before the call."""
-        is_reading = self._stage == "reading"
-        offered = self._edit, self._mode, self._undo, self._redo, self._keep
-        shown = [button for button in offered if not button.isHidden()]
-        room = self.width() - sum(button.sizeHint().width() + Space.S for button in shown) - 2 * Space.M
+        room = self.width() - sum(button.sizeHint().width() + Space.S for button in buttons) - 2 * Space.M
         room -= self._name.sizeHint().width()
+        fits: dict[QWidget, bool] = {}
         for widget in (self._count, self._call):
             room -= widget.sizeHint().width() + Space.S
-            widget.setVisible(is_reading and bool(widget.text()) and room >= 0)
+            fits[widget] = self._stage == "reading" and bool(widget.text()) and room >= 0
+        return fits
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._show_what_fits()
+        self._show_widgets()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

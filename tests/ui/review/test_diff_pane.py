@@ -36,6 +36,7 @@ class Stage:
 
     def edit(self) -> FileEditor:
         self.button("editFileButton").click()
+        QTest.keyClick(self.editor(), Qt.Key.Key_Home, CTRL)
         return self.editor()
 
     def editor(self) -> FileEditor:
@@ -79,6 +80,11 @@ def test_what_is_saved_are_the_bytes_of_the_file(qtbot: QtBot, stage: Stage) -> 
         QTest.keyClick(editor, Qt.Key.Key_S, CTRL)
     assert payload(saved) == b"zero\r\n" + NEW
     assert editor.isReadOnly()
+
+
+def test_editing_starts_where_the_marked_change_does(stage: Stage) -> None:
+    stage.button("editFileButton").click()
+    assert stage.editor().textCursor().block().text() == "2"
 
 
 def test_the_editor_goes_when_the_saved_file_is_shown(stage: Stage) -> None:
@@ -337,3 +343,13 @@ def test_a_picture_that_cannot_be_had_is_a_line_of_text(gallery: Stage, source: 
     source.versions_error = None
     gallery.show("a.png")
     assert media_is_shown(gallery)
+
+
+def test_the_bar_never_asks_for_more_room_than_it_has(qtbot: QtBot, gallery: Stage) -> None:
+    gallery.pane.resize(gallery.pane.minimumSizeHint().width() + 150, 600)
+    gallery.pane.set_editable(True)
+    for path in ("c.txt", "a.png", "c.txt"):
+        gallery.show(path)
+        gallery.pane.set_states(frozenset(), frozenset(), can_revert=True)
+        assert gallery.pane.minimumSizeHint().width() <= gallery.pane.width()
+        assert gallery.button("keepShownFileButton").isVisible() is (path == "a.png")
