@@ -133,7 +133,7 @@ class Undoing:
             transition,
             author="person" if is_edit else "undo",
             change_id=change_id,
-            reverts=op.reverts,
+            reverts=tuple(replace(item, is_redo=op.purpose == "redo") for item in op.reverts),
         )
         purpose: ev.ChangePurpose = "apply" if op.purpose == "edit" else op.purpose
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=purpose, changes=(change,)))

@@ -249,14 +249,12 @@ class Histories(RuleBasedStateMachine):
         selection = self.some_selection(party, data)
         before, changed = self.tree(), {r.change.id for r in party.records() if r.is_undone or r.undone_hunks}
         undone = self.revert(party, "undo", selection)
-        if undone is None or not all(outcome.is_done for outcome in undone.outcomes):
-            return
-        if any(reverted.change_id in changed for change in undone.changes for reverted in change.reverts):
+        if undone is None or not all(outcome.state in ("restored", "merged") for outcome in undone.outcomes):
+            return  # what somebody had taken back before is applied again, too
+        touched = {reverted.change_id for change in undone.changes for reverted in change.reverts}
+        if changed & (touched | set(undone.change_ids)):
             return  # some of it was undone before, and a redo brings that back, too
-        ids = tuple(reverted.change_id for change in undone.changes for reverted in change.reverts)
-        if not ids:
-            return
-        again = ChangeSelection(change_ids=ids) if not selection.hunks else selection
+        again = selection if selection.hunks else ChangeSelection(change_ids=undone.change_ids)
         self.revert(party, "redo", again)
         assert self.tree() == before
 

@@ -111,6 +111,8 @@ def _plan(
 ) -> FilePlan:
     places = {change.id: place for place, change in enumerate(recorded)}
     first, last = changes[0], changes[-1]
+    # With hunks, a renamed file is only one half of what an undo wrote: what somebody added may be in the other.
+    is_half = bool(hunks) and any(change.moved_from or change.moved_to for change in changes)
     moves_to = last.moved_to if direction == "redo" else first.moved_from
     return FilePlan(
         path=path,
@@ -118,7 +120,7 @@ def _plan(
         deltas=_deltas(direction, changes),
         chain=tuple(recorded[places[first.id] : places[last.id] + 1]),
         hunks=hunks,
-        inverse=_inverse(changes, recorded) if not hunks else None,
+        inverse=None if is_half else _inverse(direction, changes, recorded),
         moves_to=moves_to,
         new_folders=tuple(folder for change in changes for folder in change.new_folders),
     )
@@ -136,10 +138,8 @@ def _deltas(direction: Direction, changes: Sequence[FileChange]) -> tuple[Delta,
     return tuple(Delta(run[-1].after, run[0].before) for run in reversed(runs))
 
 
-def _inverse(changes: Sequence[FileChange], recorded: Sequence[FileChange]) -> Delta | None:
+def _inverse(direction: Direction, changes: Sequence[FileChange], recorded: Sequence[FileChange]) -> Delta | None:
     last = recorded[-1]
-    if last.author != "undo":
-        return None
-    reverted = {reverted.change_id for reverted in last.reverts if not reverted.hunks}
-    is_exact = len(reverted) == len(last.reverts) and reverted == {change.id for change in changes}
+    opposite = {item.change_id for item in last.reverts if not item.hunks and item.is_redo == (direction == "undo")}
+    is_exact = len(opposite) == len(last.reverts) and opposite == {change.id for change in changes}
     return Delta(last.after, last.before) if is_exact else None

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from desktop_agent.core.changes.attribution import attribute, links_of
-from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.diff import diff_change, find_edits
 from desktop_agent.core.changes.hunk_edit import missing_keys, without_hunks
 from desktop_agent.core.changes.hunk_keys import MODE, WHOLE_FILE, all_keys
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.revert import Delta, Direction, FilePlan
+from desktop_agent.core.changes.text import as_utf8
 from desktop_agent.core.changes.threeway import ClashError, merge_states
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import FileState, FileTransition
@@ -64,17 +65,15 @@ class Drafter:
 
     def draft(self, direction: Direction, plans: Sequence[FilePlan]) -> Draft:
         """Return what carrying out `plans` comes to with the files as they are now."""
-        moved = self._follow_moves(plans)
         self._leaving = frozenset(folder for plan in plans for folder in plan.new_folders)
-        writes: list[DraftedWrite] = []
-        settled: list[FileOutcome] = []
+        moved = self._follow_moves(plans)
         # Undo goes backwards over the files, too: the one that came with a new folder goes last, when that is empty.
-        for plan in plans if direction == "redo" else reversed(plans):
-            drafted = self._file(direction, plan, moved)
-            if isinstance(drafted, DraftedWrite):
-                writes.append(drafted)
-            else:
-                settled.append(drafted)
+        ordered = plans if direction == "redo" else tuple(reversed(plans))
+        drafted = {plan.path: self._file(direction, plan, moved) for plan in ordered}
+        for plan in ordered:
+            _keep_together(plan, drafted)
+        writes = [one for one in drafted.values() if isinstance(one, DraftedWrite)]
+        settled = [one for one in drafted.values() if isinstance(one, FileOutcome)]
         return Draft(tuple(sorted(writes, key=_order)), tuple(settled))
 
     # -- one file --
@@ -112,7 +111,7 @@ class Drafter:
 
     def _result(self, plan: FilePlan, yours: FileState | None, goals: Sequence[_Goal]) -> FileState | None:
         """Merge every goal into the file. Raises `ClashError`."""
-        if plan.inverse is not None and yours == self._ledger.state(plan.inverse.base):
+        if plan.inverse and not plan.hunks and yours == self._ledger.state(plan.inverse.base):
             return self._ledger.state(plan.inverse.wanted)
         if plan.hunks:
             self._refuse_foreign_lines(plan)
@@ -136,7 +135,9 @@ class Drafter:
     def _partial_goal(self, direction: Direction, plan: FilePlan, diff: FileDiff) -> _Goal:
         after, before = self._ledger.state(plan.changes[-1].after), (plan.net or plan.changes[0]).before
         assert after is not None
-        mode = before.mode if before is not None and MODE in plan.hunks else after.mode
+        # Somebody else may have set the mode between the selected changes: that is not theirs to take back.
+        is_theirs = any(c.before and c.after and c.before.mode != c.after.mode for c in plan.changes)
+        mode = before.mode if before is not None and is_theirs and MODE in plan.hunks else after.mode
         without = replace(after, content=without_hunks(diff, plan.hunks), mode=mode)
         return _Goal(after, without) if direction == "undo" else _Goal(without, after)
 
@@ -164,9 +165,9 @@ class Drafter:
         self, direction: Direction, plan: FilePlan, yours: FileState | None, result: FileState | None
     ) -> tuple[Reverted, ...]:
         """What of each selected change is undone once the file is `result`."""
-        if not plan.hunks:
-            return tuple(Reverted(change_id=change_id) for change_id in plan.change_ids)
         is_undo = direction == "undo"
+        if not plan.hunks:
+            return tuple(Reverted(change_id=change_id, is_redo=not is_undo) for change_id in plan.change_ids)
         reverts: list[Reverted] = []
         for change in plan.changes:
             diff = diff_change(change, self._ledger.content(change.before), self._ledger.content(change.after))
@@ -178,7 +179,8 @@ class Drafter:
             undone = before | touched if is_undo else before - touched
             if undone != before or touched:
                 is_whole = undone == every if is_undo else not undone
-                reverts.append(Reverted(change_id=change.id, hunks=() if is_whole else tuple(sorted(undone))))
+                hunks = () if is_whole else tuple(sorted(undone))
+                reverts.append(Reverted(change_id=change.id, hunks=hunks, is_redo=not is_undo))
         return tuple(reverts)
 
     # -- renamed files --
@@ -194,7 +196,8 @@ class Drafter:
             try:
                 here, there = self._now(plan.path), self._now(target.path)
                 source, goal = self._goal(plan.deltas[0]), self._goal(target.deltas[0])
-                if here is not None and here != source.base and there == goal.base and goal.wanted is not None:
+                is_edited = here not in (None, source.base, source.wanted) and _is_version_of(here, source.base)
+                if is_edited and there == goal.base and goal.wanted is not None:
                     results |= {target.path: merge_states(source.base, here, goal.wanted), plan.path: source.wanted}
             except (OSError, StorageError, ClashError):
                 continue
@@ -217,6 +220,30 @@ def _touched(diff: FileDiff, yours: FileState | None, result: FileState | None) 
     """The hunks of one change that came or went from `yours` to `result`."""
     there, here = (missing_keys(diff, state.content) if state else frozenset[HunkKey]() for state in (yours, result))
     return there ^ here
+
+
+def _keep_together(plan: FilePlan, drafted: dict[str, DraftedWrite | FileOutcome]) -> None:
+    """Leave both paths of a renamed file alone when one has to be."""
+    pair = (plan.path, plan.moves_to)
+    if plan.hunks or plan.moves_to not in drafted:
+        return
+    for path, other in (pair, pair[::-1]):
+        one, left = drafted[path], drafted[other]
+        if isinstance(left, FileOutcome) and not left.is_done and (isinstance(one, DraftedWrite) or one.is_done):
+            ids = tuple(r.change_id for r in one.reverts) if isinstance(one, DraftedWrite) else one.change_ids
+            reason = f"It was renamed together with {other}, which has to be left alone."
+            drafted[path] = FileOutcome(path=path, state="conflict", change_ids=ids, reason=reason)
+
+
+def _is_version_of(state: FileState | None, base: FileState | None) -> bool:
+    """Whether a text is still more the other one than not, and so the same file, edited."""
+    if state is None or base is None or state.kind != base.kind or state.kind != "file":
+        return False
+    old, new = as_utf8(base.content), as_utf8(state.content)
+    if old is None or new is None:
+        return False
+    gone = sum(edit.old_end - edit.old_start for edit in find_edits(old, new))
+    return 2 * gone <= old.count(b"\n") + 1
 
 
 def _outcome(plan: FilePlan, state: OutcomeState, reason: str) -> FileOutcome:

@@ -27,10 +27,12 @@ class FileImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reverted:
-    """What an undo or redo made of an earlier change: these hunks of it are undone since, or all of it went or came."""
+    """What an undo or redo made of an earlier change."""
 
     change_id: ChangeId
     hunks: tuple[HunkKey, ...] = ()
+    """The hunks of the change that are undone after it; none means that all of it is undone, or redone."""
+    is_redo: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -202,7 +202,7 @@ def selection_of_undo(entry: "UndoEntry") -> "ChangeSelection":
     """Return what a redo must select to take back just this undo."""
     from desktop_agent.core.model import ChangeSelection
 
-    done = [outcome for outcome in entry.outcomes if outcome.state in ("restored", "merged")]
+    done = [outcome for outcome in entry.outcomes if outcome.is_done]
     change_ids = tuple(dict.fromkeys(change_id for outcome in done for change_id in outcome.change_ids))
     if len(done) == 1 and done[0].hunks:
         return ChangeSelection(path=done[0].path, hunks=done[0].hunks, change_ids=change_ids)
