@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import assert_never
 
@@ -313,7 +313,7 @@ class Session:
 
     async def _write_file(self, op: ops.WriteFile) -> None:
         if self._is_running:
-            await self._notify("busy", f"The agent is working, so {op.path} was not written.", "Stop it first.")
+            await self._notify("not_written", f"The agent is working, so {op.path} was not written.", "Stop it first.")
             return
         await self._get_ready()
         try:
@@ -321,7 +321,7 @@ class Session:
         except StorageError:
             raise
         except AgentError as error:
-            await self._record(_notice(error, None))
+            await self._record(replace(_notice(error, None), code="not_written"))
 
     async def _rewind(self, op: ops.RewindTo) -> None:
         if self._is_running:

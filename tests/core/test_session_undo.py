@@ -89,6 +89,28 @@ async def test_hunks_of_three_turns_in_one_file_are_undone_and_redone_in_any_ord
         assert ground.read("a.txt") == text_with(**DONE)
 
 
+async def test_of_several_undone_hunks_one_is_redone_and_the_others_stay_undone(ground: Ground) -> None:
+    before = "".join(LINES)
+    ground.write("a.txt", before)
+    after = text_with(line_5="five\n", line_30="thirty\n", line_55="fifty-five\n")
+    everything = Call("edit_file", {"path": "a.txt", "old_str": before, "new_str": after})
+    async with ground.session([[everything], [Say("one")]], approval="never") as s:
+        await s.prompt()
+        record = s.session.transcript.changes["1.1"]
+        five, thirty = (hunk_with(s, ground, text, turn=1) for text in ("five\n", "thirty\n"))
+        await undo(s, five)
+        await undo(s, thirty)
+        assert record.undone_hunks == {*five.hunks, *thirty.hunks}
+        await redo(s, five)
+        assert (record.undone_hunks, record.is_undone) == (frozenset(thirty.hunks), False)
+        assert ground.read("a.txt") == text_with(line_5="five\n", line_55="fifty-five\n")
+        await undo(s, ChangeSelection(turn=1))
+        assert (record.undone_hunks, record.is_undone) == (frozenset(), True)
+        await redo(s, thirty)
+        assert record.undone_hunks >= set(five.hunks)
+        assert not record.is_undone
+
+
 async def test_a_hunk_that_a_later_turn_wrote_beside_clashes_and_is_left_alone(ground: Ground) -> None:
     ground.write("a.txt", "".join(LINES))
     async with ground.session(THREE_TURNS, approval="never") as s:
@@ -170,6 +192,7 @@ async def test_a_write_of_the_persons_is_theirs_and_never_over_what_they_did_not
         assert ground.read("a.txt") == "two\r\n"
         s.submit(ops.WriteFile(path="a.txt", expected=digest_of(b"one\n"), content=b"three\n"))
         notice = await s.rx.expect(ev.Notice)
+        assert notice.code == "not_written"
         assert "changed in the meantime" in notice.title
         assert ground.read("a.txt") == "two\r\n"
         await undone_nothing(s)

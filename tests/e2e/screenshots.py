@@ -15,8 +15,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QListView, QWidget
 
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.review.review_view import ReviewView
 from tests.core.providers.auth.test_keys import MemoryKeyring
+from tests.e2e import orders
 from tests.e2e.driver import Driver, drive
+from tests.servers.threaded import serve
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 THEMES = ("light", "dark")
@@ -45,7 +48,7 @@ class Photographer:
         await _quit(person)
 
     async def demo(self, person: Driver) -> None:
-        """Two turns of the demo, up to a command that waits; then a conflict."""
+        """Two turns of the demo, up to a command that waits."""
         await self._prepare(person)
         await person.until_true(lambda: "One of the tests" in person.window.desk.composer.text(), "a prompt is offered")
         await person.until_true(person.window.main_window.top_bar.branch_label.isVisible, "git is read")
@@ -80,8 +83,66 @@ class Photographer:
         person.window.main_window.resize(*SIZE)
         await person.click("stopButton")
         await self._ended(person)
-        await self._conflict(person)
         await _quit(person)
+
+    async def review(self, person: Driver) -> None:
+        """A review in its middle, a picture that was exchanged, and an undo that meets an edit of the person's."""
+        await self._prepare(person)
+        ready: list[bool] = []
+        person.window.ready.connect(lambda: ready.append(True))
+        await person.until_true(lambda: bool(ready), "the window is ready")
+        await person.type("composer", "Check the totals of the orders, and use the new logo.")
+        await person.press(Qt.Key.Key_Return)
+        for _ in range(2):
+            await _asked(person)
+            await _allow(person)
+        await self._ended(person)
+        view = await person.see(ReviewView, "diffView")
+        await person.until_true(lambda: len(view.change_keys) > 2, "the changes are drawn")
+        view.setFocus()
+        await person.press(Qt.Key.Key_K)
+        await person.until_true(lambda: view.decided_counts() == (1, 0), "the first is kept")
+        await person.press(Qt.Key.Key_F7)
+        await person.press(Qt.Key.Key_C)
+        await person.type("commentEdit", "A voucher is an order, too: does it ship?")
+        await person.press(Qt.Key.Key_Return, CTRL)
+        view.setFocus()
+        await person.press(Qt.Key.Key_F7)
+        await _settled(person)
+        await person.press(Qt.Key.Key_U)
+        await person.until_true(lambda: view.decided_counts() == (1, 1), "the last is undone")
+        view.verticalScrollBar().setValue(0)
+        await _settled(person)
+        self._save(person.window.main_window, "review")
+        person.window.main_window.resize(*NARROW)
+        person.window.main_window.show_review()
+        await _settled(person)
+        self._save(person.window.main_window, "review-narrow")
+        person.window.main_window.resize(*SIZE)
+        await _settled(person)
+        changes = await person.see(QListView, "changeList")
+        changes.setCurrentIndex(changes.model().index(1, 0))
+        await person.see(QWidget, "mediaView")
+        await _settled(person)
+        self._save(person.window.main_window, "review-picture")
+        await self._clash(person, changes, view)
+        await _quit(person)
+
+    async def _clash(self, person: Driver, changes: QListView, view: ReviewView) -> None:
+        module = Path(person.transcript.workspace) / orders.MODULE
+        module.write_text(
+            module.read_text().replace("        return Decimal(0)\n", '        return Decimal("0.00")\n', 1)
+        )
+        changes.setCurrentIndex(changes.model().index(0, 0))
+        await _settled(person)
+        view.setFocus()
+        await person.press(Qt.Key.Key_F7)
+        await person.press(Qt.Key.Key_U)
+        dialog = await person.see(QDialog, "undoConflictDialog")
+        await person.see(QWidget, "takeWantedButton")
+        await _settled(person)
+        self._save(dialog, "clash")
+        await person.press(Qt.Key.Key_Escape)
 
     async def _rules(self, person: Driver, dialog: ApprovalDialog) -> None:
         """What an answer for longer than this once would mean, and back to this once."""
@@ -90,14 +151,6 @@ class Photographer:
         await _settled(person)
         self._save(dialog, "approval-rules")
         scopes.setCurrentIndex(0)
-
-    async def _conflict(self, person: Driver) -> None:
-        transcript = person.transcript
-        edited = Path(transcript.workspace) / transcript.active_changes()[-1].change.path
-        edited.write_text(edited.read_text() + "\n# mine\n")
-        await person.click("undoTurnButton")
-        self._save(await person.see(QDialog, "undoConflictDialog"), "conflict")
-        await person.press(Qt.Key.Key_Escape)
 
     async def _prepare(self, person: Driver) -> None:
         person.window.main_window.resize(*SIZE)
@@ -160,6 +213,11 @@ def main(album: Path) -> None:
         photographer = Photographer(album, theme)
         drive([], person, photographer.welcome)
         drive(["--demo"], person, photographer.demo)
+        os.environ["ANTHROPIC_API_KEY"] = "sk-ant-test-000000000000"
+        shop = person / "code" / "shop"
+        orders.make_shop(shop)
+        with serve(*orders.answers()) as server:
+            drive([str(shop), "--base-url", server.url], person, photographer.review)
         shutil.rmtree(person)
     app.quit()
 

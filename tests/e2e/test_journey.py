@@ -1,14 +1,28 @@
-"""The whole demo in the real window, with mouse and keyboard: from the first start to resuming after the second."""
+"""The real window, with mouse and keyboard: the demo from the first start to resuming, and a review hunk by hunk."""
 
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QListView, QPlainTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QPushButton,
+    QToolButton,
+    QWidget,
+)
 
 from desktop_agent.ui.review.diff_view import DiffView
+from desktop_agent.ui.review.file_editor import FileEditor
+from desktop_agent.ui.review.review_view import ReviewView
+from tests.e2e import orders
 from tests.e2e.driver import Driver, drive
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 BROKEN = "    pages = total // size\n    return pages\n"
@@ -76,12 +90,13 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         await person.until_true(lambda: pages.read_text().count(BROKEN) == 1, "the turn is undone")
         await person.click("redoButton")
         await person.until_true(lambda: pages.read_bytes() == after, "the turn is redone")
-        # What the person does meanwhile is theirs: an undo leaves it alone and says so.
+        # What the person does meanwhile is theirs: an undo leaves it alone.
         pages.write_text(pages.read_text() + "\n# mine\n")
         await person.click("undoTurnButton")
-        await person.see(QWidget, "undoConflictDialog")
-        await person.press(Qt.Key.Key_Escape)
+        await person.until_true(lambda: pages.read_text().count(BROKEN) == 1, "the turn is undone")
         assert pages.read_text().endswith("# mine\n")
+        await person.click("redoButton")
+        await person.until_true(lambda: pages.read_text().count(FIXED) == 1, "the turn is redone")
         pages.write_bytes(after)
         await person.press(Qt.Key.Key_Q, CTRL)
         await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
@@ -113,6 +128,101 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
 
     drive([], tmp_path, first_start)
     drive([], tmp_path, second_start)
+
+
+@pytest.mark.realwindow
+@pytest.mark.usefixtures("qapp")
+def test_a_review_hunk_by_hunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]) -> None:
+    expected_logs.append("the window stands still")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    folder = tmp_path / "my shop"
+    orders.make_shop(folder)
+    module, logo = folder / orders.MODULE, folder / orders.LOGO
+    old_logo = logo.read_bytes()
+
+    def is_module(*edits: int) -> bool:
+        return module.read_text() == orders.module_with(*edits)
+
+    async def journey(person: Driver) -> None:
+        ready: list[bool] = []
+        person.window.ready.connect(lambda: ready.append(True))
+        await person.until_true(lambda: bool(ready), "the window is ready")
+        await person.type("composer", "Check the totals, and use the new logo.")
+        await person.press(Qt.Key.Key_Return)
+        await person.until_true(lambda: dialog_can_allow(person), "the patch is asked about")
+        await allow_with_mouse(person)
+        await allow_with_mouse(person)
+        await ended(person)
+        changes = await person.see(QListView, "changeList")
+        await person.until_true(lambda: changes.model().rowCount() == 2, "both files are listed")
+        view = await person.see(ReviewView, "diffView")
+        await person.until_true(lambda: len(view.change_keys) == 3, "the three changes are drawn")
+
+        # The first is kept with a key, the second undone with the mouse and made again with a key.
+        view.setFocus()
+        await person.press(Qt.Key.Key_K)
+        await person.until_true(lambda: bool(person.transcript.kept.get(orders.MODULE)), "it is kept")
+        await person.press(Qt.Key.Key_F7)
+        await person.click("undoHunkButton")
+        await person.until_true(lambda: is_module(0, 2), "only the second is undone")
+        await person.until_true(lambda: view.decided_counts() == (1, 1), "it is drawn as undone")
+        view.setFocus()
+        await person.press(Qt.Key.Key_R)
+        await person.until_true(lambda: is_module(0, 1, 2), "it is made again")
+        await person.until_true(lambda: view.decided_counts() == (1, 0), "it is drawn as made")
+
+        # What the person writes in the diff is theirs. Undoing the agent's there clashes, and they decide.
+        await person.until_true(lambda: person.find(QPushButton, "editFileButton") is not None, "it can be edited")
+        await person.press(Qt.Key.Key_E)
+        editor = await person.see(FileEditor, "fileEditor")
+        await person.until_true(lambda: editor.is_ready, "there is a text to edit")
+        mine = orders.AFTER.replace("    if order.is_empty():", "    if order.is_empty():  # mine")
+        await person.press(Qt.Key.Key_End)
+        QTest.keyClicks(editor, "  # mine")
+        await person.press(Qt.Key.Key_S, CTRL)
+        await person.until_true(lambda: module.read_text() == mine, "the edit is saved")
+        await person.until_true(lambda: person.find(FileEditor, "fileEditor") is None, "the editor is gone")
+        view.setFocus()
+        await person.press(Qt.Key.Key_U)
+        await person.see(QWidget, "undoConflictDialog")
+        assert module.read_text() == mine, "nothing is written before the answer"
+        await person.click("takeWantedButton")
+        await person.click("writeResultButton")
+        await person.until_true(lambda: is_module(0, 2), "the clash is settled")
+
+        # The picture is looked at, and undone and kept as a whole.
+        changes.setCurrentIndex(changes.model().index(1, 0))
+        await person.see(QWidget, "mediaView")
+        await person.click("undoShownFileButton")
+        await person.until_true(lambda: logo.read_bytes() == old_logo, "the picture is back")
+        await person.click("redoShownFileButton")
+        await person.until_true(lambda: logo.read_bytes() != old_logo, "the new picture is there")
+        await person.click("keepShownFileButton")
+        await person.until_true(lambda: bool(person.transcript.kept.get(orders.LOGO)), "the picture is kept")
+
+        # A comment goes to the agent with the lines it is about.
+        changes.setCurrentIndex(changes.model().index(0, 0))
+        await person.until_true(lambda: view.diff is not None and view.diff.path == orders.MODULE, "it is drawn")
+        view.setFocus()
+        await person.press(Qt.Key.Key_C)
+        await person.type("commentEdit", "Why not a generator?")
+        await person.press(Qt.Key.Key_Return, CTRL)
+        await person.click("sendCommentsButton")
+        await person.click("sendAllCommentsButton")
+        await person.until_true(lambda: person.transcript.turn == 2, "it is sent")
+        await ended(person)
+        assert "Why not a generator?" in str(server.messages[-1].fields["messages"])
+
+        # There is a way back to before all of it.
+        await person.press(Qt.Key.Key_Z, CTRL | Qt.KeyboardModifier.AltModifier)
+        await person.see(QWidget, "rewindDialog")
+        await person.press(Qt.Key.Key_Escape)
+        await person.until_true(lambda: person.find(QWidget, "rewindDialog") is None, "the dialog has closed")
+        person.window.request_quit()
+        await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+
+    with serve(*orders.answers(), reply(text("It is one."))) as server:
+        drive([str(folder), "--base-url", server.url], tmp_path, journey)
 
 
 async def allow_with_mouse(person: Driver) -> None:

@@ -18,9 +18,10 @@ from desktop_agent.ui.review.filters import FileFilter
 from desktop_agent.ui.review.git_listing import GitListing
 from desktop_agent.ui.review.header import header_row
 from desktop_agent.ui.review.net_counts import NetCounts
-from desktop_agent.ui.review.reviewed import Reviewed, undos_since
+from desktop_agent.ui.review.reviewed import Reviewed
 from desktop_agent.ui.review.source import BothSources
 from desktop_agent.ui.review.undo_bar import BarState, Scope, UndoBar
+from desktop_agent.ui.review.undo_news import UndoNews
 from desktop_agent.ui.review.verdicts import is_decided, progress
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.throttle import Throttle
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from desktop_agent.core.changes.rows import RowMode
-    from desktop_agent.core.transcript import Transcript, UndoEntry
+    from desktop_agent.core.transcript import Transcript
     from desktop_agent.ui.review.comments_dialog import CommentsDialog
     from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
 
@@ -66,7 +67,6 @@ class ReviewContent(QWidget):
     ) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._last_undo: UndoEntry | None = None
         self._shown_state: object = None
         self._disk_state: object = None
         self._comments_dialog: CommentsDialog | None = None
@@ -82,6 +82,7 @@ class ReviewContent(QWidget):
         self._list = ChangeList(theme)
         self._note = QLabel()
         self._pane = DiffPane(theme, source, spawn)
+        self._news = UndoNews(theme, source, spawn, self._decisions, self)
         self._file = FileDecisions(self._list, self._pane, self._reviewed, self._git, self._decisions, self)
         self._gap = QWidget()
         self._bar = UndoBar(theme)
@@ -103,8 +104,7 @@ class ReviewContent(QWidget):
         self._clear_filter()
         self._source.set_transcript(transcript)
         self._git.set_folder(transcript.workspace)
-        known = undos_since(transcript, None)
-        self._last_undo = known[-1] if known else None
+        self._news.set_transcript(transcript)
         self._draw()
 
     def choose(self, baseline: Baseline) -> None:
@@ -116,14 +116,15 @@ class ReviewContent(QWidget):
 
     def refresh(self) -> None:
         """Look at the transcript again: at once, but not more often than the eye needs, and not while hidden."""
-        self._tell_of_conflicts()
+        self._news.look()
+        self._file.look()
         self._redraw.trigger()
 
     def _draw(self) -> None:
         """Draw what changed. Costs next to nothing when nothing that is shown has changed."""
         self._reviewed.update_turns()
         self._ask_git_again()
-        state = self._reviewed.state(), self._last_undo, self._decisions.git_redo_count
+        state = self._reviewed.state(), self._news.last, self._decisions.git_redo_count
         if state == self._shown_state:
             return
         self._shown_state = state
@@ -161,7 +162,7 @@ class ReviewContent(QWidget):
         self._list.set_files(files)
         self._show_totals(files)
         self._show_note(files)
-        self._show_current()
+        self._file.show()
         self._list.set_can_revert(not self._reviewed.is_running)
         is_long = len(self._reviewed.files) >= _FIELD_FROM_FILES
         self._field.setVisible(is_long or self._field.hasFocus() or bool(self._field.text()))
@@ -200,16 +201,6 @@ class ReviewContent(QWidget):
             return self.tr("Looking…")
         return self._git.problem or self.tr("Nothing differs: what is on disk is what was committed.")
 
-    def _show_current(self) -> None:
-        file, reviewed = self._list.current_file, self._reviewed
-        if file is None:
-            return
-        tool = reviewed.tool_behind(file)
-        self._pane.show_file(file, self.tr("turn {0} · {1}").format(*tool) if tool is not None else "")
-        can_revert = not reviewed.is_running and not file.is_by_person
-        self._pane.set_states(frozenset(reviewed.kept(file)), reviewed.undone(file), can_revert)
-        self._pane.set_comments(tuple(comment for comment in reviewed.comments() if comment.path == file.path))
-
     def _bar_state(self, files: "Sequence[ChangedFile]") -> BarState:
         is_git = self._reviewed.baseline.is_git
         decided, total = progress(files)
@@ -233,14 +224,6 @@ class ReviewContent(QWidget):
             return "filtered"
         kinds: dict[str, Scope] = {"session": "session", "since": "since", "uncommitted": "git", "branch": "git"}
         return kinds.get(self._reviewed.baseline.kind, "turn")
-
-    def _tell_of_conflicts(self) -> None:
-        for entry in undos_since(self._reviewed.transcript, self._last_undo):
-            self._last_undo = entry
-            if not all(outcome.is_done for outcome in entry.outcomes):
-                from desktop_agent.ui.review.conflicts import UndoConflictDialog
-
-                UndoConflictDialog(entry.purpose, entry.outcomes, self).open()
 
     def _ask_git_again(self) -> None:
         """Ask git when files were changed from here: its answer is of before."""
@@ -279,8 +262,10 @@ class ReviewContent(QWidget):
     def next_undecided(self) -> None:
         """Go to the next undecided place: in this file, else in the next file that has one."""
         file = self._list.current_file
-        if file is None or is_decided(file) or not self._pane.next_undecided():
-            self._list.select_next_undecided()
+        if file is not None and not is_decided(file) and self._pane.next_undecided():
+            return
+        if self._list.select_next_undecided():
+            self._pane.start_at_undecided()
 
     def open_comments(self) -> None:
         """Show the remarks, to be sent."""
@@ -397,7 +382,7 @@ class ReviewContent(QWidget):
         self._decisions.op_requested.connect(self.op_requested)
         self._decisions.failed.connect(self._on_failed)
         self._theme.changed.connect(self._on_theme_changed)
-        self._list.current_changed.connect(self._show_current)
+        self._list.current_changed.connect(self._file.show)
         self._list.clicked.connect(self._pane.try_again)
         self._pane.mode_chosen.connect(self._on_mode_chosen)
         self._file.open_requested.connect(self.file_open_requested)

@@ -10,10 +10,11 @@ from desktop_agent.core.errors import AgentError
 
 if TYPE_CHECKING:
     from desktop_agent.core.ids import HunkKey
-    from desktop_agent.core.model import ChangeSelection, LineComment, ReviewState
+    from desktop_agent.core.model import ChangeSelection, FileOutcome, LineComment, Reverted, ReviewState
     from desktop_agent.core.ops import WriteFile
     from desktop_agent.core.transcript import Transcript, UndoEntry
     from desktop_agent.ui.review.changed_files import ChangedFile
+    from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
     from desktop_agent.ui.review.net_counts import NetCounts
     from desktop_agent.ui.review.source import GitSource, Spawn
 
@@ -121,7 +122,21 @@ class Decisions(QObject):
         for write in writes:
             self.op_requested.emit(write)
 
-    # -- edits and comments --
+    # -- clashes, edits and comments --
+
+    def settle(self, transcript: "Transcript", resolution: "Resolution") -> None:
+        """Write what the person made of a clash. With that the undo or redo it comes from is done."""
+        from desktop_agent.core.ops import WriteFile
+
+        self.op_requested.emit(
+            WriteFile(
+                path=resolution.path,
+                expected=resolution.expected,
+                content=resolution.content,
+                purpose=resolution.purpose,
+                reverts=_settled(transcript, resolution.outcome, resolution.purpose),
+            )
+        )
 
     def save_edit(self, transcript: "Transcript", file: "ChangedFile", content: bytes) -> None:
         """Write the file as the person edited it in the diff, if nobody changed it since."""
@@ -146,6 +161,20 @@ class Decisions(QObject):
         from desktop_agent.core.ops import SendComments
 
         self.op_requested.emit(SendComments(text=text))
+
+
+def _settled(transcript: "Transcript", outcome: "FileOutcome", purpose: "Purpose") -> "tuple[Reverted, ...]":
+    """Return what is undone of the changes that `outcome` is about, once it has come about after all."""
+    from desktop_agent.core.model import Reverted
+
+    hunks = frozenset(outcome.hunks)
+    reverts: list[Reverted] = []
+    for change_id in outcome.change_ids:
+        record = transcript.changes.get(change_id)
+        before = record.undone_hunks if record is not None else frozenset[str]()
+        undone = before | hunks if purpose == "undo" else before - hunks
+        reverts.append(Reverted(change_id=change_id, hunks=tuple(sorted(undone)) if hunks else ()))
+    return tuple(reverts)
 
 
 def newest_digest(transcript: "Transcript", file: "ChangedFile") -> str | None:

@@ -1,4 +1,4 @@
-"""One changed file's diff, fetched from where it is computed and shown when it is there."""
+"""One changed file's diff, fetched from where it is computed and shown when it is there: as text, or as a picture."""
 
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,10 @@ from desktop_agent.ui.theme import Theme
 if TYPE_CHECKING:
     from desktop_agent.core.changes.rows import RowMode
     from desktop_agent.core.ids import HunkKey
-    from desktop_agent.core.model import LineComment
+    from desktop_agent.core.model import FileDiff, LineComment
     from desktop_agent.ui.review.changed_files import ChangedFile
     from desktop_agent.ui.review.diff_find_bar import DiffFindBar
+    from desktop_agent.ui.review.media.stack import MediaStack
     from desktop_agent.ui.review.review_view import ReviewView
     from desktop_agent.ui.review.source import DiffSource, Spawn
 
@@ -59,10 +60,14 @@ class DiffPane(QWidget):
         self._has_failed = False
         self._is_loading = False
         self._view: ReviewView | None = None
+        self._stack: MediaStack | None = None
         self._find: DiffFindBar | None = None
         self._bar = FileBar(theme)
         self._bar.mode_toggled.connect(self._on_mode_toggled)
         self._bar.call_clicked.connect(self.call_clicked)
+        self._bar.keep_clicked.connect(self._on_keep_file)
+        self._bar.undo_clicked.connect(self._on_undo_file)
+        self._bar.redo_clicked.connect(self._on_redo_file)
         self._editing = FileEditing(theme, self._bar, self)
         self._editing.saved.connect(self.edit_saved)
         self._wants_undecided = False
@@ -85,6 +90,7 @@ class DiffPane(QWidget):
     def view(self) -> "ReviewView":
         """The diff itself. Made when first needed: the empty window does without it."""
         if self._view is None:
+            from desktop_agent.ui.review.media.stack import MediaStack
             from desktop_agent.ui.review.review_view import ReviewView
 
             view = self._view = ReviewView(self._theme, self)
@@ -100,7 +106,9 @@ class DiffPane(QWidget):
             view.comment_removed.connect(self.comment_removed)
             view.find_requested.connect(self._open_find)
             self._editing.set_view(view)
-            self._column.addWidget(view, 1)
+            self._stack = MediaStack(self._theme, view)
+            self._stack.switched.connect(self._on_switched)
+            self._column.addWidget(self._stack, 1)
         return self._view
 
     def set_mode(self, mode: "RowMode") -> None:
@@ -118,6 +126,7 @@ class DiffPane(QWidget):
     ) -> None:
         """Say what was decided about the hunks of the file, and why nothing can be undone now, if so."""
         self.view.set_states(kept, undone, can_revert, reason)
+        self._bar.set_can_revert(reason, can_revert=can_revert)
         self._show_counts()
 
     def set_comments(self, comments: "tuple[LineComment, ...]") -> None:
@@ -166,6 +175,7 @@ class DiffPane(QWidget):
         if self._view:
             self._editing.set_path("")
             self._view.show_diff(None)
+            self._show_text()
             self._editing.on_diff_shown()
 
     def try_again(self) -> None:
@@ -201,6 +211,34 @@ class DiffPane(QWidget):
             if self._wants_undecided:
                 self._wants_undecided = False
                 self.view.next_undecided(from_start=True)
+            await self._show_better(file, diff, request, is_same_file=is_same_file)
+
+    async def _show_better(self, file: "ChangedFile", diff: "FileDiff", request: int, *, is_same_file: bool) -> None:
+        """Show a picture or a notebook in place of its text. The one that is there stays until the next one comes."""
+        from desktop_agent.ui.review.media.kinds import may_be_media
+
+        is_media = may_be_media(diff)
+        if not (is_media and is_same_file):
+            self._show_text()
+        if not is_media:
+            return
+        try:
+            before, after = await self._source.versions(file.standing)
+        except AgentError:
+            if self._is_current(request):
+                self._show_text()  # it says at least how large the file is
+            return
+        if self._is_current(request) and self._stack:
+            await self._stack.show_change(diff, before, after)
+
+    def _show_text(self) -> None:
+        if self._stack:
+            self._stack.show_text()
+
+    def _on_switched(self) -> None:
+        if self._stack:
+            self._editing.leave()
+            self._bar.set_text_shown(is_shown=self._stack.is_text_shown)
 
     def _fail(self, request: int, title: str, hint: str) -> None:
         if self._is_current(request):
@@ -208,6 +246,7 @@ class DiffPane(QWidget):
             self._is_loading = False
             self._has_failed = True
             self.view.show_message(title, hint)
+            self._show_text()
             self._show_counts()
             self._editing.on_diff_shown()
 
@@ -218,6 +257,7 @@ class DiffPane(QWidget):
         if self._editing.is_active:
             return
         self.view.show_message(self.tr("Loading…"))
+        self._show_text()
         self._show_counts()
 
     def _on_mode_toggled(self) -> None:
@@ -235,6 +275,15 @@ class DiffPane(QWidget):
 
     def _on_redo(self, keys: object) -> None:
         self._forward(self.redo_requested, keys)
+
+    def _on_keep_file(self) -> None:
+        self._forward(self.keep_requested, self.view.change_keys)
+
+    def _on_undo_file(self) -> None:
+        self._forward(self.undo_requested, self.view.change_keys)
+
+    def _on_redo_file(self) -> None:
+        self._forward(self.redo_requested, self.view.change_keys)
 
     def _forward(self, signal: SignalInstance, keys: object) -> None:
         """Pass on what the person wants, unless it is about the file before: that is still there for a moment."""

@@ -26,6 +26,7 @@ class FileBar(QWidget):
         call_clicked: the person wants to see the call behind the change.
         edit_clicked, save_clicked, cancel_clicked: the person wants to edit the file, and to end that.
         discard_clicked, continue_clicked: the answers when something would be lost.
+        keep_clicked, undo_clicked, redo_clicked: what to do about the whole file, where it is not shown in hunks.
     """
 
     mode_toggled = Signal()
@@ -35,6 +36,9 @@ class FileBar(QWidget):
     cancel_clicked = Signal()
     discard_clicked = Signal()
     continue_clicked = Signal()
+    keep_clicked = Signal()
+    undo_clicked = Signal()
+    redo_clicked = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,16 +64,24 @@ class FileBar(QWidget):
         self._save = _button("saveEditButton", "primary", self.save_clicked)
         self._save.setText(self.tr("Save"))
         self._save.setToolTip(self.tr("Write the file (Ctrl+S)"))
+        self._undo = _button("undoShownFileButton", "destructive", self.undo_clicked)
+        self._undo.setText(self.tr("Undo"))
+        self._redo = _button("redoShownFileButton", "", self.redo_clicked)
+        self._redo.setText(self.tr("Redo"))
+        self._keep = _button("keepShownFileButton", "good", self.keep_clicked)
         self._update_font()
         self._stage: EditStage = "reading"
         self._is_edit_offered = False
+        self._is_text_shown = True
+        self._is_undone = False
         layout = QHBoxLayout(self)
         layout.setContentsMargins(Space.M, 0, Space.S, 0)
         layout.setSpacing(Space.S)
         for widget in (self._name, self._count, self._call, self._note):
             layout.addWidget(widget)
         layout.addStretch()
-        for button in (self._edit, self._mode, self._discard, self._continue, self._cancel, self._save):
+        decisions = self._undo, self._redo, self._keep
+        for button in (self._edit, self._mode, self._discard, self._continue, self._cancel, self._save, *decisions):
             layout.addWidget(button)
         self.show_editing("reading")
         theme.changed.connect(self._update_font)
@@ -90,7 +102,22 @@ class FileBar(QWidget):
         if undone:
             parts.append(self.tr("{0} undone").format(undone))
         self._count.setText(" · ".join(parts) if count else "")
-        self._show_what_fits()
+        self._is_undone = 0 < count == undone
+        is_kept = not self._is_undone and 0 < count == kept + undone
+        self._keep.setText(self.tr("✓ Kept") if is_kept else self.tr("Keep"))
+        self._keep.setToolTip(self.tr("Decide later") if is_kept else self.tr("Keep this file"))
+        self._show_widgets()
+
+    def set_text_shown(self, *, is_shown: bool) -> None:
+        """Say whether the change is shown as lines of text; where it is not, the whole file is decided about."""
+        self._is_text_shown = is_shown
+        self._show_widgets()
+
+    def set_can_revert(self, reason: str, *, can_revert: bool) -> None:
+        """Say whether the file can be undone or redone now, and why not, if so."""
+        for button, words in ((self._undo, self.tr("Undo this file")), (self._redo, self.tr("Make this change again"))):
+            button.setEnabled(can_revert)
+            button.setToolTip(words if can_revert else reason or words)
 
     def set_mode(self, mode: "RowMode", *, obstacle: str) -> None:
         """Say how the diff is shown, and why it cannot be shown otherwise, if so."""
@@ -119,28 +146,37 @@ class FileBar(QWidget):
     def _show_widgets(self) -> None:
         is_reading, is_asking = self._stage == "reading", self._stage == "asking"
         is_editing = not is_reading and not is_asking
-        self._edit.setVisible(is_reading and self._is_edit_offered)
-        self._mode.setVisible(is_reading)
-        self._show_what_fits()
-        self._note.setVisible(bool(self._note.toolTip()))
-        for button in (self._discard, self._continue):
-            button.setVisible(is_asking)
-        for button in (self._cancel, self._save):
-            button.setVisible(is_editing)
+        is_text, is_picture = is_reading and self._is_text_shown, is_reading and not self._is_text_shown
+        shown: dict[QWidget, bool] = {
+            self._edit: is_text and self._is_edit_offered,
+            self._mode: is_text,
+            self._redo: is_picture and self._is_undone,
+            self._undo: is_picture and not self._is_undone,
+            self._keep: is_picture and not self._is_undone,
+            self._discard: is_asking,
+            self._continue: is_asking,
+            self._cancel: is_editing,
+            self._save: is_editing,
+        }
+        shown |= self._what_fits([widget for widget, is_shown in shown.items() if is_shown])
+        shown[self._note] = bool(self._note.toolTip())
+        # What goes goes first: for a moment both would want room, and the panel would grow for good.
+        for widget in sorted(shown, key=shown.__getitem__):
+            widget.setVisible(shown[widget])
 
-    def _show_what_fits(self) -> None:
+    def _what_fits(self, buttons: list[QWidget]) -> dict[QWidget, bool]:
         """The name goes before the count, and the count before the call."""
-        is_reading = self._stage == "reading"
-        shown = [button for button in (self._edit, self._mode) if not button.isHidden()]
-        room = self.width() - sum(button.sizeHint().width() + Space.S for button in shown) - 2 * Space.M
+        room = self.width() - sum(button.sizeHint().width() + Space.S for button in buttons) - 2 * Space.M
         room -= self._name.sizeHint().width()
+        fits: dict[QWidget, bool] = {}
         for widget in (self._count, self._call):
             room -= widget.sizeHint().width() + Space.S
-            widget.setVisible(is_reading and bool(widget.text()) and room >= 0)
+            fits[widget] = self._stage == "reading" and bool(widget.text()) and room >= 0
+        return fits
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._show_what_fits()
+        self._show_widgets()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -1,12 +1,12 @@
-"""What the person decides about the file that is shown, and about hunks of it."""
+"""The file that is shown: with what was decided about it, and what the person decides about it and its hunks."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.review.change_list import ChangeList
-from desktop_agent.ui.review.decisions import Decisions
+from desktop_agent.ui.review.decisions import Decisions, newest_digest
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.git_listing import GitListing
 from desktop_agent.ui.review.reviewed import Reviewed
@@ -14,10 +14,20 @@ from desktop_agent.ui.review.reviewed import Reviewed
 if TYPE_CHECKING:
     from desktop_agent.core.ids import HunkKey
     from desktop_agent.core.model import ReviewState
+    from desktop_agent.core.transcript import NoticeEntry, Transcript
+    from desktop_agent.ui.review.changed_files import ChangedFile
+
+
+class _Saving(NamedTuple):
+    """An edit that the session was asked to write, and what it had said by then."""
+
+    path: str
+    change_count: int
+    notice: "NoticeEntry | None"
 
 
 class FileDecisions(QObject):
-    """Hears the list and the diff, and makes of it decisions about the current file.
+    """Shows the current file of the list in the pane, hears both, and makes decisions of it.
 
     Signals:
         open_requested: the person wants to open the file of this path.
@@ -41,9 +51,11 @@ class FileDecisions(QObject):
         super().__init__(parent)
         self._parent = parent
         self._list = files
+        self._pane = pane
         self._reviewed = reviewed
         self._git = git
         self._decisions = decisions
+        self._saving: _Saving | None = None
         files.open_requested.connect(self._open)
         files.call_requested.connect(self._show_call)
         files.keep_requested.connect(self.keep)
@@ -59,6 +71,36 @@ class FileDecisions(QObject):
         pane.comment_added.connect(decisions.add_comment)
         pane.comment_removed.connect(decisions.remove_comment)
         pane.edit_saved.connect(self._save_edit)
+
+    def show(self) -> None:
+        """Show the current file, if there is one."""
+        file, reviewed, pane = self._list.current_file, self._reviewed, self._pane
+        if file is None:
+            return
+        tool = reviewed.tool_behind(file)
+        pane.show_file(file, self.tr("turn {0} · {1}").format(*tool) if tool is not None else "")
+        obstacle = self._undo_obstacle(file)
+        pane.set_states(frozenset(reviewed.kept(file)), reviewed.undone(file), not obstacle, obstacle)
+        pane.set_comments(tuple(comment for comment in reviewed.comments() if comment.path == file.path))
+        obstacle = edit_obstacle(reviewed, file)
+        pane.set_editable(not obstacle, obstacle)
+
+    def look(self) -> None:
+        """Look whether an edit has been written meanwhile, or why not."""
+        saving, transcript = self._saving, self._reviewed.transcript
+        if saving is None or transcript is None:
+            return
+        if entry := _failure_since(transcript, saving.notice):
+            self._saving = None
+            self._pane.edit_failed(entry.notice.title)
+        elif _is_written(transcript, saving):
+            self._saving = None
+            self._pane.edit_done()
+
+    def _undo_obstacle(self, file: "ChangedFile") -> str:
+        if self._reviewed.is_running:
+            return self.tr("Wait until the turn has ended, or stop it")
+        return self.tr("You changed this yourself") if file.is_by_person else ""
 
     def keep(self) -> None:
         """Keep what is not undone of the file."""
@@ -116,6 +158,7 @@ class FileDecisions(QObject):
     def _save_edit(self, content: bytes) -> None:
         file, transcript = self._list.current_file, self._reviewed.transcript
         if file is not None and transcript is not None:
+            self._saving = _Saving(file.path, len(transcript.changes), _last_notice(transcript))
             self._decisions.save_edit(transcript, file, content)
 
     def _open(self) -> None:
@@ -126,3 +169,44 @@ class FileDecisions(QObject):
         file = self._list.current_file
         if file is not None and (record := self._reviewed.record_behind(file)) is not None:
             self.call_requested.emit(record.call_id)
+
+
+def edit_obstacle(reviewed: Reviewed, file: "ChangedFile") -> str:
+    """Return why this file cannot be edited where it is shown; empty when what is shown of it is what is on disk."""
+    transcript = reviewed.transcript
+    after = file.standing[-1].change.after
+    if transcript is None or reviewed.is_running:
+        return _tr("Wait until the turn has ended, or stop it")
+    if after is None:
+        return _tr("There is no file to edit")
+    if file.mark == "undone" or file.state != "stands":
+        return _tr("Some of what is shown is undone. Review uncommitted changes to edit the file as it is")
+    if newest_digest(transcript, file) != after.digest:
+        return _tr("The file has changed since. Review uncommitted changes to edit it as it is")
+    return ""
+
+
+def _last_notice(transcript: "Transcript") -> "NoticeEntry | None":
+    return next((entry for entry in reversed(transcript.entries) if entry.kind == "notice"), None)
+
+
+def _failure_since(transcript: "Transcript", known: "NoticeEntry | None") -> "NoticeEntry | None":
+    """The newest notice that tells why a file was not written, unless it is older than the one that is known."""
+    for entry in reversed(transcript.entries):
+        if entry is known:
+            return None
+        if entry.kind == "notice" and entry.notice.code in _NOT_WRITTEN:
+            return entry
+    return None
+
+
+def _is_written(transcript: "Transcript", saving: _Saving) -> bool:
+    since = list(transcript.changes.values())[saving.change_count :]
+    return any(record.change.author == "person" and record.change.path == saving.path for record in since)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("FileDecisions", text)
+
+
+_NOT_WRITTEN = ("not_written", "storage")

@@ -66,6 +66,12 @@ class HunkView(DiffView):
         number = self.current_change
         return self._rows.keys[number] if number >= 0 else None
 
+    @property
+    def change_keys(self) -> tuple[HunkKey, ...]:
+        """Everything there is to decide about."""
+        keys = (self._rows.key(row) for row in self._rows.changes)
+        return tuple(dict.fromkeys(key for key in keys if key is not None))
+
     def set_actions_shown(self, is_shown: bool) -> None:
         """Offer buttons and comments, or leave the diff to be read, which is how it starts."""
         if is_shown != self._are_actions_shown:

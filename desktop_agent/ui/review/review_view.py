@@ -83,7 +83,11 @@ class ReviewView(HunkView):
             self._write_on(self._spot())
 
     def current_new_line(self) -> int:
-        """Return the new line that is marked, or the next one."""
+        """Return the new line that is marked, or the next one; on the bar of a change, the first one it changed."""
+        if len(self._rows) and self._rows[self._current_row].kind == "hunk":
+            spot = spot_of_change(self._rows, self._current_row)
+            if spot.side == "new":
+                return spot.start
         for row in range(self._current_row, len(self._rows)):
             if gap := self._rows.gap(row):
                 return gap.new_start

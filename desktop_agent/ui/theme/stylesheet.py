@@ -50,6 +50,7 @@ QPushButton[variant="flat"], QToolButton[variant="flat"] {
 }
 QPushButton[variant="flat"]:hover, QToolButton[variant="flat"]:hover { background: $sunken; color: $text; }
 QPushButton[variant="flat"]:focus, QToolButton[variant="flat"]:focus { border: 2px solid $accent; }
+QPushButton[variant="flat"]:disabled, QToolButton[variant="flat"]:disabled { color: $faint; background: transparent; }
 QPushButton[variant="warning"], QToolButton[variant="warning"] {
   background: $warning_bg; color: $warning_text; border-color: $warning_border; font-weight: 600;
 }

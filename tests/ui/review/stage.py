@@ -114,6 +114,7 @@ class Source:
         self.blobs = session.blobs
         self.asked: list[list[str]] = []
         self.error: Exception | None = None
+        self.versions_error: Exception | None = None
         self.is_held = False
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
@@ -125,6 +126,8 @@ class Source:
         return reviewed_diff([record.change for record in records], recorded, self._content)
 
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
+        if self.versions_error:
+            raise self.versions_error
         net = net_change([record.change for record in records])
         before, after = await self.contents((net.before, net.after))
         return before, after

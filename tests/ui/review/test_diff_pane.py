@@ -1,17 +1,21 @@
 """A file can be found in and edited in its diff; what is saved are its exact bytes, and nothing written is lost."""
 
+import asyncio
+from collections.abc import Coroutine
 from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.errors import StorageError
 from desktop_agent.ui.review.changed_files import group_by_file
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.theme import Theme
+from tests.ui.review.media.pictures import SVG, picture
 from tests.ui.review.stage import Session, Source, Tasks
 from tests.ui.review.test_review_view import payload
 
@@ -32,6 +36,7 @@ class Stage:
 
     def edit(self) -> FileEditor:
         self.button("editFileButton").click()
+        QTest.keyClick(self.editor(), Qt.Key.Key_Home, CTRL)
         return self.editor()
 
     def editor(self) -> FileEditor:
@@ -58,6 +63,7 @@ def stage(qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: T
     session.start_turn(1)
     session.change(1, "c1", "a.txt", OLD, NEW)
     session.change(1, "c2", "b.bin", b"\0", b"\0\1")
+    source.versions_error = StorageError("Its content is missing")  # so that it stays a line of text
     session.change(1, "c3", "gone.txt", b"x\n", None)
     stage = Stage(pane, session)
     stage.show("a.txt")
@@ -74,6 +80,11 @@ def test_what_is_saved_are_the_bytes_of_the_file(qtbot: QtBot, stage: Stage) -> 
         QTest.keyClick(editor, Qt.Key.Key_S, CTRL)
     assert payload(saved) == b"zero\r\n" + NEW
     assert editor.isReadOnly()
+
+
+def test_editing_starts_where_the_marked_change_does(stage: Stage) -> None:
+    stage.button("editFileButton").click()
+    assert stage.editor().textCursor().block().text() == "2"
 
 
 def test_the_editor_goes_when_the_saved_file_is_shown(stage: Stage) -> None:
@@ -255,3 +266,90 @@ def test_the_first_undecided_change_is_gone_to_when_the_diff_is_there(
     stage.pane.start_at_undecided()
     tasks.let_go()
     assert stage.pane.view.current_change == 1
+
+
+# --- pictures -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def gallery(qtbot: QtBot, theme: Theme, session: Session, source: Source) -> Stage:
+    """A pane whose tasks run at once, with a picture, a drawing and a text."""
+
+    def run(task: Coroutine[object, object, None]) -> None:
+        with asyncio.Runner() as runner:
+            runner.run(task)
+
+    pane = DiffPane(theme, source, run)
+    qtbot.addWidget(pane)
+    pane.resize(900, 600)
+    pane.show()
+    qtbot.waitUntil(pane.view.isVisible)
+    session.start_turn(1)
+    session.change(1, "c1", "a.png", picture(9, 9), picture(9, 9, "#ffffff"))
+    session.change(1, "c2", "b.svg", SVG, SVG.replace(b"red", b"blue"))
+    session.change(1, "c3", "c.txt", "1\n", "2\n")
+    return Stage(pane, session)
+
+
+def media_is_shown(stage: Stage) -> bool:
+    found = stage.pane.findChild(QWidget, "mediaView")
+    return found is not None and found.isVisible()
+
+
+def test_a_picture_is_shown_and_decided_about_as_a_whole(qtbot: QtBot, gallery: Stage) -> None:
+    gallery.show("a.png")
+    assert media_is_shown(gallery)
+    keep, undo = gallery.button("keepShownFileButton"), gallery.button("undoShownFileButton")
+    with qtbot.waitSignal(gallery.pane.keep_requested) as kept:
+        keep.click()
+    gallery.pane.set_states(frozenset({"file"}), frozenset(), can_revert=True)
+    assert keep.text() == "✓ Kept"
+    with qtbot.waitSignal(gallery.pane.undo_requested) as undone:
+        undo.click()
+    assert (payload(kept), payload(undone)) == (("file",), ("file",))
+    gallery.pane.set_states(frozenset(), frozenset({"file"}), can_revert=True)
+    assert not keep.isVisible()
+    with qtbot.waitSignal(gallery.pane.redo_requested):
+        gallery.button("redoShownFileButton").click()
+    gallery.pane.set_states(frozenset(), frozenset({"file"}), can_revert=False, reason="A turn runs")
+    redo = gallery.button("redoShownFileButton")
+    assert (redo.isEnabled(), redo.toolTip()) == (False, "A turn runs")
+
+
+def test_text_after_a_picture_is_shown_as_text(gallery: Stage) -> None:
+    gallery.show("a.png")
+    assert not gallery.button("diffModeButton").isVisible()
+    gallery.show("c.txt")
+    assert not media_is_shown(gallery)
+    assert gallery.pane.view.isVisible()
+    assert gallery.button("diffModeButton").isVisible()
+    assert not gallery.button("keepShownFileButton").isVisible()
+
+
+def test_the_text_of_a_drawing_is_decided_about_hunk_by_hunk(gallery: Stage) -> None:
+    gallery.show("b.svg")
+    assert gallery.button("keepShownFileButton").isVisible()
+    gallery.button("showTextButton").click()
+    assert gallery.pane.view.isVisible()
+    assert not gallery.button("keepShownFileButton").isVisible()
+
+
+def test_a_picture_that_cannot_be_had_is_a_line_of_text(gallery: Stage, source: Source) -> None:
+    source.versions_error = StorageError("Its content is missing")
+    gallery.show("a.png")
+    assert not media_is_shown(gallery)
+    assert gallery.pane.view.isVisible()
+    gallery.pane.forget()
+    source.versions_error = None
+    gallery.show("a.png")
+    assert media_is_shown(gallery)
+
+
+def test_the_bar_never_asks_for_more_room_than_it_has(qtbot: QtBot, gallery: Stage) -> None:
+    gallery.pane.resize(gallery.pane.minimumSizeHint().width() + 150, 600)
+    gallery.pane.set_editable(True)
+    for path in ("c.txt", "a.png", "c.txt"):
+        gallery.show(path)
+        gallery.pane.set_states(frozenset(), frozenset(), can_revert=True)
+        assert gallery.pane.minimumSizeHint().width() <= gallery.pane.width()
+        assert gallery.button("keepShownFileButton").isVisible() is (path == "a.png")

@@ -1,7 +1,8 @@
 """The review panel shows what changed and asks for undo and redo; it never acts by itself."""
 
-from collections.abc import Sequence
-from typing import TypeVar
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Literal, TypeVar
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -24,11 +25,21 @@ from desktop_agent.core import events as ev
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.errors import AgentError, StorageError
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.model import ChangeSelection, FileChange, FileDiff, FileOutcome, Uncaptured
+from desktop_agent.core.model import (
+    ChangeSelection,
+    Clash,
+    FileChange,
+    FileDiff,
+    FileImage,
+    FileOutcome,
+    Reverted,
+    Uncaptured,
+)
 from desktop_agent.core.ops import MarkReviewed, RedoChanges, RemoveComment, SendComments, UndoChanges, WriteFile
 from desktop_agent.ui.review.change_model import ChangeModel
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.diff_view import DiffView
+from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.review.panel import ReviewPanel
 from desktop_agent.ui.review.source import GitRevert, GitState
 from desktop_agent.ui.theme import Theme
@@ -394,6 +405,70 @@ def test_conflicts_of_a_session_that_is_opened_again_are_no_news(reviewed: Revie
     assert reviewed.findChild(QDialog, "undoConflictDialog") is None
 
 
+def clash_of(session: Session, *change_ids: str, hunks: tuple[str, ...] = ()) -> FileOutcome:
+    """The person wrote over what the agent wrote in the second line of `src/pages.py`."""
+    images: list[FileImage] = []
+    for content in (b"one\nTWO!\n", b"one\nTWO\n", b"one\nmine\n"):
+        session.blobs[digest_of(content)] = content
+        images.append(FileImage(digest=digest_of(content), size=len(content), mode=0o644))
+    clash = Clash(base=images[0], wanted=images[1], yours=images[2])
+    return FileOutcome(path="src/pages.py", state="conflict", change_ids=change_ids, hunks=hunks, clash=clash)
+
+
+@pytest.fixture
+def awaited(qtbot: QtBot, theme: Theme, source: Source, reviewed: ReviewPanel, session: Session) -> ReviewPanel:
+    """The same review, whose tasks may wait for threads."""
+
+    def run(task: Coroutine[object, object, None]) -> None:
+        with asyncio.Runner() as runner:
+            runner.run(task)
+
+    panel = ReviewPanel(theme, source, run)
+    qtbot.addWidget(panel)
+    panel.resize(560, 800)
+    panel.show()
+    panel.set_transcript(session.transcript)
+    return panel
+
+
+def test_what_clashed_is_decided_in_a_dialog_and_written_as_the_undo_it_completes(
+    awaited: ReviewPanel, session: Session
+) -> None:
+    asked = QSignalSpy(awaited.op_requested)
+    session.undo(outcomes=(clash_of(session, "2.3"),))
+    awaited.refresh()
+    dialog = child(awaited, QDialog, "undoConflictDialog")
+    child_of(dialog, "useWantedButton").click()
+    assert asked.at(0) == [
+        WriteFile(
+            path="src/pages.py",
+            expected=digest_of(b"one\nmine\n"),
+            content=b"one\nTWO\n",
+            purpose="undo",
+            reverts=(Reverted(change_id="2.3"),),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("purpose", "before", "after"),
+    [("undo", {"a"}, ("a", "b")), ("redo", {"a", "b"}, ("a",)), ("redo", {"b"}, ())],
+)
+def test_a_hunk_that_clashed_counts_with_those_undone_before(
+    awaited: ReviewPanel, session: Session, purpose: Literal["undo", "redo"], before: set[str], after: tuple[str, ...]
+) -> None:
+    session.transcript.changes["2.3"].undone_hunks = frozenset(before)
+    asked = QSignalSpy(awaited.op_requested)
+    outcomes = (clash_of(session, "2.3", hunks=("b",)),)
+    kind = ev.ChangesUndone if purpose == "undo" else ev.ChangesRedone
+    session.transcript.apply(kind(selection=ChangeSelection(), change_ids=(), outcomes=outcomes))
+    awaited.refresh()
+    child_of(child(awaited, QDialog, "undoConflictDialog"), "useWantedButton").click()
+    (op,) = asked.at(0)
+    assert isinstance(op, WriteFile)
+    assert (op.purpose, op.reverts) == (purpose, (Reverted(change_id="2.3", hunks=after),))
+
+
 # --- modes --------------------------------------------------------------------------------------------------------
 
 
@@ -582,6 +657,57 @@ def test_an_edit_in_the_diff_is_written_onto_what_was_last_known(reviewed: Revie
     asked = carry_out(reviewed, session)
     pane(reviewed).edit_saved.emit(b"mine\n")
     assert asked == [WriteFile(path="src/pages.py", expected=digest_of(b"one\nTWO!\n"), content=b"mine\n")]
+
+
+def edit(panel: ReviewPanel, words: str) -> FileEditor:
+    """Write something at the beginning of the current file, and save it."""
+    button(panel, "editFileButton").click()
+    editor = next(editor for editor in panel.findChildren(FileEditor) if editor.isVisible())
+    QTest.keyClicks(editor, words)
+    button(panel, "saveEditButton").click()
+    assert editor.isReadOnly()
+    return editor
+
+
+def test_an_edit_is_over_when_its_record_arrives(reviewed: ReviewPanel, session: Session) -> None:
+    editor = edit(reviewed, "zero ")
+    change = change_of("2.9", "src/pages.py", b"one\nTWO!\n", b"zero one\nTWO!\n", author="person")
+    session.transcript.apply(ev.ChangesRecorded(turn=2, call_id="", changes=(change,)))
+    reviewed.refresh()
+    assert not editor.isVisible()
+
+
+def test_an_edit_that_was_not_written_says_why_and_can_be_saved_again(reviewed: ReviewPanel, session: Session) -> None:
+    old = ev.Notice(level="error", code="not_written", title="Something older was not written.")
+    session.transcript.apply(old)
+    editor = edit(reviewed, "zero ")
+    reviewed.refresh()
+    assert editor.isReadOnly()
+    session.transcript.apply(ev.Notice(level="error", code="not_written", title="src/pages.py was not written."))
+    reviewed.refresh()
+    assert (editor.isVisible(), editor.isReadOnly()) == (True, False)
+    assert "src/pages.py was not written." in texts(reviewed)
+    button(reviewed, "saveEditButton").click()
+    assert editor.isReadOnly()
+
+
+def test_only_what_is_on_disk_as_shown_can_be_edited(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
+    offer = button(reviewed, "editFileButton")
+    assert offer.isEnabled()
+    choose(reviewed, "Turn 1")
+    assert "has changed since" in offer.toolTip()
+    choose(reviewed, "This session")
+    assert offer.isEnabled()
+    session.undo("2.3")
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: "is undone" in offer.toolTip())
+    session.redo("2.3")
+    session.start_turn(3)
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: "Wait until the turn has ended" in offer.toolTip())
+    session.end_turn(3)
+    reviewed.refresh()
+    qtbot.waitUntil(offer.isEnabled)
 
 
 def test_a_filter_narrows_the_list_and_what_the_buttons_mean(reviewed: ReviewPanel) -> None:

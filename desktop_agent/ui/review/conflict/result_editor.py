@@ -3,7 +3,7 @@
 from itertools import chain
 
 from PySide6.QtCore import QRectF, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QTextCursor
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from desktop_agent.core.changes.edited_text import editor_text, encode_edited
@@ -142,6 +142,10 @@ class ResultEditor(QPlainTextEdit):
                 else:
                     self._edited.add(number)
         self.decided.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.centerCursor()  # the first clash is shown before there is a size
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint what lies under the text of the clashes, then the text."""

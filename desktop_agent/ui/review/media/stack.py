@@ -34,6 +34,7 @@ class MediaStack(QWidget):
         self._media: MediaView | None = None
         self._kind: MediaKind | None = None
         self._is_text_wanted = False
+        self._request = 0
         self._bar = QWidget()
         self._as_media, self._as_text = QPushButton(), QPushButton()
         self._group = QButtonGroup(self)
@@ -85,15 +86,17 @@ class MediaStack(QWidget):
 
     def show_text(self) -> None:
         """Show the text view: there is nothing else to this change, or it is not known yet."""
+        self._request += 1
         if self._media is not None:
             self._media.forget()
         self._show(None, has_text=True)
 
     async def show_change(self, diff: "FileDiff", before: bytes | None, after: bytes | None) -> None:
         """Show this change (`None`: absent) as what it is. Does nothing when another one is asked for meanwhile."""
-        media = self.media
-        kind = await media.show_change(diff, before, after)
-        if isValid(self) and kind is not None:
+        self._request += 1
+        request = self._request
+        kind = await self.media.show_change(diff, before, after)
+        if isValid(self) and request == self._request:
             self._show(kind, has_text=not diff.is_binary)
 
     def _show(self, kind: "MediaKind | None", *, has_text: bool) -> None:
