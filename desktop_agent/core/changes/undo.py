@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 from desktop_agent.core.changes.attribution import attribute, links_of
 from desktop_agent.core.changes.diff import diff_change, find_edits
+from desktop_agent.core.changes.file_merge import ClashError, merge_states
 from desktop_agent.core.changes.hunk_edit import missing_keys, without_hunks
 from desktop_agent.core.changes.hunk_keys import MODE, WHOLE_FILE, all_keys
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.revert import Delta, Direction, FilePlan
 from desktop_agent.core.changes.text import as_utf8
-from desktop_agent.core.changes.threeway import ClashError, merge_states
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.ids import ChangeId, HunkKey
