@@ -84,13 +84,6 @@ def with_partners(selected: Sequence[FileChange], recorded: Sequence[FileChange]
     return [change for change in recorded if change.id in ids]
 
 
-def is_same_content(left: FileImage | None, right: FileImage | None) -> bool:
-    """Whether two images hold the same bytes of the same kind, whatever their permission bits."""
-    if left is None or right is None:
-        return left is right
-    return (left.kind, left.digest) == (right.kind, right.digest)
-
-
 def _halves(change: FileChange, recorded: Sequence[FileChange], place: int) -> list[FileChange]:
     """The other half of a renaming: the nearest record that says the reverse."""
     other = [

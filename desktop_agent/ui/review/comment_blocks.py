@@ -69,11 +69,6 @@ class CommentBlocks(QObject):
         """Whether there is no comment and none is being written."""
         return not self._comments and self._written is None
 
-    @property
-    def is_writing(self) -> bool:
-        """Whether a comment is being written."""
-        return self._written is not None
-
     def show_file(self, path: str) -> None:
         """Show the comments of this file. With another file, what was not saved is forgotten."""
         if path != self._path:
