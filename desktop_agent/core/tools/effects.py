@@ -15,6 +15,7 @@ from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.files import FileState, FileTransition, digest_of
 from desktop_agent.core.ids import CallId, ChangeId, change_id
 from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
+from desktop_agent.core.processes.child import unhurried
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 
 LastImages = Callable[[], Mapping[str, FileImage | None]]
@@ -216,17 +217,14 @@ class Effects:
 
 
 async def _to_its_end(work: Coroutine[object, object, None], name: str) -> None:
-    """Await `work`, and not return before it has ended: also a cancellation goes on only then.
+    """Await `work` like `unhurried`, but let a full disk be heard of also when we are cancelled.
 
     Otherwise the call would be answered, and its turn ended, while files are still being written.
     """
     task = asyncio.create_task(work, name=name)
     try:
-        await asyncio.shield(task)
+        await unhurried(task)
     except asyncio.CancelledError:
-        while not task.done():
-            with suppress(asyncio.CancelledError):  # once is enough
-                await asyncio.wait([task])
         with suppress(ToolError):  # the call is answered as stopped
             task.result()
         raise
