@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.hunk_edit import without_hunks
 from desktop_agent.core.changes.hunk_keys import all_keys
-from desktop_agent.core.changes.text import is_binary
+from desktop_agent.core.changes.text import is_binary, line_count
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.files import digest_of, read_state
 from desktop_agent.core.gitrepo import NoStatus, find_repository, read_git
@@ -157,7 +157,7 @@ def _new_file(root: Path, path: str) -> FileChange | None:
         return None
     content = b"" if after.size > _MAX_READ_BYTES or after.kind != "file" else _content_on_disk(root, path)
     has_no_lines = after.size > _MAX_READ_BYTES or is_binary(content)
-    lines = 0 if has_no_lines else content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
+    lines = 0 if has_no_lines else line_count(content)
     return FileChange(
         id=f"{GIT_ID}{path}",
         path=path,

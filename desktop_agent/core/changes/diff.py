@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 
 from desktop_agent.core.changes.notes import describe, too_large_note
-from desktop_agent.core.changes.text import Text, as_utf8, endings_of, without_ending
+from desktop_agent.core.changes.text import Text, as_utf8, endings_of, line_count, without_ending
 from desktop_agent.core.changes.version import Version
 from desktop_agent.core.model import Edit, FileChange, FileDiff
 
@@ -82,9 +82,9 @@ def find_edits(before: bytes, after: bytes) -> list[Edit]:
     nothing else are edits of their own: the one line that was really edited still stands out. Such edits can touch.
     """
     if not before or not after:
-        return (
-            [Edit(old_start=0, old_end=_count(before), new_start=0, new_end=_count(after))] if before != after else []
-        )
+        if before == after:
+            return []
+        return [Edit(old_start=0, old_end=line_count(before), new_start=0, new_end=line_count(after))]
     if endings_of(before) == endings_of(after):
         return _matched(before, after)
     edits = _matched(before.replace(b"\r\n", b"\n"), after.replace(b"\r\n", b"\n"))
@@ -180,7 +180,3 @@ def _is_too_large(before: bytes, after: bytes) -> bool:
     if len(before) + len(after) > MAX_COMPARED_BYTES:
         return True
     return before.count(b"\n") + after.count(b"\n") > MAX_COMPARED_LINES
-
-
-def _count(content: bytes) -> int:
-    return content.count(b"\n") + (bool(content) and not content.endswith(b"\n"))

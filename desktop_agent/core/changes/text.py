@@ -108,6 +108,11 @@ def split_lines(text: str) -> tuple[str, ...]:
     return tuple(io.StringIO(text, newline="\n"))
 
 
+def line_count(content: bytes) -> int:
+    """Return how many lines `content` has; a last one without a newline counts."""
+    return content.count(b"\n") + (bool(content) and not content.endswith(b"\n"))
+
+
 def endings_of(content: bytes) -> Endings:
     """Which line endings `content` has; empty without any. A lone carriage return is no line ending."""
     if b"\n" not in content:

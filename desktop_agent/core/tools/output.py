@@ -21,6 +21,7 @@ gives the same text.
 
 from dataclasses import dataclass
 
+from desktop_agent.core.changes.text import line_count
 from desktop_agent.core.processes.output import continuation_bytes
 
 
@@ -93,15 +94,15 @@ def fit(
     """
     front = _encode(head)
     back = _encode(tail)
-    lines = count_lines(front) if total_lines is None else total_lines
+    lines = line_count(front) if total_lines is None else total_lines
     if not back and len(front) <= limits.max_bytes and lines <= limits.max_lines:
         return FittedText(head, is_truncated=False)
     header = f"Total output lines: {lines}\n\n"
     first = _leading(front, limits.head_bytes, limits.head_lines)
     room = limits.max_bytes - len(header) - len(_mark(lines, lines)) - len(first) - 1
-    line_room = limits.max_lines - _FRAME_LINES - count_lines(first)
+    line_room = limits.max_lines - _FRAME_LINES - line_count(first)
     last, last_is_cut = _trailing(back or front[len(first) :], room, line_room, is_fragment=bool(back))
-    shown = first.count(b"\n") + count_lines(last) - last_is_cut
+    shown = first.count(b"\n") + line_count(last) - last_is_cut
     between = "" if first.endswith(b"\n") or not first else "\n"
     text = f"{header}{first.decode()}{between}{_mark(lines - shown, lines)}{last.decode()}"
     return FittedText(text, is_truncated=True)
@@ -121,11 +122,6 @@ def fit_all(
     for layer in layers[1:]:
         narrowest = narrowest.within(layer)
     return fit(text, tail, total_lines=total_lines, limits=narrowest)
-
-
-def count_lines(content: bytes) -> int:
-    """Return how many lines `content` has; a last one without a newline counts."""
-    return content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
 
 
 def _mark(omitted: int, lines: int) -> str:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from desktop_agent.core.changes.text import line_count
 from desktop_agent.core.tools.output import (
     MODEL_FORMAT,
     RESULT_LIMIT,
     ContextLimits,
     OutputLimits,
-    count_lines,
     fit,
     fit_all,
 )
@@ -69,7 +69,7 @@ def test_the_limit_holds_with_header_and_mark() -> None:
     """Z-110: the header was added after trimming, which made 10,265 bytes."""
     for text in ("x" * 50_000, ("y" * 79 + "\n") * 5_000, "€" * 20_000):
         assert MODEL_FORMAT.max_bytes - 100 < len(fit(text).text.encode()) <= MODEL_FORMAT.max_bytes
-    assert count_lines(fit("x\n" * 50_000).text.encode()) == MODEL_FORMAT.max_lines
+    assert line_count(fit("x\n" * 50_000).text.encode()) == MODEL_FORMAT.max_lines
 
 
 def test_lines_cut_by_bytes_are_counted() -> None:
@@ -103,18 +103,18 @@ def test_the_limits_always_hold_and_nothing_is_invented(text: str) -> None:
     if not fitted.is_truncated:
         assert fitted.text == text
         assert len(content) <= SMALL.max_bytes
-        assert count_lines(content) <= SMALL.max_lines
+        assert line_count(content) <= SMALL.max_lines
         return
     assert len(fitted.text.encode()) <= SMALL.max_bytes
-    assert count_lines(fitted.text.encode()) <= SMALL.max_lines
+    assert line_count(fitted.text.encode()) <= SMALL.max_lines
     head, omitted, total, tail = parts(fitted.text)
-    assert total == count_lines(content)
+    assert total == line_count(content)
     assert head
     assert tail
     assert text.startswith((head, head.removesuffix("\n")))
     assert text.endswith(tail)
     whole_in_head = head.count("\n") if text.startswith(head) else 0
-    whole_in_tail = count_lines(tail.encode()) if text[: -len(tail)].endswith("\n") else 0
+    whole_in_tail = line_count(tail.encode()) if text[: -len(tail)].endswith("\n") else 0
     assert omitted == total - whole_in_head - whole_in_tail
     assert omitted > 0
 
@@ -134,7 +134,7 @@ def test_a_missing_middle_makes_no_difference(text: str, head_bytes: int, tail_b
         return
     head = content[:head_bytes].decode("utf-8", "ignore")
     tail = content[-tail_bytes:].decode("utf-8", "ignore")
-    assert fit(head, tail, total_lines=count_lines(content), limits=SMALL) == fit(text, limits=SMALL)
+    assert fit(head, tail, total_lines=line_count(content), limits=SMALL) == fit(text, limits=SMALL)
 
 
 def test_the_end_of_a_missing_middle_is_not_taken_for_a_line() -> None:
@@ -159,10 +159,10 @@ def test_every_result_has_a_limit_of_its_own() -> None:
 def test_what_commands_print_keeps_to_the_model_format_first() -> None:
     """Z-08, O-01, O-08, O-09: the order is defined, and each layer narrows the one before."""
     text = "x\n" * 300
-    assert count_lines(fit_all(text, ContextLimits(), is_printed=True).text.encode()) == 256
+    assert line_count(fit_all(text, ContextLimits(), is_printed=True).text.encode()) == 256
     assert fit_all(text, ContextLimits()).is_truncated is False
     narrow = ContextLimits(max_lines=100)
-    assert count_lines(fit_all(text, narrow, is_printed=True).text.encode()) == 100
+    assert line_count(fit_all(text, narrow, is_printed=True).text.encode()) == 100
     wide = ContextLimits(max_tool_tokens=10**6, max_stdout_bytes=10**7, max_lines=10**6)
     assert len(fit_all("x" * 200_000, wide).text) == RESULT_LIMIT.max_bytes
 
@@ -172,7 +172,7 @@ def test_the_persons_limits_are_tokens_bytes_and_lines() -> None:
     assert len(fit_all("x" * 50_000, ContextLimits()).text) == 16_000
     assert len(fit_all("x" * 50_000, ContextLimits(max_stdout_bytes=5_000)).text) == 5_000
     assert len(fit_all("x" * 50_000, ContextLimits(max_tool_tokens=1_000)).text) == 4_000
-    assert count_lines(fit_all("x\n" * 2_000, ContextLimits()).text.encode()) == 800
+    assert line_count(fit_all("x\n" * 2_000, ContextLimits()).text.encode()) == 800
 
 
 def test_a_text_is_cut_once_and_its_header_counts_all() -> None:
@@ -199,12 +199,12 @@ def test_any_text_keeps_to_any_limits_with_a_tail_and_whole_characters(
     allowed = limits.as_output_limits()
     content = fitted.text.encode()
     assert len(content) <= min(allowed.max_bytes, RESULT_LIMIT.max_bytes)
-    assert count_lines(content) <= allowed.max_lines
+    assert line_count(content) <= allowed.max_lines
     assert fit_all(text, limits, is_printed=is_printed) == fitted
     if fitted.is_truncated:
         _, omitted, total, tail = parts(fitted.text)
         assert tail
         assert text.endswith(tail)
-        assert 0 < omitted <= total == count_lines(text.encode())
+        assert 0 < omitted <= total == line_count(text.encode())
     else:
         assert fitted.text == text

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from desktop_agent.core.changes.text import line_count
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.model import JsonObject
@@ -73,7 +74,7 @@ class PatchDraft:
         if patch.hunks:
             content = apply_hunks(TextFile(b""), patch.hunks).content
         self._put(target, FileState(content=content, mode=_mode(new_file_mode(), patch)))
-        return {"path": target.path, "action": "Add", "added": _count_lines(content), "removed": 0}
+        return {"path": target.path, "action": "Add", "added": line_count(content), "removed": 0}
 
     def _delete_file(self, patch: FilePatch, path: str) -> JsonObject:
         target = self._target(path, follow=False)
@@ -83,7 +84,7 @@ class PatchDraft:
             raise PatchError("the file has lines that the patch does not remove, so it was not deleted. Read it again.")
         self._put(target, None)
         is_text = target.before.kind == "file" and b"\0" not in target.before.content
-        removed = _count_lines(target.before.content) if is_text else 0
+        removed = line_count(target.before.content) if is_text else 0
         return {"path": target.path, "action": "Delete", "added": 0, "removed": removed}
 
     def _update_file(self, patch: FilePatch, path: str) -> JsonObject:
@@ -183,7 +184,3 @@ def _mode(mode: int, patch: FilePatch) -> int:
     if patch.is_executable is None:
         return mode
     return mode | (mode & 0o444) >> 2 if patch.is_executable else mode & ~0o111
-
-
-def _count_lines(content: bytes) -> int:
-    return content.count(b"\n") + (bool(content) and not content.endswith(b"\n"))

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
-from desktop_agent.ui.review.media.binary_facts import VersionFacts
-from desktop_agent.ui.review.media.words import exact_size_words
+from desktop_agent.ui.review.media.binary_facts import VersionFacts, version_words
 from desktop_agent.ui.theme import Space, TypeSize
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class WholePage(QWidget):
             name = QLabel(title)
             name.setProperty("role", "strong")
             grid.addWidget(name, row, 0)
-            for column, text in enumerate(self._words(version)):
+            for column, text in enumerate(version_words(version)):
                 label = _value(text)
                 if column == 2:
                     label.setFont(theme.code_font(TypeSize.CODE))
@@ -51,11 +50,6 @@ class WholePage(QWidget):
         layout.addWidget(note)
         layout.addLayout(grid)
         layout.addStretch()
-
-    def _words(self, version: VersionFacts | None) -> tuple[str, str, str]:
-        if version is None:
-            return self.tr("There is no file"), "", ""
-        return version.type_name, exact_size_words(version.size_bytes), version.hash
 
 
 def _value(text: str) -> QLabel:

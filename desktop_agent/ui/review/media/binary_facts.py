@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from PySide6.QtCore import QCoreApplication
+
 from desktop_agent.core.changes.file_types import HEAD_BYTES, file_type
 from desktop_agent.core.changes.hex_view import Excerpt, excerpt
-from desktop_agent.ui.review.media.words import short_hash
+from desktop_agent.ui.review.media.words import exact_size_words, short_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +40,10 @@ def version_facts(content: bytes | None) -> VersionFacts | None:
     if content is None:
         return None
     return VersionFacts(file_type(content[:HEAD_BYTES]).name, len(content), short_hash(content))
+
+
+def version_words(version: VersionFacts | None) -> tuple[str, str, str]:
+    """Return what a table says of one version: its kind, its size and its digest."""
+    if version is None:
+        return QCoreApplication.translate("Media", "There is no file"), "", ""
+    return version.type_name, exact_size_words(version.size_bytes), version.hash

@@ -4,9 +4,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from desktop_agent.ui.hairline import hairline
-from desktop_agent.ui.review.media.binary_facts import BinaryFacts, VersionFacts
+from desktop_agent.ui.review.media.binary_facts import BinaryFacts, version_words
 from desktop_agent.ui.review.media.hex_text import HexText
-from desktop_agent.ui.review.media.words import exact_size_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 
 
@@ -53,16 +52,11 @@ class BinaryView(QWidget):
     def show_facts(self, facts: BinaryFacts) -> None:
         """Show these."""
         for column, version in enumerate((facts.before, facts.after)):
-            for row, text in enumerate(self._words(version)):
+            for row, text in enumerate(version_words(version)):
                 self._values[row][column].setText(text)
         self._where.setText(self._where_words(facts))
         self._bytes.show_excerpt(facts.excerpt)
         self._bytes.setVisible(bool(facts.excerpt.before or facts.excerpt.after))
-
-    def _words(self, version: VersionFacts | None) -> tuple[str, str, str]:
-        if version is None:
-            return self.tr("There is no file"), "", ""
-        return version.type_name, exact_size_words(version.size_bytes), version.hash
 
     def _where_words(self, facts: BinaryFacts) -> str:
         shown = facts.excerpt
