@@ -1,7 +1,8 @@
-"""The ledger: makes changes durable before they happen, applies them, and takes them back.
+"""The ledger: makes changes durable before they happen, writes them, and puts right what a crash left of them.
 
-It writes files and blobs but keeps no list of its own: what was changed is in the session's journal, which the caller
-writes between `record` and `apply`. All methods block; the session calls them in a thread, one at a time.
+To it an undo is a change like any other. It writes files and blobs but keeps no list of its own: what was changed is in
+the session's journal, which the caller writes between `record` and `apply`. All methods block; the session calls them
+in a thread, one at a time.
 """
 
 import errno
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.changes.anchored import anchored
-from desktop_agent.core.changes.recorder import Recorder
+from desktop_agent.core.changes.recorder import ChangeRecorder
 from desktop_agent.core.errors import StorageError, ToolError
 from desktop_agent.core.files import FileState, FileTransition, is_left_over, is_torn, read_state, write_state
 from desktop_agent.core.ids import ChangeId, Digest
@@ -60,9 +61,9 @@ class Ledger:
             recorder.add(transition, author=author, change_id=change_id, reverts=reverts)
         return recorder.changes[0]
 
-    def recorder(self) -> Recorder:
+    def recorder(self) -> ChangeRecorder:
         """Return what records many changes at once, in a `with` block."""
-        return Recorder(self._blobs, self._missing_folders)
+        return ChangeRecorder(self._blobs, self._missing_folders)
 
     def record_outside(self, transition: FileTransition) -> OutsideFile:
         """Store both images of a file that no change can name, by its absolute path; it had one before."""

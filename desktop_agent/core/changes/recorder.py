@@ -19,7 +19,7 @@ MissingFolders = Callable[[str], tuple[str, ...]]
 """Returns the folders that writing a path will have to make, outermost first."""
 
 
-class Recorder:
+class ChangeRecorder:
     """The changes of one call, in the order in which they are added, recorded with few waits for the disk. Blocks.
 
     When its block has ended, all contents are durable. Until then none may be, and nothing may be written.

@@ -44,7 +44,7 @@ class UndoNews(QObject):
             if any(outcome.clash is not None for outcome in entry.outcomes):
                 self._open_clashes(entry)
             elif not all(outcome.is_done for outcome in entry.outcomes):
-                from desktop_agent.ui.review.conflicts import UndoConflictDialog
+                from desktop_agent.ui.review.left_alone import UndoConflictDialog
 
                 UndoConflictDialog(entry.purpose, entry.outcomes, self._window).open()
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.edited_text import edited_lines, editor_text, encode_edited
+from desktop_agent.core.changes.edited_lines import edited_lines, editor_text, encode_edited
 from desktop_agent.core.changes.text import BOM, read_text
 
 CHARS = st.sampled_from(

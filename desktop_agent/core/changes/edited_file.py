@@ -1,7 +1,8 @@
-"""Text that a person edits, and the exact bytes that come of it.
+"""A whole file that a person edits, and the exact bytes that come of it.
 
 A field for text knows lines and nothing of how they end, and cannot hold some characters at all. So those are stood in
-for while they are edited, and every line that was not touched ends as it did before.
+for while they are edited, and every line that was not touched ends as it did before. `edited_lines` does the same for a
+part of a file, where nothing may depend on what the rest of it holds.
 """
 
 from collections import Counter

@@ -1,7 +1,8 @@
-r"""A text in a plain editor and back to exact bytes: what was not edited keeps every byte that an editor cannot hold.
+r"""Lines in a plain editor and back to exact bytes: what was not edited keeps every byte that an editor cannot hold.
 
 Editors know one kind of line ending, and neither byte order marks nor bytes that are not UTF-8. They are given lines
-joined with `\n`, in which such characters have stand-ins; afterwards, untouched lines are taken from the original.
+joined with `\n`, in which such characters have stand-ins, always the same; afterwards, untouched lines are taken from
+the original.
 """
 
 import re
