@@ -47,13 +47,13 @@ def matching(transcript: Transcript, wanted: ChangeSelection) -> list[ChangeReco
     return [
         record
         for record in records
-        if record.change.id in ids or (record.change.author in ("person", "undo") and record.change.path in paths)
+        if record.change.id in ids or (not record.change.is_by_agent and record.change.path in paths)
     ]
 
 
 def agents_rows(records: Sequence[ChangeRecord]) -> list[NetChange]:
     """Return what the changes come to, without the person's: what can be printed as a patch, undone and redone."""
-    return net_changes(record for record in records if record.change.author not in ("person", "undo"))
+    return net_changes(record for record in records if record.change.is_by_agent)
 
 
 def revertible(transcript: Transcript, wanted: ChangeSelection) -> ChangeSelection:

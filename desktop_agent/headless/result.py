@@ -92,11 +92,7 @@ def collect_result(
     entries = [entry for entry in transcript.entries if getattr(entry, "turn", None) == turn]
     texts = [entry.text.strip() for entry in entries if isinstance(entry, TextEntry) and entry.kind == "text"]
     tools = [entry for entry in entries if isinstance(entry, ToolEntry)]
-    records = [
-        record
-        for record in transcript.changes.values()
-        if record.turn == turn and record.change.author not in ("person", "undo")
-    ]
+    records = [record for record in transcript.changes.values() if record.turn == turn and record.change.is_by_agent]
     notices = [entry.notice for entry in transcript.entries if isinstance(entry, NoticeEntry)]
     return RunResult(
         session_id=transcript.session_id,

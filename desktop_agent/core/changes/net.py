@@ -78,7 +78,7 @@ def net_changes(records: Iterable[ChangeRecord]) -> list[NetChange]:
     To compare a row, take its `change`: where files replaced each other, its records alone do not tell all of it.
     """
     known = list(records)
-    rows = _rows([record for record in known if record.change.author not in ("person", "undo")])
+    rows = _rows([record for record in known if record.change.is_by_agent])
     taken = {path for row in rows for path in (row.path, row.moved_from)}
     persons = _rows([record for record in known if record.change.author == "person"])
     rows += [row for row in persons if not taken & {row.path, row.moved_from or row.path}]
@@ -93,7 +93,7 @@ def net_change(changes: Sequence[FileChange]) -> FileChange:
     twice: only a comparison of the two images knows the net counts. A file that was created and deleted again is
     absent on both sides. Changes of the person and undos count only where there is nothing else.
     """
-    own = [change for change in changes if change.author not in ("person", "undo")] or list(changes)
+    own = [change for change in changes if change.is_by_agent] or list(changes)
     return _net(max(follow(own), key=lambda life: len(life.places)), own)
 
 

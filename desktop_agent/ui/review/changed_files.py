@@ -182,7 +182,7 @@ def git_files(records: "Iterable[ChangeRecord]") -> list[ChangedFile]:
 def turns_with_changes(transcript: "Transcript") -> list[int]:
     """Return the turns that changed something, newest first. The person's changes and undos make no turn."""
     records = transcript.changes.values()
-    return sorted({record.turn for record in records if record.change.author not in ("person", "undo")}, reverse=True)
+    return sorted({record.turn for record in records if record.change.is_by_agent}, reverse=True)
 
 
 def selection_of(baseline: Baseline, turns: Sequence[int]) -> "ChangeSelection":
