@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from desktop_agent.core.changes.anchored import anchored
 from desktop_agent.core.changes.recorder import Recorder
@@ -120,7 +120,12 @@ class Ledger:
         return {change_id: problem for change_id, problem in problems if problem}
 
     def current(self, path: str) -> FileState | None:
-        """The file, symlink or folder as it is now. Raises `OSError` when it cannot be read."""
+        """The file, symlink or folder as it is now. Raises `OSError` when it cannot be read.
+
+        Where a symlink has taken the place of a folder on the way, there is nothing: what it leads to has another path.
+        """
+        if self.link_above(path):
+            return None
         return read_state(self._root / path, with_folders=True)
 
     def state(self, image: FileImage | None) -> FileState | None:
@@ -136,6 +141,11 @@ class Ledger:
     def is_inside(self, path: str) -> bool:
         """Whether the folder of `path` still lies in the workspace; somebody may have put a symlink in its place."""
         return Path(os.path.realpath((self._root / path).parent)).is_relative_to(self._root)
+
+    def link_above(self, path: str) -> str:
+        """The outermost folder on the way to `path` that is a symlink; empty without any."""
+        folders = (parent for parent in reversed(PurePosixPath(path).parents) if parent.parts)
+        return next((str(folder) for folder in folders if (self._root / folder).is_symlink()), "")
 
     def content(self, image: FileImage | None) -> bytes | None:
         """The bytes of an image; None for an absent file."""
@@ -184,7 +194,10 @@ class Ledger:
         try:
             if not self.is_inside(change.path):
                 return "Its folder does not lie in the workspace any more."
-            if _image(self.current(change.path)) != change.before:
+            current = _image(self.current(change.path))
+            if current != change.before:
+                if current == change.after:
+                    return ""  # it is another name of a file that was just written
                 return "It was changed at this very moment; that version was left alone."
             self._restore(change.path, self.state(change.after), write.new_folders)
         except StorageError as error:
