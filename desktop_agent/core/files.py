@@ -27,6 +27,8 @@ TEMPORARY_MARK = ".desktop-agent-"
 DEFAULT_MODE = 0o644
 """The mode of a state that nobody gave one. A new file on disk gets `new_file_mode()`."""
 
+Check = Callable[[], None]
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -121,29 +123,33 @@ def read_state(path: Path, *, with_folders: bool = False) -> FileState | None:
     return FileState(content=path.read_bytes(), mode=stat.S_IMODE(status.st_mode))
 
 
-def write_state(path: Path, state: FileState | None) -> None:
+def write_state(path: Path, state: FileState | None, *, check: Check = lambda: None) -> None:
     """Make `path` what `state` says: written, linked, a folder, or (None) removed. Missing parents are created.
+
+    `check` is called at the last moment at which everything can still stay as it is; what it raises stops the write.
 
     A folder is removed, or gives way to a file, only when it is empty; otherwise this raises `OSError`.
     """
     is_folder = path.is_dir() and not path.is_symlink()
     if state is None:
         with suppress(FileNotFoundError):
+            check()
             _retried(os.rmdir if is_folder else os.unlink, path)
             _sync_folder(path.parent)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     if state.kind == "folder":
+        check()
         _make_folder(path, state.mode, is_there=is_folder)
         return
     if is_folder:
         _retried(os.rmdir, path)
     if state.kind == "symlink":
-        _replace_symlink(path, os.fsdecode(state.content))
+        _replace_symlink(path, os.fsdecode(state.content), check)
     elif path.is_symlink():
-        _write_by_rename(path, state.content, state.mode, None)  # takes the link's place, not its target's
+        _write_by_rename(path, state.content, state.mode, None, check)  # takes the link's place, not its target's
     else:
-        _write(path, state.content, state.mode)
+        _write(path, state.content, state.mode, check)
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
@@ -160,7 +166,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
     _write(Path(os.path.realpath(path)), content, mode)
 
 
-def _write(target: Path, content: bytes, mode: int | None) -> None:
+def _write(target: Path, content: bytes, mode: int | None, check: Check = lambda: None) -> None:
     """Do as `write_atomically`, but never through a symlink, also where one takes the file's place meanwhile."""
     try:
         old = _retried(os.lstat, target)
@@ -169,13 +175,15 @@ def _write(target: Path, content: bytes, mode: int | None) -> None:
     if old is not None and mode is None:
         mode = stat.S_IMODE(old.st_mode)
     if old is not None and old.st_nlink > 1:
+        check()
         _write_in_place(target, content, mode)
         return
     try:
-        _write_by_rename(target, content, mode, old)
+        _write_by_rename(target, content, mode, old, check)
     except PermissionError:
         if old is None:
             raise
+        check()
         _write_in_place(target, content, mode)
 
 
@@ -266,7 +274,7 @@ def is_left_over(path: Path) -> bool:
     return TEMPORARY_MARK in path.name and path.name.startswith(".") and path.name.endswith(".tmp")
 
 
-def _write_by_rename(target: Path, content: bytes, mode: int | None, old: os.stat_result | None) -> None:
+def _write_by_rename(target: Path, content: bytes, mode: int | None, old: os.stat_result | None, check: Check) -> None:
     """Write a new file beside `target`, give it all that the old one has, and put it in its place."""
     temporary = _temporary_beside(target)
     # A replacement stays private until it has its final mode; a plain new file gets what the umask leaves of 0666.
@@ -282,6 +290,7 @@ def _write_by_rename(target: Path, content: bytes, mode: int | None, old: os.sta
             _retried(os.fsync, descriptor)
         finally:
             _close(descriptor)
+        check()
         _retried(os.replace, temporary, target)
     except BaseException:
         with suppress(OSError):
@@ -410,10 +419,11 @@ def _make_folder(path: Path, mode: int, *, is_there: bool) -> None:
     _sync_folder(path.parent)
 
 
-def _replace_symlink(path: Path, target: str) -> None:
+def _replace_symlink(path: Path, target: str, check: Check) -> None:
     temporary = _temporary_beside(path)
     try:
         _retried(os.symlink, target, temporary)
+        check()
         _retried(os.replace, temporary, path)
     except BaseException:
         with suppress(OSError):

@@ -7,6 +7,7 @@ turn is running.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
@@ -106,7 +107,7 @@ class Undoing:
     # -- the person's own writes --
 
     def _transition(self, op: ops.WriteFile) -> FileTransition | None:
-        if not self._ledger.is_inside(op.path):
+        if not _is_a_name(op.path) or not self._ledger.is_inside(op.path):
             raise AgentError("The file does not lie in the folder of this conversation.", hint="Nothing was written.")
         try:
             before = self._ledger.current(op.path)
@@ -117,6 +118,8 @@ class Undoing:
                 f"{op.path} was changed in the meantime, so it was not written.",
                 hint="Look at it again; your text is still where you wrote it.",
             )
+        if op.content is not None and before is not None and not _can_hold(before, op.content):
+            raise AgentError(f"{op.path} is a {before.kind} and cannot hold this.", hint="Nothing was written.")
         if op.content is None:
             after = None
         elif before is None:
@@ -150,6 +153,20 @@ class Undoing:
             await self._log.record(reverted(op.purpose, selection, done, (outcome,)))
         if problem:
             raise AgentError(f"{op.path} was not written.", hint=problem)
+
+
+def _is_a_name(path: str) -> bool:
+    """Whether changes name files so: from the workspace on, without detours, and as bytes that a disk can have."""
+    try:
+        is_storable = b"\0" not in path.encode()
+    except UnicodeEncodeError:
+        return False
+    return is_storable and PurePosixPath(path).as_posix() == path and ".." not in path.split("/") and path[:1] != "/"
+
+
+def _can_hold(file: FileState, content: bytes) -> bool:
+    """Whether this may be written there: a folder has no content, and a symlink leads to a name."""
+    return file.kind == "file" or (file.kind == "symlink" and content != b"" and b"\0" not in content)
 
 
 def draft_revert(

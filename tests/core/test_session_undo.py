@@ -256,3 +256,43 @@ async def test_going_back_takes_files_and_conversation_together_or_apart(ground:
         assert said == ["first", "third"]
         s.submit(ops.RewindTo(turn=9, scope="files"))
         assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"
+
+
+@pytest.mark.parametrize("path", ["nul\0", "not-utf-8-\udcff", "d/../a.txt", "d/", "."])
+async def test_a_write_to_what_no_change_names_so_is_refused(ground: Ground, path: str) -> None:
+    ground.write("a.txt", "one\n")
+    ground.write("d/x", "")
+    async with ground.session([]) as s:
+        for expected in (None, digest_of(b"one\n"), digest_of(b"")):
+            s.submit(ops.WriteFile(path=path, expected=expected, content=b"two\n"))
+            assert "does not lie in the folder" in (await s.rx.expect(ev.Notice)).title
+    assert ground.read("a.txt") == "one\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"), [("d", b"", b"text"), ("link", b"a.txt", b"x\0"), ("link", b"a.txt", b"")]
+)
+async def test_a_write_of_text_where_none_can_be_is_refused(ground: Ground, path: str, old: bytes, new: bytes) -> None:
+    (ground.workspace / "d").mkdir()
+    (ground.workspace / "link").symlink_to("a.txt")
+    async with ground.session([]) as s:
+        s.submit(ops.WriteFile(path=path, expected=digest_of(old), content=new))
+        assert "cannot hold this" in (await s.rx.expect(ev.Notice)).title
+        assert s.session.transcript.changes == {}
+
+
+async def test_one_content_that_is_missing_keeps_nothing_else_from_being_redone(ground: Ground) -> None:
+    for path in ("a.txt", "b.txt"):
+        ground.write(path, "".join(LINES))
+    other = Call("edit_file", {"path": "b.txt", "old_str": "line 5\n", "new_str": "five\n"})
+    async with ground.session([[replacing(5, "five\n"), other], [Say("one")]], approval="never") as s:
+        await s.prompt()
+        ground.write("a.txt", ground.read("a.txt") + "mine\n")
+        undone = await undo(s, ChangeSelection(turn=1))
+        (merged,) = (change for change in undone.changes if change.path == "a.txt")
+        assert merged.before is not None
+        for blob in ground.paths.blobs.rglob(f"{merged.before.digest}*"):
+            blob.unlink()
+        redone = await redo(s, ChangeSelection(turn=1))
+        assert {outcome.path: outcome.state for outcome in redone.outcomes} == {"a.txt": "failed", "b.txt": "restored"}
+        assert ground.read("b.txt") == text_with(line_5="five\n")

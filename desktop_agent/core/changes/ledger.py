@@ -7,10 +7,11 @@ in a thread, one at a time.
 
 import errno
 import os
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from desktop_agent.core.changes.anchored import anchored
 from desktop_agent.core.changes.recorder import ChangeRecorder
@@ -19,6 +20,17 @@ from desktop_agent.core.files import FileState, FileTransition, is_left_over, is
 from desktop_agent.core.ids import ChangeId, Digest
 from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
+
+_MEANWHILE = "It was changed at this very moment; that version was left alone."
+
+_Mark = tuple[int, ...] | None
+"""By what a file is known to be the same and untouched; None where there is none."""
+_UNSEEN: _Mark = ()
+"""That of a folder, which others may fill while it is looked at."""
+
+
+class _ChangedError(OSError):
+    """Somebody wrote the file between the look at it and the write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +94,7 @@ class Ledger:
             # Writing would make it anew, empty but for this file, where somebody took it away.
             raise ToolError(f"The folder {self._root} is gone. Nothing was written.", error_type="fatal")
         states = [(change, self.state(change.before), self.state(change.after)) for change in changes]
+        seen = {change.path: _mark(self._root / change.path) for change in changes}
         for change, before, _ in states:
             if not self.is_inside(change.path):
                 raise ToolError(
@@ -97,12 +110,15 @@ class Ledger:
         try:
             for change, before, after in states:
                 done.append((change, before))
-                self._write(change.path, after)
+                self._write(change.path, after, seen[change.path])
         except OSError as error:
+            failed, _ = done[-1]
             for change, before in reversed(done):
-                with suppress(OSError):
-                    self._restore(change.path, before, change.new_folders)
-            path = done[-1][0].path
+                is_ours = change is not failed and self.is_at(change.path, change.after)
+                if is_ours or (change is failed and not isinstance(error, _ChangedError)):  # somebody else's stays
+                    with suppress(OSError):
+                        self._restore(change.path, before, change.new_folders)
+            path = failed.path
             raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
 
     def is_at(self, path: str, image: FileImage | None) -> bool:
@@ -121,7 +137,12 @@ class Ledger:
         return {change_id: problem for change_id, problem in problems if problem}
 
     def current(self, path: str) -> FileState | None:
-        """The file, symlink or folder as it is now. Raises `OSError` when it cannot be read."""
+        """The file, symlink or folder as it is now. Raises `OSError` when it cannot be read.
+
+        Where a symlink has taken the place of a folder on the way, there is nothing: what it leads to has another path.
+        """
+        if self.link_above(path):
+            return None
         return read_state(self._root / path, with_folders=True)
 
     def state(self, image: FileImage | None) -> FileState | None:
@@ -137,6 +158,11 @@ class Ledger:
     def is_inside(self, path: str) -> bool:
         """Whether the folder of `path` still lies in the workspace; somebody may have put a symlink in its place."""
         return Path(os.path.realpath((self._root / path).parent)).is_relative_to(self._root)
+
+    def link_above(self, path: str) -> str:
+        """The outermost folder on the way to `path` that is a symlink; empty without any."""
+        folders = (parent for parent in reversed(PurePosixPath(path).parents) if parent.parts)
+        return next((str(folder) for folder in folders if (self._root / folder).is_symlink()), "")
 
     def content(self, image: FileImage | None) -> bytes | None:
         """The bytes of an image; None for an absent file."""
@@ -185,9 +211,17 @@ class Ledger:
         try:
             if not self.is_inside(change.path):
                 return "Its folder does not lie in the workspace any more."
-            if _image(self.current(change.path)) != change.before:
-                return "It was changed at this very moment; that version was left alone."
-            self._restore(change.path, self.state(change.after), write.new_folders)
+            seen = _mark(self._root / change.path)
+            current = _image(self.current(change.path))
+            if current != change.before:
+                if current == change.after:
+                    return ""  # it is another name of a file that was just written
+                return _MEANWHILE
+            self._write(change.path, self.state(change.after), seen)
+            if change.after is None:
+                self._remove_empty(write.new_folders)
+        except _ChangedError:
+            return _MEANWHILE
         except StorageError as error:
             return error.title
         except OSError as error:
@@ -206,10 +240,16 @@ class Ledger:
             with suppress(OSError):  # not empty: somebody uses it now
                 (self._root / folder).rmdir()
 
-    def _write(self, path: str, state: FileState | None) -> None:
+    def _write(self, path: str, state: FileState | None, seen: _Mark = _UNSEEN) -> None:
+        """Write the file, if it still is the one that was `seen`; otherwise this raises `_ChangedError`."""
         try:
             with anchored(self._root, path, makes_folders=state is not None) as place:
-                write_state(place, state)
+
+                def check() -> None:
+                    if seen != _UNSEEN and _mark(place) not in (seen, _UNSEEN):
+                        raise _ChangedError(errno.EBUSY, "it was changed at this very moment")
+
+                write_state(place, state, check=check)
         except FileNotFoundError:
             if state is not None:
                 raise
@@ -217,3 +257,13 @@ class Ledger:
 
 def _image(state: FileState | None) -> FileImage | None:
     return None if state is None else state.image()
+
+
+def _mark(path: Path) -> _Mark:
+    try:
+        status = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        return _UNSEEN
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode

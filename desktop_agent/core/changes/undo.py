@@ -21,6 +21,8 @@ from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
 
+_MISSING = "Its earlier content is missing from the data folder."
+
 
 @dataclass(frozen=True, slots=True)
 class DraftedWrite:
@@ -62,9 +64,11 @@ class Drafter:
         self._undone = undone or {}
         self._leaving: frozenset[str] = frozenset()
         """Folders that go with the files in them, so that what was in their place can come back."""
+        self._planned: frozenset[str] = frozenset()
 
     def draft(self, direction: Direction, plans: Sequence[FilePlan]) -> Draft:
         """Return what carrying out `plans` comes to with the files as they are now."""
+        self._planned = frozenset(plan.path for plan in plans)
         self._leaving = frozenset(folder for plan in plans for folder in plan.new_folders)
         moved = self._follow_moves(plans)
         # Undo goes backwards over the files, too: the one that came with a new folder goes last, when that is empty.
@@ -83,6 +87,8 @@ class Drafter:
     ) -> DraftedWrite | FileOutcome:
         if not self._ledger.is_inside(plan.path):
             return _outcome(plan, "conflict", "Its folder does not lie in the workspace any more.")
+        if (link := self._ledger.link_above(plan.path)) and link not in self._planned:
+            return _outcome(plan, "conflict", f"A symlink has taken the place of the folder {link}.")
         try:
             yours = self._now(plan.path)
         except OSError as error:
@@ -90,12 +96,14 @@ class Drafter:
         try:
             plan, goals = self._goals(direction, plan)
         except StorageError:
-            return _outcome(plan, "failed", "Its earlier content is missing from the data folder.")
+            return _outcome(plan, "failed", _MISSING)
         try:
             result = moved[plan.path] if plan.path in moved else self._result(plan, yours, goals)
+            reverts = self._reverts(direction, plan, yours, result)
         except ClashError as clash:
             return replace(_outcome(plan, "conflict", str(clash)), clash=self._clash(yours, goals))
-        reverts = self._reverts(direction, plan, yours, result)
+        except StorageError:
+            return _outcome(plan, "failed", _MISSING)
         ids = tuple(reverted.change_id for reverted in reverts if not reverted.hunks)
         is_exact = yours in (goals[0].base, result)
         state: OutcomeState = "unchanged" if result == yours else "restored" if is_exact else "merged"

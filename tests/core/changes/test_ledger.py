@@ -273,3 +273,39 @@ def test_folders_of_a_file_that_never_came_are_swept_away(ledger: Ledger, root: 
     (root / "new/mine").write_bytes(b"mine")
     ledger.sweep([change])
     assert sorted(path.name for path in root.rglob("*")) == ["mine", "new"]
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_what_somebody_writes_while_an_undo_waits_for_the_disk_is_not_overwritten(
+    ledger: Ledger, root: Path, monkeypatch: pytest.MonkeyPatch, is_removed: bool
+) -> None:
+    (root / "a").write_bytes(b"one\n")
+    change = record(ledger, root, "a", None if is_removed else state(b"two\n"))
+
+    def write_meanwhile(*_: object) -> None:
+        with (root / "a").open("ab") as file:
+            file.write(b"mine\n")
+
+    if is_removed:
+        monkeypatch.setattr(ledger, "state", write_meanwhile)
+    else:
+        monkeypatch.setattr(os, "fsync", write_meanwhile)
+    problems = ledger.apply_each([LedgerWrite(change)])
+    monkeypatch.undo()
+    assert problems == {"1.1": "It was changed at this very moment; that version was left alone."}
+    assert (root / "a").read_bytes().startswith(b"one\nmine\n")
+
+
+def test_what_somebody_writes_while_an_edit_waits_for_the_disk_is_not_overwritten(
+    ledger: Ledger, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a").write_bytes(b"one\n")
+    change = record(ledger, root, "a", state(b"two\n"))
+
+    def write_meanwhile(*_: object) -> None:
+        (root / "a").write_bytes(b"mine\n")
+
+    monkeypatch.setattr(os, "fsync", write_meanwhile)
+    with pytest.raises(ToolError):
+        ledger.apply([change])
+    assert (root / "a").read_bytes() == b"mine\n"

@@ -343,3 +343,44 @@ def test_whatever_was_renamed_and_edited_undo_gives_back_and_redo_repeats(
             assert history.tree() == after
     finally:
         shutil.rmtree(folder)
+
+
+def test_a_folder_that_moved_away_under_a_link_in_its_place_comes_back_with_its_files(history: History) -> None:
+    """`mv d e && ln -s e d`: behind the link the files seem to be there already, and they must not be taken for it."""
+    history.set("d", FOLDER)
+    history.set("d/x", TEXT)
+    before = history.tree()
+    start = len(history.records)
+    history.set("e", FOLDER)
+    history.rename("d/x", "e/x")
+    history.set("d", None)
+    history.set("d", FileState(content=b"e", mode=0o777, kind="symlink"))
+    after, done = history.tree(), history.records[start:]
+    assert states(history.undo(done)) == {"restored"}
+    assert history.tree() == before
+    assert states(history.redo(done)) == {"restored"}
+    assert history.tree() == after
+
+
+def test_files_behind_a_link_that_somebody_else_put_there_are_left_alone(history: History) -> None:
+    history.set("d/x", TEXT)
+    (history.root / "d").rename(history.root / "e")
+    (history.root / "d").symlink_to("e")
+    (outcome,) = history.undo([change for change in history.records if change.path == "d/x"])
+    assert (outcome.state, outcome.reason) == ("conflict", "A symlink has taken the place of the folder d.")
+    assert history.read("e/x") == TEXT
+
+
+def test_two_names_of_one_file_are_both_undone(history: History) -> None:
+    (history.root / "b").hardlink_to(history.root / "a")
+    before, after = FileState(content=TEXT), FileState(content=TEXT + MINE)
+    (history.root / "a").chmod(0o644)
+    done = [
+        history.ledger.record(FileTransition(path, before, after), author="shell", change_id=f"2.{place}")
+        for place, path in enumerate(("a", "b"))
+    ]
+    with (history.root / "a").open("ab") as file:  # as `echo … >> a` does: both names change
+        file.write(MINE)
+    history.records += done
+    assert states(history.undo(done)) == {"restored"}
+    assert (history.read("a"), history.read("b")) == (TEXT, TEXT)
