@@ -120,6 +120,8 @@ class Undoing:
             )
         if op.content is not None and before is not None and not _can_hold(before, op.content):
             raise AgentError(f"{op.path} is a {before.kind} and cannot hold this.", hint="Nothing was written.")
+        if any(item.change_id not in self._transcript.changes for item in op.reverts):
+            raise AgentError(f"No such change of {op.path} is on record.", hint="Nothing was written.")
         if op.content is None:
             after = None
         elif before is None:

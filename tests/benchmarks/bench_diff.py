@@ -218,7 +218,8 @@ def commits(repository: Path, count: int) -> Iterator[Texts]:
 
     for commit in git("rev-list", "--no-merges", f"--max-count={count}", "HEAD", "--", "*.py").split():
         for path in git("diff-tree", "--no-commit-id", "--name-only", "--diff-filter=M", "-r", commit).splitlines():
-            yield git("show", f"{commit}^:{path}"), git("show", f"{commit}:{path}")
+            if path.endswith(".py"):
+                yield git("show", f"{commit}^:{path}"), git("show", f"{commit}:{path}")
 
 
 def test_real_edits_are_told_in_no_more_lines_than_git_needs(

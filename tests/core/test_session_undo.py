@@ -198,6 +198,16 @@ async def test_a_write_of_the_persons_is_theirs_and_never_over_what_they_did_not
         await undone_nothing(s)
 
 
+async def test_a_write_that_settles_a_change_nobody_made_is_refused(ground: Ground) -> None:
+    ground.write("a.txt", "one\n")
+    async with ground.session([]) as s:
+        made_up = (Reverted(change_id="7.7"),)
+        expected = digest_of(b"one\n")
+        s.submit(ops.WriteFile(path="a.txt", expected=expected, content=b"2\n", reverts=made_up, purpose="undo"))
+        assert "No such change" in (await s.rx.expect(ev.Notice)).title
+        assert ground.read("a.txt") == "one\n"
+
+
 async def undone_nothing(s: Open) -> None:
     """The person's own writes are no changes of the agent's to undo."""
     s.submit(ops.UndoChanges(selection=ChangeSelection()))

@@ -225,7 +225,7 @@ class Ledger:
         except StorageError as error:
             return error.title
         except OSError as error:
-            if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and change.after is None:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
                 return "There is something else in it, so it was kept."
             return f"It could not be written: {error.strerror or error}."
         return ""
