@@ -198,6 +198,15 @@ async def test_a_write_of_the_persons_is_theirs_and_never_over_what_they_did_not
         await undone_nothing(s)
 
 
+async def test_a_hunk_that_is_not_there_is_named_and_nothing_is_written(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    async with ground.session([[replacing(5, "five\n")], [Say("one")]], approval="never") as s:
+        await s.prompt()
+        (outcome,) = (await undo(s, ChangeSelection(path="a.txt", hunks=("0123456789abcdef",)))).outcomes
+        assert (outcome.state, outcome.reason) == ("failed", "There is no such change in it.")
+        assert len(s.session.transcript.active_changes()) == 1
+
+
 async def test_a_write_that_settles_a_change_nobody_made_is_refused(ground: Ground) -> None:
     ground.write("a.txt", "one\n")
     async with ground.session([]) as s:

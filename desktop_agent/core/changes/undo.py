@@ -97,6 +97,8 @@ class Drafter:
             plan, goals = self._goals(direction, plan)
         except StorageError:
             return _outcome(plan, "failed", _MISSING)
+        except KeyError:
+            return _outcome(plan, "failed", "There is no such change in it.")
         try:
             result = moved[plan.path] if plan.path in moved else self._result(plan, yours, goals)
             reverts = self._reverts(direction, plan, yours, result)
@@ -129,11 +131,16 @@ class Drafter:
         return state
 
     def _goals(self, direction: Direction, plan: FilePlan) -> tuple[FilePlan, list[_Goal]]:
-        """The steps of the plan; a plan that names all hunks of a file is one for the whole file."""
+        """The steps of the plan; a plan that names all hunks of a file is one for the whole file.
+
+        Raises `KeyError` when it names none.
+        """
         if plan.hunks:
             diff = self._net_diff(plan)
             is_moved = plan.net is not None and plan.net.moved_from != ""
             if diff is not None and (is_moved or not set(all_keys(diff)) <= set(plan.hunks)):
+                if not set(all_keys(diff)) & set(plan.hunks):
+                    raise KeyError(plan.hunks)
                 return plan, [self._partial_goal(direction, plan, diff)]
         return replace(plan, hunks=()), [self._goal(delta) for delta in plan.deltas]
 
