@@ -408,7 +408,9 @@ def lines_of(state: FileState | None) -> list[Line]:
 
 
 def modes_differ(change: FileChange) -> bool:
-    return change.before is None or change.after is None or change.before.mode != change.after.mode
+    """Whether the change set the permission bits, or a renamed file brings and takes its own."""
+    is_moved = bool(change.moved_from or change.moved_to)
+    return is_moved or change.before is None or change.after is None or change.before.mode != change.after.mode
 
 
 @pytest.fixture
