@@ -245,7 +245,10 @@ async def test_a_background_child_with_its_own_output_is_ended_too(
 
 async def test_a_daemon_outlives_its_command_but_not_the_application(tmp_path: Path, reports: Reports) -> None:
     runner = ProcessRunner(SystemClock(), grace_s=0.3)
-    outcome = await runner.run(shell("setsid sleep 100 < /dev/null > /dev/null 2>&1 & echo $! > report", tmp_path))
+    os.mkfifo(tmp_path / "gone")
+    leaving = "echo > gone; echo $$ > report; exec sleep 100"
+    script = f"setsid sh -c '{leaving}' < /dev/null > /dev/null 2>&1 & read _ < gone"
+    outcome = await runner.run(shell(script, tmp_path))
     daemon = await reports.pids(1)
     assert outcome.ended == {}
     assert living(daemon) == daemon
