@@ -7,7 +7,6 @@ in a thread, one at a time.
 
 import errno
 import os
-import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,22 +14,12 @@ from pathlib import Path, PurePosixPath
 
 from desktop_agent.core.changes.anchored import anchored
 from desktop_agent.core.changes.recorder import ChangeRecorder
+from desktop_agent.core.changes.untouched import MEANWHILE, UNSEEN, ChangedError, Mark, mark_of, unless_touched
 from desktop_agent.core.errors import StorageError, ToolError
 from desktop_agent.core.files import FileState, FileTransition, is_left_over, is_torn, read_state, write_state
 from desktop_agent.core.ids import ChangeId, Digest
 from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
-
-_MEANWHILE = "It was changed at this very moment; that version was left alone."
-
-_Mark = tuple[int, ...] | None
-"""By what a file is known to be the same and untouched; None where there is none."""
-_UNSEEN: _Mark = ()
-"""That of a folder, which others may fill while it is looked at."""
-
-
-class _ChangedError(OSError):
-    """Somebody wrote the file between the look at it and the write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +83,7 @@ class Ledger:
             # Writing would make it anew, empty but for this file, where somebody took it away.
             raise ToolError(f"The folder {self._root} is gone. Nothing was written.", error_type="fatal")
         states = [(change, self.state(change.before), self.state(change.after)) for change in changes]
-        seen = {change.path: _mark(self._root / change.path) for change in changes}
+        seen = {change.path: mark_of(self._root / change.path) for change in changes}
         for change, before, _ in states:
             if not self.is_inside(change.path):
                 raise ToolError(
@@ -115,7 +104,7 @@ class Ledger:
             failed, _ = done[-1]
             for change, before in reversed(done):
                 is_ours = change is not failed and self.is_at(change.path, change.after)
-                if is_ours or (change is failed and not isinstance(error, _ChangedError)):  # somebody else's stays
+                if is_ours or (change is failed and not isinstance(error, ChangedError)):  # somebody else's stays
                     with suppress(OSError):
                         self._restore(change.path, before, change.new_folders)
             path = failed.path
@@ -211,17 +200,17 @@ class Ledger:
         try:
             if not self.is_inside(change.path):
                 return "Its folder does not lie in the workspace any more."
-            seen = _mark(self._root / change.path)
+            seen = mark_of(self._root / change.path)
             current = _image(self.current(change.path))
             if current != change.before:
                 if current == change.after:
                     return ""  # it is another name of a file that was just written
-                return _MEANWHILE
+                return MEANWHILE
             self._write(change.path, self.state(change.after), seen)
             if change.after is None:
                 self._remove_empty(write.new_folders)
-        except _ChangedError:
-            return _MEANWHILE
+        except ChangedError:
+            return MEANWHILE
         except StorageError as error:
             return error.title
         except OSError as error:
@@ -240,16 +229,11 @@ class Ledger:
             with suppress(OSError):  # not empty: somebody uses it now
                 (self._root / folder).rmdir()
 
-    def _write(self, path: str, state: FileState | None, seen: _Mark = _UNSEEN) -> None:
-        """Write the file, if it still is the one that was `seen`; otherwise this raises `_ChangedError`."""
+    def _write(self, path: str, state: FileState | None, seen: Mark = UNSEEN) -> None:
+        """Write the file, if it still is the one that was `seen`; otherwise this raises `ChangedError`."""
         try:
             with anchored(self._root, path, makes_folders=state is not None) as place:
-
-                def check() -> None:
-                    if seen != _UNSEEN and _mark(place) not in (seen, _UNSEEN):
-                        raise _ChangedError(errno.EBUSY, "it was changed at this very moment")
-
-                write_state(place, state, check=check)
+                write_state(place, state, check=unless_touched(place, seen))
         except FileNotFoundError:
             if state is not None:
                 raise
@@ -257,13 +241,3 @@ class Ledger:
 
 def _image(state: FileState | None) -> FileImage | None:
     return None if state is None else state.image()
-
-
-def _mark(path: Path) -> _Mark:
-    try:
-        status = path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if stat.S_ISDIR(status.st_mode):
-        return _UNSEEN
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from desktop_agent.core.changes.untouched import MEANWHILE, ChangedError, mark_of, unless_touched
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state, write_state
 from desktop_agent.core.ids import Digest
@@ -375,6 +376,7 @@ def restore_outside(
     for file in files:
         path = Path(file.path)
         try:
+            seen = mark_of(path)
             current = read_state(path)
             image = current.image() if current else None
             if image not in (file.before, file.after):
@@ -383,8 +385,11 @@ def restore_outside(
                 continue
             if image != file.before:
                 before = file.before
-                write_state(path, FileState(content=content(before.digest), mode=before.mode, kind=before.kind))
+                state = FileState(content=content(before.digest), mode=before.mode, kind=before.kind)
+                write_state(path, state, check=unless_touched(path, seen))
             restored.append(file)
+        except ChangedError:
+            problems.append(FileOutcome(path=file.path, state="conflict", change_ids=(), reason=MEANWHILE))
         except OSError as error:
             reason = f"It could not be written: {error.strerror or error}."
             problems.append(FileOutcome(path=file.path, state="failed", change_ids=(), reason=reason))

@@ -7,6 +7,7 @@ import pytest
 
 from desktop_agent.core.changes.safety import Place, SafetyCopies, SafetyLimits, restore_outside
 from desktop_agent.core.files import FileState, read_state
+from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import FileImage, OutsideFile
 
 
@@ -176,3 +177,24 @@ def test_an_outside_file_is_put_back_only_while_it_is_what_the_command_left(tmp_
     file.write_text("mine")
     restored, [problem] = restore_outside([lost], contents.__getitem__)
     assert (restored, problem.state, file.read_text()) == ((), "conflict", "mine")
+
+
+@pytest.mark.parametrize("is_back", [True, False], ids=["made anew", "written over"])
+def test_what_somebody_writes_at_the_last_moment_is_not_overwritten_outside(tmp_path: Path, *, is_back: bool) -> None:
+    file = write(tmp_path, "a.txt", "before")
+    state = read_state(file)
+    assert state is not None
+    if is_back:
+        file.unlink()
+    else:
+        file.write_text("by the command")
+    left = read_state(file)
+    lost = outside_file(file, state.image(), left.image() if left else None)
+
+    def read_while_somebody_writes(digest: Digest) -> bytes:
+        assert digest == state.digest
+        file.write_text("mine, a moment ago")
+        return state.content
+
+    restored, [problem] = restore_outside([lost], read_while_somebody_writes)
+    assert (restored, problem.state, file.read_text()) == ((), "conflict", "mine, a moment ago")
