@@ -12,7 +12,10 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import JsonObject, SessionSummary
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.transcript import (
+    CommandEntry,
+    CompactionEntry,
     Entry,
+    ForkEntry,
     NoticeEntry,
     PromptEntry,
     RewindEntry,
@@ -91,6 +94,12 @@ def _describe(entry: Entry) -> str:
             return "\n".join([f"{purpose}:", *(f"  {describe_outcome(outcome)}" for outcome in outcomes)])
         case RewindEntry(turn=turn, scope=scope):
             return f"— back to before turn {turn}: {scope} —"
+        case CompactionEntry(through_turn=turn, is_undone=is_undone):
+            return f"— summarised up to turn {turn}{', taken back' if is_undone else ''} —"
+        case CommandEntry(text=text, output=output):
+            return f"{text}\n{output}".strip()
+        case ForkEntry(source=source, title=title):
+            return f"— a copy of {source} “{title}” up to here —"
         case TurnEndEntry(turn=turn, reason=reason):
             return f"— turn {turn} ended: {reason} —"
 

@@ -15,20 +15,24 @@ from desktop_agent.core.model import (
     AssistantBlock,
     Capability,
     ChangeSelection,
+    ContextUse,
     Decision,
     FileChange,
     FileOutcome,
+    GuidanceFile,
     Job,
     JsonObject,
     LineComment,
     ModelRef,
     OutsideFile,
+    Pin,
     RefChange,
     ReviewState,
     RewindScope,
     Rule,
     SandboxMode,
     StopReason,
+    Summary,
     ToolCall,
     ToolResult,
     ToolSource,
@@ -92,7 +96,37 @@ class SessionRenamed(DurableEvent):
     """The session got a title."""
 
     title: str
+    is_generated: bool = False
+    """Whether the model made it up; a title that the person gave is never replaced by one of those."""
     type: Literal["session_renamed"] = "session_renamed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionForked(DurableEvent):
+    """Everything before this line but the first is a copy of another session's, which happened there."""
+
+    source: SessionId
+    title: str
+    """Of the source, then."""
+    before_turn: int | None = None
+    """The first turn that was left out; None when everything was copied."""
+    type: Literal["session_forked"] = "session_forked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionArchived(DurableEvent):
+    """The person put the session away, or took it back. It is listed apart; nothing of it is removed."""
+
+    is_archived: bool
+    type: Literal["session_archived"] = "session_archived"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPinned(DurableEvent):
+    """The person wants the session at the top of the list, or no longer."""
+
+    is_pinned: bool
+    type: Literal["session_pinned"] = "session_pinned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +224,84 @@ class TurnEnded(DurableEvent):
     requests: int
     duration_s: float
     type: Literal["turn_ended"] = "turn_ended"
+
+
+# --- what the model sees ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted(DurableEvent):
+    """The model sees `summary` from now on instead of everything up to and with `through_turn`.
+
+    Nothing is removed from the journal. A second compaction summarises the first one's summary, too.
+    """
+
+    compaction_id: str
+    through_turn: int
+    summary: Summary
+    focus: str = ""
+    """What the person asked to keep above all."""
+    is_automatic: bool = False
+    tokens_before: int = 0
+    tokens_after: int = 0
+    """Both of the whole request, estimated."""
+    type: Literal["compacted"] = "compacted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryEdited(DurableEvent):
+    """The person rewrote the summary of a compaction; the model sees theirs."""
+
+    compaction_id: str
+    summary: Summary
+    type: Literal["summary_edited"] = "summary_edited"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionUndone(DurableEvent):
+    """The last compaction was taken back: the model sees again what it had summarised."""
+
+    compaction_id: str
+    type: Literal["compaction_undone"] = "compaction_undone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinned(DurableEvent):
+    """A text was pinned; one with the same id is replaced."""
+
+    pin: Pin
+    type: Literal["pinned"] = "pinned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpinned(DurableEvent):
+    """A pin was removed, or its time was over."""
+
+    pin_id: str
+    is_expired: bool = False
+    type: Literal["unpinned"] = "unpinned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuidanceLoaded(DurableEvent):
+    """The AGENTS.md files that hold from now on, all of them; recorded whenever one of them changed."""
+
+    files: tuple[GuidanceFile, ...]
+    type: Literal["guidance_loaded"] = "guidance_loaded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandRun(DurableEvent):
+    """A slash command was carried out, without asking the model. The model does not see it."""
+
+    text: str
+    """As it was written: `/pin add --ttl=60 keep it short`."""
+    output: str
+    """What it says, as markdown."""
+    is_error: bool = False
+    opens: SessionId = ""
+    """The session that a front should show now, for a command that made one."""
+    type: Literal["command_run"] = "command_run"
 
 
 # --- tool calls ---------------------------------------------------------------------------------------------------
@@ -432,10 +544,30 @@ class RulesReported:
     type: Literal["rules_reported"] = "rules_reported"
 
 
-LiveEvent = TextDelta | ThinkingDelta | ToolOutputDelta | ToolProgress | PromptRejected | JobsReported | RulesReported
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextMeasured:
+    """How full the context is now."""
+
+    use: ContextUse
+    type: Literal["context_measured"] = "context_measured"
+
+
+LiveEvent = (
+    TextDelta
+    | ThinkingDelta
+    | ToolOutputDelta
+    | ToolProgress
+    | PromptRejected
+    | JobsReported
+    | RulesReported
+    | ContextMeasured
+)
 KnownEvent = (
     SessionOpened
     | SessionRenamed
+    | SessionForked
+    | SessionArchived
+    | SessionPinned
     | ModeSet
     | Notice
     | Queued
@@ -445,6 +577,13 @@ KnownEvent = (
     | MessageDone
     | UsageReported
     | TurnEnded
+    | Compacted
+    | SummaryEdited
+    | CompactionUndone
+    | Pinned
+    | Unpinned
+    | GuidanceLoaded
+    | CommandRun
     | ToolCallStarted
     | ToolCallFinished
     | ApprovalRequested

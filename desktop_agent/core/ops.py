@@ -17,6 +17,7 @@ from desktop_agent.core.model import (
     ReviewState,
     RewindScope,
     SandboxMode,
+    Summary,
 )
 
 
@@ -152,6 +153,71 @@ class RenameSession:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveSession:
+    """Put the session away, or take it back."""
+
+    is_archived: bool = True
+    type: Literal["archive_session"] = "archive_session"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinSession:
+    """Keep the session at the top of the list, or no longer."""
+
+    is_pinned: bool = True
+    type: Literal["pin_session"] = "pin_session"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compact:
+    """Summarise the conversation but for its last turns, by asking the model. Refused while a turn is running."""
+
+    focus: str = ""
+    """What to keep above all."""
+    type: Literal["compact"] = "compact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditSummary:
+    """Replace the summary of the last compaction by this one."""
+
+    summary: Summary
+    type: Literal["edit_summary"] = "edit_summary"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoCompaction:
+    """Take the last compaction back."""
+
+    type: Literal["undo_compaction"] = "undo_compaction"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddPin:
+    """Keep `text` in the model's sight, for `ttl_s` seconds or until it is removed."""
+
+    text: str
+    ttl_s: float | None = None
+    type: Literal["add_pin"] = "add_pin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovePin:
+    """Remove a pin."""
+
+    pin_id: str
+    type: Literal["remove_pin"] = "remove_pin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCommand:
+    """Carry out a slash command; what it says comes as `CommandRun`. One of the person's own becomes a prompt."""
+
+    text: str
+    type: Literal["run_command"] = "run_command"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StopJob:
     """End a background command with everything it started."""
 
@@ -189,6 +255,14 @@ Op = (
     | RewindTo
     | SetMode
     | RenameSession
+    | ArchiveSession
+    | PinSession
+    | Compact
+    | EditSummary
+    | UndoCompaction
+    | AddPin
+    | RemovePin
+    | RunCommand
     | StopJob
     | RevokeRule
     | Shutdown

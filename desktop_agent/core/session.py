@@ -183,6 +183,10 @@ class Session:
                 await self._parts.rulebook.revoke(rule_id)
             case ops.RenameSession(title=title):
                 await self._record(ev.SessionRenamed(title=title.strip()))
+            case ops.ArchiveSession(is_archived=is_archived):
+                await self._record(ev.SessionArchived(is_archived=is_archived))
+            case ops.PinSession(is_pinned=is_pinned):
+                await self._record(ev.SessionPinned(is_pinned=is_pinned))
             case _TurnDone():
                 await self._start_queued()
             case ops.Shutdown():

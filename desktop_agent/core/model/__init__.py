@@ -48,6 +48,7 @@ from desktop_agent.core.model.changes import (
     RewindScope,
     Uncaptured,
 )
+from desktop_agent.core.model.context import ContextUse, GuidanceFile, GuidanceScope, Pin, Summary
 from desktop_agent.core.model.diffs import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk, Surplus
 from desktop_agent.core.model.messages import (
     AssistantBlock,
@@ -83,6 +84,7 @@ __all__ = [
     "ChangeKind",
     "ChangeSelection",
     "Clash",
+    "ContextUse",
     "Decision",
     "Denied",
     "Edit",
@@ -91,6 +93,8 @@ __all__ = [
     "FileImage",
     "FileKind",
     "FileOutcome",
+    "GuidanceFile",
+    "GuidanceScope",
     "Hunk",
     "Job",
     "JobState",
@@ -104,6 +108,7 @@ __all__ = [
     "OpaqueBlock",
     "OutcomeState",
     "OutsideFile",
+    "Pin",
     "RedactedThinkingBlock",
     "RefChange",
     "Reverted",
@@ -119,6 +124,7 @@ __all__ = [
     "SessionState",
     "SessionSummary",
     "StopReason",
+    "Summary",
     "Surplus",
     "TextBlock",
     "ThinkingBlock",

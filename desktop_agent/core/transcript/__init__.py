@@ -6,7 +6,10 @@ entries touches only the one that is streaming. Replaying a journal gives the sa
 
 from desktop_agent.core.transcript.entries import (
     ChangeRecord,
+    CommandEntry,
+    CompactionEntry,
     Entry,
+    ForkEntry,
     NoticeEntry,
     PromptEntry,
     QueuedPrompt,
@@ -34,7 +37,10 @@ __all__ = [
     "RETRYING",
     "STATUS",
     "ChangeRecord",
+    "CommandEntry",
+    "CompactionEntry",
     "Entry",
+    "ForkEntry",
     "NoticeEntry",
     "Patch",
     "PromptEntry",

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.ids import CallId, HunkKey, PromptId
+from desktop_agent.core.ids import CallId, HunkKey, PromptId, SessionId
 from desktop_agent.core.model import (
     ApprovalRequest,
     Decision,
@@ -14,6 +14,7 @@ from desktop_agent.core.model import (
     OutsideFile,
     RefChange,
     RewindScope,
+    Summary,
     ToolCall,
     ToolResult,
     ToolState,
@@ -129,7 +130,56 @@ class TurnEndEntry:
     kind: Literal["turn_end"] = "turn_end"
 
 
-Entry = PromptEntry | TextEntry | ToolEntry | NoticeEntry | UndoEntry | RewindEntry | TurnEndEntry
+@dataclass(slots=True, kw_only=True)
+class CompactionEntry:
+    """What stands above is summarised for the model."""
+
+    compaction_id: str
+    through_turn: int
+    summary: Summary
+    """As the person may have rewritten it."""
+    tokens_before: int
+    tokens_after: int
+    at: datetime
+    is_automatic: bool = False
+    is_undone: bool = False
+    kind: Literal["compaction"] = "compaction"
+
+
+@dataclass(slots=True, kw_only=True)
+class CommandEntry:
+    """A slash command and what it said."""
+
+    text: str
+    output: str
+    is_error: bool
+    at: datetime
+    kind: Literal["command"] = "command"
+
+
+@dataclass(slots=True, kw_only=True)
+class ForkEntry:
+    """The session began as a copy of another, which ends here."""
+
+    source: SessionId
+    title: str
+    before_turn: int | None
+    at: datetime
+    kind: Literal["fork"] = "fork"
+
+
+Entry = (
+    PromptEntry
+    | TextEntry
+    | ToolEntry
+    | NoticeEntry
+    | UndoEntry
+    | RewindEntry
+    | CompactionEntry
+    | CommandEntry
+    | ForkEntry
+    | TurnEndEntry
+)
 
 
 @dataclass(slots=True)

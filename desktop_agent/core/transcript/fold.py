@@ -11,12 +11,15 @@ from desktop_agent.core.model import (
     ApprovalPolicy,
     ApprovalRequest,
     AssistantBlock,
+    ContextUse,
     FileImage,
+    GuidanceFile,
     Job,
     JsonObject,
     LineComment,
     ModelRef,
     OutsideFile,
+    Pin,
     RefChange,
     Rule,
     SandboxMode,
@@ -29,7 +32,10 @@ from desktop_agent.core.model import (
 )
 from desktop_agent.core.transcript.entries import (
     ChangeRecord,
+    CommandEntry,
+    CompactionEntry,
     Entry,
+    ForkEntry,
     NoticeEntry,
     PromptEntry,
     QueuedPrompt,
@@ -97,6 +103,18 @@ class Transcript:
     """Sum over all requests."""
     context_tokens: int = 0
     """How full the context was after the last request."""
+    context: ContextUse | None = None
+    """The same against the model's window, as the running session last told it."""
+    is_title_given: bool = False
+    """Whether the person gave the title."""
+    is_archived: bool = False
+    is_pinned: bool = False
+    """Whether the person wants the session at the top of the list."""
+    forked_from: SessionId = ""
+    pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
+    """What stays in the model's sight, by id, oldest first."""
+    guidance: tuple[GuidanceFile, ...] = ()
+    """The AGENTS.md files that hold."""
     entries: list[Entry] = field(default_factory=list[Entry])
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
     """In the order they were made, with the person's and with undos and redos."""
@@ -210,6 +228,15 @@ class Transcript:
                 return self._notice(event)
             case ev.SessionOpened() | ev.SessionRenamed() | ev.ModeSet() | ev.UsageReported():
                 return self._header(event)
+            case ev.SessionForked() | ev.SessionArchived() | ev.SessionPinned():
+                return self._session(event)
+            case ev.Compacted() | ev.SummaryEdited() | ev.CompactionUndone():
+                return self._compaction(event)
+            case ev.Pinned() | ev.Unpinned() | ev.GuidanceLoaded() | ev.ContextMeasured():
+                return self._seen_by_model(event)
+            case ev.CommandRun():
+                entry = CommandEntry(text=event.text, output=event.output, is_error=event.is_error, at=event.at)
+                return [self._append(entry)]
             case ev.JobsReported():
                 self.jobs = event.jobs
                 return [STATUS]
@@ -431,6 +458,56 @@ class Transcript:
         discarded = self._discard_open() if event.code == RETRYING else []
         return [*discarded, self._append(NoticeEntry(notice=event)), STATUS]
 
+    def _session(self, event: ev.SessionForked | ev.SessionArchived | ev.SessionPinned) -> list[Patch]:
+        match event:
+            case ev.SessionForked():
+                self.forked_from = event.source
+                entry = ForkEntry(source=event.source, title=event.title, before_turn=event.before_turn, at=event.at)
+                return [self._append(entry), STATUS]
+            case ev.SessionArchived():
+                self.is_archived = event.is_archived
+            case ev.SessionPinned():
+                self.is_pinned = event.is_pinned
+            case _:
+                assert_never(event)
+        return [STATUS]
+
+    def _compaction(self, event: ev.Compacted | ev.SummaryEdited | ev.CompactionUndone) -> list[Patch]:
+        if isinstance(event, ev.Compacted):
+            entry = CompactionEntry(
+                compaction_id=event.compaction_id,
+                through_turn=event.through_turn,
+                summary=event.summary,
+                tokens_before=event.tokens_before,
+                tokens_after=event.tokens_after,
+                at=event.at,
+                is_automatic=event.is_automatic,
+            )
+            return [self._append(entry), STATUS]
+        for index in range(len(self.entries) - 1, -1, -1):
+            entry = self.entries[index]
+            if isinstance(entry, CompactionEntry) and entry.compaction_id == event.compaction_id:
+                if isinstance(event, ev.SummaryEdited):
+                    entry.summary = event.summary
+                else:
+                    entry.is_undone = True
+                return [Patch("update", index), STATUS]
+        return []
+
+    def _seen_by_model(self, event: ev.Pinned | ev.Unpinned | ev.GuidanceLoaded | ev.ContextMeasured) -> list[Patch]:
+        match event:
+            case ev.Pinned(pin=pin):
+                self.pins[pin.id] = pin
+            case ev.Unpinned(pin_id=pin_id):
+                self.pins.pop(pin_id, None)
+            case ev.GuidanceLoaded(files=files):
+                self.guidance = files
+            case ev.ContextMeasured(use=use):
+                self.context = use
+            case _:
+                assert_never(event)
+        return [STATUS]
+
     def _header(self, event: ev.SessionOpened | ev.SessionRenamed | ev.ModeSet | ev.UsageReported) -> list[Patch]:
         match event:
             case ev.SessionOpened():
@@ -440,6 +517,7 @@ class Transcript:
                 self.opened_at = event.at
             case ev.SessionRenamed():
                 self.title = event.title
+                self.is_title_given = not event.is_generated
             case ev.ModeSet():
                 self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
             case ev.UsageReported():

@@ -28,5 +28,11 @@ def copied_row(row: "Row") -> str:
             return words.undo(entry)
         case "rewind":
             return words.rewind(entry)
+        case "compaction":
+            return words.compaction(entry)
+        case "command":
+            return f"{entry.text}\n{entry.output}"
+        case "fork":
+            return words.fork(entry)
         case "turn_end":
             return words.turn_end(entry)

@@ -40,5 +40,5 @@ def make_widget(
             return ToolWidget(row, styles, parent, now, loader)
         case "notice":
             return NoticeWidget(row, styles, parent)
-        case "undo" | "rewind" | "turn_end":
+        case "undo" | "rewind" | "compaction" | "command" | "fork" | "turn_end":
             return LineWidget(row, styles, parent)

@@ -118,7 +118,9 @@ class Rows:
                 height = _estimate_card(row, entry)
             case "notice":
                 height = _NOTICE
-            case "undo" | "rewind" | "turn_end":
+            case "command":
+                height = _LINE + self._estimate_text(entry.output, self._width)
+            case "undo" | "rewind" | "compaction" | "fork" | "turn_end":
                 height = _LINE
         return height + Space.ENTRY
 

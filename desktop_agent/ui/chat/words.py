@@ -9,7 +9,14 @@ from desktop_agent.core.model import Aborted, Allowed, Denied
 if TYPE_CHECKING:
     from desktop_agent.core.events import TurnEndReason
     from desktop_agent.core.model import JsonObject, TodoItem
-    from desktop_agent.core.transcript import RewindEntry, ToolEntry, TurnEndEntry, UndoEntry
+    from desktop_agent.core.transcript import (
+        CompactionEntry,
+        ForkEntry,
+        RewindEntry,
+        ToolEntry,
+        TurnEndEntry,
+        UndoEntry,
+    )
 
 MINUS = "−"
 """The sign in front of removed lines: as wide as the plus, unlike a hyphen."""
@@ -364,3 +371,18 @@ def rewind(entry: "RewindEntry") -> str:
         case "both":
             pattern = say("Went back to before turn {turn}, conversation and files.")
     return pattern.format(turn=entry.turn)
+
+
+def compaction(entry: "CompactionEntry") -> str:
+    """Return what a compaction did, as a sentence."""
+    if entry.is_undone:
+        return say("The summary was taken back: the agent sees the whole conversation again.")
+    pattern = say("Summarised for the agent up to turn {turn}: about {before} tokens became {after}")
+    return pattern.format(turn=entry.through_turn, before=f"{entry.tokens_before:,}", after=f"{entry.tokens_after:,}")
+
+
+def fork(entry: "ForkEntry") -> str:
+    """Return what a session is a copy of, as a sentence."""
+    if entry.before_turn is None:
+        return say("A copy of “{title}” up to here").format(title=entry.title)
+    return say("A copy of “{title}” before turn {turn}").format(title=entry.title, turn=entry.before_turn)

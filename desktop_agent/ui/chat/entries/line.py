@@ -4,7 +4,14 @@ from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.transcript import RewindEntry, TurnEndEntry, UndoEntry
+from desktop_agent.core.transcript import (
+    CommandEntry,
+    CompactionEntry,
+    ForkEntry,
+    RewindEntry,
+    TurnEndEntry,
+    UndoEntry,
+)
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.markdown.inline import RichText
@@ -27,14 +34,21 @@ class LineWidget(EntryWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        entry = self.row.entry
-        if isinstance(entry, UndoEntry):
-            self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", words.undo(entry)
-        elif isinstance(entry, RewindEntry):
-            self._sign, self._text = "⟲", words.rewind(entry)
-        else:
-            assert isinstance(entry, TurnEndEntry)
-            self._sign, self._text = "", words.turn_end(entry)
+        match self.row.entry:
+            case UndoEntry() as entry:
+                self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", words.undo(entry)
+            case RewindEntry() as entry:
+                self._sign, self._text = "⟲", words.rewind(entry)
+            case CompactionEntry() as entry:
+                self._sign, self._text = "≡", words.compaction(entry)
+            case CommandEntry() as entry:
+                self._sign, self._text = "/", f"{entry.text}\n{entry.output}"
+            case ForkEntry() as entry:
+                self._sign, self._text = "⑂", words.fork(entry)
+            case TurnEndEntry() as entry:
+                self._sign, self._text = "", words.turn_end(entry)
+            case entry:
+                raise AssertionError(entry.kind)
         self.setAccessibleName(self._text)
 
     def set_width(self, width: int) -> None:
