@@ -21,14 +21,16 @@ from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import SessionId, new_session_id
+from desktop_agent.core.live_settings import LiveSettings, WorkspaceSettings
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.project_trust import ProjectTrust
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.session import ProviderSource, Session, SessionState
-from desktop_agent.core.settings import Settings, load_settings
+from desktop_agent.core.settings import Settings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, Damage, Journal, read_journal
@@ -55,7 +57,7 @@ class Workbench:
     def __init__(
         self,
         paths: AppPaths,
-        settings: Settings,
+        settings: Settings | LiveSettings,
         *,
         environ: Mapping[str, str] = os.environ,
         clock: Clock | None = None,
@@ -64,19 +66,22 @@ class Workbench:
         tools: Sequence[AnyTool] | None = None,
         probe: SandboxProbe | None = None,
     ) -> None:
-        """Touches no disk.
+        """Touches no disk. With plain `settings` there is no file: they change only through `live`.
 
         `provider_source` replaces the catalogue of real providers, `tools` the built-in tools, and `probe` the look
         for a sandbox.
         """
         self.paths = paths
-        self.settings = settings
+        self.live = settings if isinstance(settings, LiveSettings) else LiveSettings(settings)
+        """The person's settings: follow their file, and change them here."""
+        self._workspaces: dict[Path, WorkspaceSettings] = {}
+        self._trust = ProjectTrust(paths.config / "projects")
         self.blobs = Blobs(paths.blobs)
         self.catalog = Catalog(paths.sessions, self.blobs)
         self.keys = key_store or SystemKeyStore()
         self._environ = environ
         self._clock = clock or SystemClock()
-        self.tools = tools or builtin_tools(paths.cache, longest_command_s=settings.execution.timeout_seconds)
+        self.tools = tools or builtin_tools(paths.cache, longest_command_s=self._longest_command_s)
         self._probe = probe or SandboxProbe(environ)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
 
@@ -84,7 +89,16 @@ class Workbench:
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Workbench":
         """The workbench of this person on this machine, with their settings file as far as it can be used."""
         paths = AppPaths.from_environment(environ)
-        return cls(paths, load_settings(paths.settings_file(environ), environ).settings, environ=environ)
+        return cls(paths, LiveSettings.load(paths.settings_file(environ), environ), environ=environ)
+
+    @property
+    def settings(self) -> Settings:
+        """The person's settings in force."""
+        return self.live.current
+
+    def settings_in(self, root: Path) -> WorkspaceSettings:
+        """The settings in force in a workspace. Touches no disk: what its project tightens holds after `refresh()`."""
+        return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self._trust))
 
     async def sandbox_search(self) -> SandboxSearch:
         """Which sandbox commands are confined by here, and why others are not available. Tried once."""
@@ -111,6 +125,8 @@ class Workbench:
         Raises `WorkspaceError` when the folder cannot be used, and `StorageError` when nothing can be written.
         """
         root = await asyncio.to_thread(usable_workspace, workspace)
+        settings = self.settings_in(root)
+        await settings.refresh()
         now = self._clock.now()
         system = await asyncio.to_thread(system_prompt, root, now)
         session_id = new_session_id(now)
@@ -119,8 +135,8 @@ class Workbench:
             session_id=session_id,
             workspace=str(root),
             model=model or self.default_model(),
-            approval=approval or self.settings.execution.approval,
-            sandbox=sandbox or self.settings.execution.sandbox,
+            approval=approval or settings.current.execution.approval,
+            sandbox=sandbox or settings.current.execution.sandbox,
             app_version=__version__,
         )
         plan = SessionPlan(
@@ -130,6 +146,7 @@ class Workbench:
             system=system,
             opening=(opened,),
             sink=sink,
+            settings=settings,
             rules=rules,
             limits=limits,
         )
@@ -153,6 +170,8 @@ class Workbench:
             events, damages = await asyncio.to_thread(read_journal, path, self.blobs)
             state = await asyncio.to_thread(_fold, events)
             root = Path(state.transcript.workspace)
+            settings = self.settings_in(root)
+            await settings.refresh()
             system = await asyncio.to_thread(system_prompt, root, state.transcript.opened_at)
         except BaseException:
             storage.journal.close()
@@ -165,6 +184,7 @@ class Workbench:
             system=system,
             opening=_damage_notices(torn, damages),
             sink=sink,
+            settings=settings,
             rules=rules,
             limits=limits,
         )
@@ -173,7 +193,7 @@ class Workbench:
     def _assemble(self, plan: SessionPlan) -> Session:
         assembly = Assembly(
             paths=self.paths,
-            settings=self.settings,
+            settings_file=self.live.path,
             environ=self._environ,
             clock=self._clock,
             blobs=self.blobs,
@@ -183,6 +203,9 @@ class Workbench:
             provider_source=self._provider_source,
         )
         return assembly.session(plan)
+
+    def _longest_command_s(self) -> float | None:
+        return self.settings.execution.timeout_seconds
 
     def _create_storage(self, session_id: SessionId) -> SessionStorage:
         folder = self.catalog.session_folder(session_id)

@@ -58,7 +58,6 @@ def _options(args: argparse.Namespace, bench: Workbench, settings: Settings) -> 
         ),
         limits=TurnLimits(
             max_requests=args.max_turns or settings.runner.max_turns,
-            max_tokens=settings.model.max_tokens,
             exits_on_tool_error=args.exit_on_tool_error,
         ),
         undo_last_turn=args.undo_last_turn,

@@ -23,6 +23,7 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
 from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.live_settings import WorkspaceSettings
 from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ModelRequest, Rule
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.providers.base import Provider
@@ -92,6 +93,8 @@ class SessionParts:
     system: str
     """The system prompt without the list of tools, which may change with the mode."""
     limits: TurnLimits
+    settings: WorkspaceSettings
+    """Those in force in the workspace, now."""
     retry: RetryPolicy
     clock: Clock
     provider_source: ProviderSource
@@ -282,6 +285,7 @@ class Session:
             runtime=parts.runtime,
             with_pictures=parts.with_pictures,
             limits=parts.limits,
+            settings=parts.settings,
             retry=parts.retry,
             known_calls=self.transcript.call_ids,
         )
