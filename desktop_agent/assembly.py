@@ -21,7 +21,6 @@ from desktop_agent.core.files import digest_of
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
-from desktop_agent.core.live_settings import WorkspaceSettings
 from desktop_agent.core.model import FileImage
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.policy.boundary import Boundary
@@ -50,6 +49,7 @@ from desktop_agent.core.tools.safeguard import Safeguard
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import TurnLimits
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
 @dataclass(frozen=True, slots=True)

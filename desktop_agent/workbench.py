@@ -21,7 +21,7 @@ from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import SessionId, new_session_id
-from desktop_agent.core.live_settings import LiveSettings, WorkspaceSettings
+from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.project_trust import ProjectTrust
@@ -41,6 +41,7 @@ from desktop_agent.core.tools.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.core.workspace import usable_workspace
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from desktop_agent.app.desk import Desk
 from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.app.draft import Draft
 from desktop_agent.app.later import LaterDiffs
-from desktop_agent.app.look import apply_look
 from desktop_agent.app.sessions import LiveSessions
+from desktop_agent.app.settings_desk import SettingsDesk
 from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
@@ -32,7 +32,6 @@ from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
-from desktop_agent.core.settings import Settings
 from desktop_agent.core.store.catalog import last_used, summarise
 from desktop_agent.core.transcript import ToolEntry, Transcript
 from desktop_agent.core.workspace import current_folder, usable_workspace
@@ -72,7 +71,8 @@ class Conductor(QObject):
         self._workspace: Path | None = None
         self._is_asking = False
         self._clock = SystemClock()
-        self._setup = Setup(desk.window, theme, bench.paths, bench.settings, bench.keys, spawner)
+        self._setup = Setup(desk.window, theme, bench.paths, bench.live, bench.keys, spawner)
+        self._settings = SettingsDesk(desk, theme, bench, self._setup, spawner)
         self._diffs = BlobDiffs(bench.blobs)
         diffs.provide(self._diffs)
         self._connect()
@@ -105,8 +105,13 @@ class Conductor(QObject):
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
+        self._settings.stop()
         await self._live.aclose()
         await self._diffs.aclose()
+
+    def tell_settings_problems(self) -> None:
+        """Say which settings are not in force, unless something else that went wrong is shown already."""
+        self._settings.tell_problems()
 
     async def may_close(self) -> bool:
         """Whether to close now; asks when that would stop a working agent."""
@@ -118,8 +123,10 @@ class Conductor(QObject):
     async def show_folder(self, folder: Path) -> None:
         """Start anew in `folder`. Raises `WorkspaceError` when it cannot be used."""
         root = await asyncio.to_thread(usable_workspace, folder)
+        settings = self._bench.settings_in(root)
+        await settings.refresh()
         self._set_workspace(root)
-        self._show_draft(root, self._default_model(), self._bench.settings.execution.approval)
+        self._show_draft(root, self._default_model(), settings.current.execution.approval)
 
     async def show_demo(self) -> None:
         """Start the demo in a fresh copy of its project."""
@@ -167,7 +174,7 @@ class Conductor(QObject):
 
     def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
         """Show an empty conversation; the session is made with its first prompt."""
-        sandbox = self._bench.settings.execution.sandbox
+        sandbox = self._bench.settings_in(root).current.execution.sandbox
         draft = Draft(root, model, approval, sandbox, self._on_first_prompt, self)
         self._desk.transcript.set_examples(EXAMPLES)
         self._show(draft.bridge)
@@ -181,6 +188,7 @@ class Conductor(QObject):
     def _set_workspace(self, root: Path) -> None:
         if root != self._workspace:
             self._workspace = root
+            self._settings.show_workspace(root)
             self._desk.files.set_workspace(root)
             self._desk.sessions.set_workspace(str(root))
             self._desk.window.top_bar.set_workspace(root)
@@ -227,7 +235,6 @@ class Conductor(QObject):
         self._setup.rule_revoked.connect(desk.wiring.revoke_rule)
         self._setup.demo_requested.connect(self._on_demo)
         self._setup.folder_requested.connect(self._choose_folder)
-        self._setup.settings_changed.connect(self._on_settings_changed)
         self._setup.failed.connect(desk.banner.show_error)
         desk.banner.folder_requested.connect(self._choose_folder)
         desk.transcript.folder_requested.connect(self._choose_folder)
@@ -302,12 +309,6 @@ class Conductor(QObject):
     def _on_folder_chosen(self, path: str) -> None:
         self._setup.show_folder(Path(path))
         self._try(self.show_folder(Path(path)))
-
-    def _on_settings_changed(self, settings: Settings) -> None:
-        self._bench.settings = settings
-        self._desk.judges.execution = settings.execution
-        apply_look(self._theme, settings.ui)
-        self._desk.window.remember_theme(settings.ui.theme)
 
     def _show_output(self, entry: ToolEntry) -> None:
         self._try(self._open_output(entry))

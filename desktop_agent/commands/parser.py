@@ -79,18 +79,23 @@ def _add_run(commands: "_Commands") -> None:
     run.add_argument("--base-url", metavar="URL", help="another address of the provider")
     _add_mode(run)
     run.add_argument("--max-turns", type=_at_least_one, metavar="N", help="at most N requests to the model (8)")
-    run.add_argument("--exit-on-tool-error", action="store_true", help="stop after the first failed call")
-    run.add_argument("--dry-run", action="store_true", help="answer every tool call without running it")
+    _add_switch(run, "--exit-on-tool-error", "stop after the first failed call")
+    _add_switch(run, "--dry-run", "answer every tool call without running it")
     run.add_argument("--allowed-tools", type=_names, metavar="A,B", help="only these tools")
     run.add_argument("--blocked-tools", type=_names, metavar="A,B", help="not these tools")
     run.add_argument("--audit-log", type=Path, metavar="F", help="append every tool call as a JSON line")
     run.add_argument("--changes-log", type=Path, metavar="F", help="append every change as a JSON line")
-    run.add_argument("--debug-tool-use", action=argparse.BooleanOptionalAction, default=False, help="show tool calls")
+    _add_switch(run, "--debug-tool-use", "show tool calls")
     run.add_argument("--tool-debug-log", type=Path, metavar="F", help="with --debug-tool-use: append them here too")
     run.add_argument("--undo-last-turn", action="store_true", help="take the run's changes back at the end")
     run.add_argument("--config", type=Path, metavar="F", help="another settings file")
     run.add_argument("--stream", action="store_true", help="print every event as a JSON line while running")
     run.add_argument("--verbose", action="store_true", help="tell what happens on standard error")
+
+
+def _add_switch(parser: argparse.ArgumentParser, name: str, summary: str) -> None:
+    """Add an option that can be switched on and off; without it the settings decide."""
+    parser.add_argument(name, action=argparse.BooleanOptionalAction, default=None, help=summary)
 
 
 def _add_mode(parser: argparse.ArgumentParser) -> None:
@@ -173,10 +178,21 @@ def _add_auth(commands: "_Commands") -> None:
 def _add_config(commands: "_Commands") -> None:
     config = commands.add_parser("config", help="Show and change the settings.")
     actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "show", "Show all settings.", "config show")
+    show = _command(actions, "show", "Show all settings, and where each value comes from.", "config show execution")
+    show.add_argument("section", nargs="?", metavar="SECTION", help="only this section, such as tools.limits")
     _command(actions, "path", "Show where the settings file is.", "config path")
     get = _command(actions, "get", "Show one setting.", "config get model.name")
     get.add_argument("key", metavar="KEY")
+    reset = _command(
+        actions, "reset", "Take one setting out of the file, so that its default holds.", "config reset ui.theme"
+    )
+    reset.add_argument("key", metavar="KEY")
+    trust = _command(
+        actions, "trust", "Let a project's own settings hold: they only tighten.", "config trust ~/code/app"
+    )
+    trust.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="the project (default: --workspace)")
+    trust.add_argument("--ignore", action="store_true", help="ignore them instead, until they change")
+    trust.add_argument("--dry-run", action="store_true", help="only show what they would change")
     change = _command(actions, "set", "Change one setting.", "config set execution.approval always")
     change.add_argument("key", metavar="KEY")
     change.add_argument("value", metavar="VALUE", help="as in the settings file; text needs no quotes")

@@ -23,7 +23,6 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
 from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.live_settings import WorkspaceSettings
 from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ModelRequest, Rule
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.providers.base import Provider
@@ -38,6 +37,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import Turn, TurnLimits, TurnSetup
 from desktop_agent.core.undoing import Undoing
 from desktop_agent.core.workspace import check_workspace
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 logger = logging.getLogger(__name__)
 

@@ -18,12 +18,12 @@ from desktop_agent.core.context.packing import pack
 from desktop_agent.core.errors import ProviderError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
-from desktop_agent.core.live_settings import WorkspaceSettings
 from desktop_agent.core.model import AssistantBlock, ModelRef, ModelRequest, TextBlock, ToolDefinition, ToolUseBlock
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.tools.runtime import CallOutcome, ToolRuntime
 from desktop_agent.core.transcript import RETRYING
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 CUT_OFF = (
     "The reply reached its length limit before this call was complete, so it was not run. Send it again in smaller "

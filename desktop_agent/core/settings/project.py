@@ -87,7 +87,7 @@ def read_project(root: Path) -> FileText | None:
             return _refused(path, "is a symbolic link, so it is not read")
         # A pipe in its place would wait for ever.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-        with open(descriptor, "rb") as file:
+        with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return _refused(path, "is not a file, so it is not read")
             content = file.read(_LARGEST_BYTES + 1)

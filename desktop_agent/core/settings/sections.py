@@ -118,7 +118,7 @@ class ExecutionSettings:
         metadata=about(
             About(
                 title="Approvals",
-                text="What the agent does without asking. A session can have another policy, chosen below its composer.",
+                text="What the agent does without asking. A session can have its own, chosen below the composer.",
                 words={
                     "always": "Asks before every call",
                     "on_write": "Asks before writing",
@@ -162,8 +162,8 @@ class ExecutionSettings:
         metadata=about(
             About(
                 title="Blocked commands",
-                text="What no command may begin with, such as `shutdown` or `git push`, also behind wrappers and inside "
-                "pipes.",
+                text="What no command may begin with, such as `shutdown` or `git push`, also behind wrappers and "
+                "inside pipes.",
                 tightening="more",
             )
         ),

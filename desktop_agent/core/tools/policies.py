@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.clock import Clock
-from desktop_agent.core.live_settings import WorkspaceSettings
 from desktop_agent.core.model import ApprovalPolicy, SandboxMode
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.tools.confiner import Confiner
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
