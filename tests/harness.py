@@ -13,6 +13,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import (
     Allowed,
     ApprovalPolicy,
@@ -167,7 +168,8 @@ class Ground:
         self.workspace = folder / "workspace"
         self.workspace.mkdir(parents=True)
         self.clock: ImpatientClock = ImpatientClock()
-        self.settings = Settings()
+        self.settings: Settings | LiveSettings = Settings()
+        """Those of sessions that are opened; live ones can be changed while they are open."""
         self.probe: SandboxProbe | None = None
         """What to find instead of this machine's sandbox."""
         self.extra_tools: tuple[AnyTool, ...] = ()
@@ -199,7 +201,13 @@ class Ground:
     def tools(self) -> tuple[AnyTool, ...]:
         """The tools of the next session."""
         replaced = {tool.name for tool in self.extra_tools}
-        builtin = (tool for tool in builtin_tools(self.paths.cache) if tool.name not in replaced)
+
+        def longest_command_s() -> float | None:
+            settings = self.settings.current if isinstance(self.settings, LiveSettings) else self.settings
+            return settings.execution.timeout_seconds
+
+        builtin = builtin_tools(self.paths.cache, longest_command_s=longest_command_s)
+        builtin = (tool for tool in builtin if tool.name not in replaced)
         return (*builtin, *self.extra_tools)
 
     @asynccontextmanager
