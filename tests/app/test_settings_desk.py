@@ -58,7 +58,10 @@ def test_a_setting_is_searched_changed_and_taken_back_by_keyboard(go: Go, file: 
         await person.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
         dialog = await person.see(SettingsDialog, "settingsDialog")
         (await person.see(QLineEdit, "settingsSearch")).setText("longest command")
-        field = next(line for line in dialog.findChildren(QLineEdit) if line.accessibleName().startswith("Longest com"))
+        name = "Longest command, seconds"
+        field = next(
+            line for line in dialog.findChildren(QLineEdit) if line.accessibleName() == name and line.isVisible()
+        )
         field.setFocus()
         await person.press(Qt.Key.Key_9)
         await person.press(Qt.Key.Key_Return)
@@ -83,7 +86,11 @@ def test_the_settings_file_is_opened_and_made_if_there_is_none(
     go: Go, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(QUrl(url).toLocalFile()))
+
+    def open_url(url: QUrl) -> None:
+        opened.append(url.toLocalFile())
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
     file = isolated_home / "desktop-agent" / "config" / "config.toml"
 
     async def journey(person: Driver) -> None:

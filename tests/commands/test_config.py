@@ -4,6 +4,7 @@ import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,8 @@ def config(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyte
             code = main(["config", *arguments])
         except SystemExit as stop:
             code = int(stop.code or 0)
-        return Ran(code, *capsys.readouterr())
+        out, err = capsys.readouterr()
+        return Ran(code, out, err)
 
     return run
 
@@ -49,11 +51,11 @@ def test_what_it_shows_can_be_read_as_a_settings_file(config: Config) -> None:
     shown = tomllib.loads(config("show").out)
     told = json.loads(json.dumps(setting_values(Settings())))
     for key, value in told.items():
-        section: object = shown
-        for part in key.split("."):
-            assert isinstance(section, dict)
-            section = section.get(part)
-        assert section == value, key
+        *sections, name = key.split(".")
+        section: dict[str, Any] = shown
+        for part in sections:
+            section = section[part]
+        assert section.get(name) == value, key
 
 
 def test_every_value_says_where_it_comes_from(

@@ -53,7 +53,7 @@ def _row(setting: Setting) -> str:
         _TIGHTENINGS[about.tightening] if about.tightening else "",
     ]
     default = f"`{shown_value(setting.default)}`" if setting.default not in (None, "", ()) else ""
-    if isinstance(setting.default, tuple) and setting.default:
+    if setting.kind == "texts" and default:
         default = "see below"
     unset = f"not set: {about.unset}" if about.unset else "nothing"
     allowed = ", ".join(f"`{choice}`" for choice in setting.choices) or setting.allowed

@@ -418,6 +418,39 @@ def test_a_bad_settings_file_is_named_and_the_rest_of_it_holds(agent: Agent, wor
     assert f"{config}:5: runner.max_turns" in ran.err
 
 
+def test_what_the_command_line_leaves_open_is_as_the_settings_say(
+    agent: Agent, workspace: Path, tmp_path: Path
+) -> None:
+    """G-13: paths are relative to the settings file, and the command line goes before it."""
+    config = tmp_path / "ci" / "agent.toml"
+    config.parent.mkdir()
+    config.write_text(
+        '[runner]\ndry_run = true\nblocked_tools = "grep, web_search"\naudit_log = "audit.jsonl"\nmax_turns = 1\n'
+    )
+    call = tool_use("edit_file", path="notes.txt", old_str="a", new_str="b")
+    with serve(reply(call), reply(text("ok"))) as server:
+        first = agent.run(workspace, server.url, "--config", str(config))
+        tools = json.dumps(server.messages[0].fields["tools"])
+    with serve(reply(call), reply(text("ok"))) as server:
+        second = agent.run(workspace, server.url, "--config", str(config), "--max-turns", "5", "--blocked-tools", "x")
+        assert '"name": "grep"' in json.dumps(server.messages[0].fields["tools"])
+    assert first.code == 4, "one request was all it may send"
+    assert second.code == 0
+    assert '"name": "grep"' not in tools
+    audit = [json.loads(line) for line in (config.parent / "audit.jsonl").read_text().splitlines()]
+    assert [record["tool"] for record in audit] == ["edit_file", "edit_file"]
+    assert "dry-run" in json.dumps(audit)
+
+
+def test_a_projects_settings_that_nobody_trusted_are_named_and_do_not_hold(agent: Agent, workspace: Path) -> None:
+    (workspace / ".desktop-agent").mkdir()
+    (workspace / ".desktop-agent" / "config.toml").write_text('[execution]\nsandbox = "strict"\n')
+    with serve(reply(text("ok"))) as server:
+        ran = agent.run(workspace, server.url)
+    assert ran.code == 0
+    assert "the project's settings are not trusted" in ran.err
+
+
 def test_no_key_is_in_any_file_the_application_writes(agent: Agent, workspace: Path, isolated_home: Path) -> None:
     with serve(reply(tool_use("run_terminal_cmd", command="env")), reply(text("ok"))) as server:
         agent.run(workspace, server.url)

@@ -54,24 +54,36 @@ class ApprovalsPage(Page):
         row.addRow(name_of(""), self._consequence)
         self._project = note("", "warning")
         self._project.hide()
-        self._rows = SettingRows(_others(), theme)
-        self._rows.changed.connect(self.changed)
-        self._rows.reset.connect(self.reset)
+        self._theme = theme
+        self._view: SettingsView | None = None
+        self._rows: SettingRows | None = None
         self.column.addWidget(note(self.tr("For new sessions. A session's own choice is below its composer.")))
         self.column.addWidget(self._project)
         self.column.addWidget(group)
         self.column.addWidget(hairline())
         self.column.addLayout(row)
         self.column.addWidget(hairline())
-        self.column.addLayout(self._rows)
-        self.column.addStretch()
         self._sandbox.currentIndexChanged.connect(self._on_sandbox)
         self._show_consequence()
+
+    def build(self) -> None:
+        """Build the rows below, if that has not been done yet."""
+        if self._rows is not None:
+            return
+        self._rows = SettingRows(_others(), self._theme)
+        self._rows.changed.connect(self.changed)
+        self._rows.reset.connect(self.reset)
+        self.column.addLayout(self._rows)
+        self.column.addStretch()
+        if self._view is not None:
+            self._rows.show_view(self._view)
 
     def show_view(self, view: "SettingsView") -> None:
         """Show what is in force."""
         settings = view.settings.execution
-        self._rows.show_view(view)
+        self._view = view
+        if self._rows is not None:
+            self._rows.show_view(view)
         self._show_project(view)
         card = self._cards.get(settings.approval)
         if card is not None:

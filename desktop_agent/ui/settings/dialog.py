@@ -20,7 +20,7 @@ from desktop_agent.ui.settings.foot import Foot
 from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage
 from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.navigation import Navigation
-from desktop_agent.ui.settings.parts import note
+from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.theme import Space, Theme
@@ -232,7 +232,7 @@ class SettingsDialog(QDialog):
     def _on_section(self, row: int) -> None:
         self._search.clear()
         page = self._pages.widget(row)
-        if isinstance(page, GeneratedPage):
+        if isinstance(page, Page):
             page.build()
         self._pages.setCurrentIndex(row)
 

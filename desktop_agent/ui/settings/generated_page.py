@@ -83,7 +83,7 @@ class GeneratedPage(Page):
             rows.show_view(view)
 
     def build(self) -> None:
-        """Build the rows, if that has not been done yet. Call it before the page is shown for the first time."""
+        """Build the rows, if that has not been done yet."""
         if self._groups:
             return
         for section in self._sections:

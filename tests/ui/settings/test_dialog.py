@@ -224,7 +224,7 @@ def test_every_setting_is_found_by_its_name_and_by_what_it_does(desk: Desk) -> N
 
 
 def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
-    for section in ("appearance", "conversations", "tools", "changes", "command line"):
+    for section in ("appearance", "approvals", "conversations", "tools", "changes", "command line"):
         desk.dialog.show_section(section)
     on_rows = {row.setting.key for row in desk.dialog.findChildren(SettingRow)}
     by_hand = {"model.provider", "model.name", "model.base_url", "execution.approval", "execution.sandbox"}
