@@ -168,8 +168,9 @@ class Ground:
         self.workspace = folder / "workspace"
         self.workspace.mkdir(parents=True)
         self.clock: ImpatientClock = ImpatientClock()
-        self.settings: Settings | LiveSettings = Settings()
-        """Those of sessions that are opened; live ones can be changed while they are open."""
+        self.settings = Settings()
+        self.live: LiveSettings | None = None
+        """Settings that can be changed while sessions are open, instead of `settings`."""
         self.probe: SandboxProbe | None = None
         """What to find instead of this machine's sandbox."""
         self.extra_tools: tuple[AnyTool, ...] = ()
@@ -195,7 +196,12 @@ class Ground:
 
         source = provider_source or only
         return Workbench(
-            self.paths, self.settings, clock=self.clock, provider_source=source, tools=self.tools(), probe=self.probe
+            self.paths,
+            self.live or self.settings,
+            clock=self.clock,
+            provider_source=source,
+            tools=self.tools(),
+            probe=self.probe,
         )
 
     def tools(self) -> tuple[AnyTool, ...]:
@@ -203,8 +209,7 @@ class Ground:
         replaced = {tool.name for tool in self.extra_tools}
 
         def longest_command_s() -> float | None:
-            settings = self.settings.current if isinstance(self.settings, LiveSettings) else self.settings
-            return settings.execution.timeout_seconds
+            return (self.live.current if self.live else self.settings).execution.timeout_seconds
 
         builtin = builtin_tools(self.paths.cache, longest_command_s=longest_command_s)
         builtin = (tool for tool in builtin if tool.name not in replaced)

@@ -23,8 +23,8 @@ def live(ground: Ground) -> LiveSettings:
     """The settings of the ground, with a file."""
     path = ground.paths.config / "config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    ground.settings = LiveSettings.load(path, {})
-    return ground.settings
+    ground.live = LiveSettings.load(path, {})
+    return ground.live
 
 
 def run(command: str, **more: object) -> Call:
@@ -187,7 +187,7 @@ async def test_the_agent_does_not_write_a_projects_settings_unasked(ground: Grou
 
 async def test_the_agent_never_writes_the_settings_file_wherever_it_is(ground: Ground) -> None:
     file = ground.write("ci/agent.toml", '[execution]\napproval = "on_request"\n')
-    ground.settings = LiveSettings.load(file, {})
+    ground.live = LiveSettings.load(file, {})
     call = Call("create_file", {"path": "ci/agent.toml", "content": "[execution]\n", "if_exists": "overwrite"})
     async with ground.session([[call], [Say("Done.")]], approval="on_request") as s:
         result = await result_of_turn(s)

@@ -51,7 +51,7 @@ _SECTIONS: tuple[Section, ...] = (
     "command line",
     "project",
 )
-_NAVIGATION_WIDTH = 172
+_NAVIGATION_WIDTH = 184
 
 
 class SettingsDialog(QDialog):
@@ -107,7 +107,7 @@ class SettingsDialog(QDialog):
         self._lay_out()
         self._connect()
         self.resize(820, 600)
-        self.setMinimumSize(520, 320)
+        self.setMinimumSize(640, 320)
 
     # --- what the window asks -------------------------------------------------------------------------------------
 

@@ -57,9 +57,7 @@ class ProjectBanner(QFrame):
     def show_proposal(self, proposal: "ProjectProposal") -> None:
         """Ask about a project's file."""
         lines = change_lines(proposal.changes)
-        refused = problem_lines(proposal.problems)
-        if refused:
-            lines.append(self.tr("Refused: {0}").format("; ".join(refused[:2])))
+        lines += problem_lines(proposal.problems)
         if len(lines) > _SHOWN_LINES:
             lines = [*lines[: _SHOWN_LINES - 1], self.tr("And {0} more.").format(len(lines) - _SHOWN_LINES + 1)]
         self._changes.setText("\n".join(lines))

@@ -67,7 +67,7 @@ class SettingRow(QWidget):
         if variable := view.variable_of(key):
             return self.tr("Set by the environment variable {0}, which goes before the file.").format(variable)
         if key in view.project:
-            return self.tr("The project sets this to {0}, and that holds here.").format(
+            return self.tr("The project sets this to “{0}”, and that holds here.").format(
                 shown(self.setting, view.project[key])
             )
         return ""

@@ -1,6 +1,7 @@
 """The list of tools, and the tools as the model is told of them."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -10,6 +11,7 @@ from desktop_agent.core.errors import ToolError
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.read_file import ReadFile
+from desktop_agent.core.tools.builtin.run_terminal_cmd import DEFAULT_TIMEOUT_S
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.spec import AnyTool
 from tests.harness import BUILTIN_TOOLS
@@ -37,8 +39,11 @@ NAMES = [
 ]
 
 
-def command_tool(**limits: float) -> AnyTool:
-    return ToolRegistry(builtin_tools(Path("cache"), **limits)).require("run_terminal_cmd")
+def command_tool(
+    command_timeout_s: float = DEFAULT_TIMEOUT_S, longest_command_s: Callable[[], float | None] = lambda: None
+) -> AnyTool:
+    tools = builtin_tools(Path("cache"), command_timeout_s=command_timeout_s, longest_command_s=longest_command_s)
+    return ToolRegistry(tools).require("run_terminal_cmd")
 
 
 def test_order_is_kept_and_tools_are_found_by_name() -> None:
