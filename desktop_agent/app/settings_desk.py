@@ -13,6 +13,7 @@ from desktop_agent.core import ops
 from desktop_agent.core.errors import AgentError, UsageError
 from desktop_agent.core.project_trust import Answer
 from desktop_agent.core.settings import ExecutionSettings, UiSettings
+from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.core.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
@@ -37,6 +38,8 @@ class SettingsDesk(QObject):
         self._look: UiSettings = bench.settings.ui
         self._told: tuple[str, ...] = ()
         self._asked = ""
+        self._shown: ProjectProposal | None = None
+        """What the person sees, and so what an answer is about: the file may have changed since."""
         self._is_looking = False
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.CoarseTimer)
@@ -58,6 +61,7 @@ class SettingsDesk(QObject):
         """Follow the settings of this folder's project from now on, and ask about them if need be."""
         self._project = self._bench.settings_in(root)
         self._asked = ""
+        self._shown = None
         self._desk.project_banner.hide()
         self._spawner.spawn(self._refresh())
 
@@ -120,6 +124,7 @@ class SettingsDesk(QObject):
         if seen == self._asked:
             return
         self._asked = seen
+        self._shown = proposal
         self._setup.show_project(project)
         if proposal is not None and project.is_waiting:
             self._desk.project_banner.show_proposal(proposal)
@@ -127,10 +132,8 @@ class SettingsDesk(QObject):
             self._desk.project_banner.hide()
 
     def _on_answered(self, answer: Answer) -> None:
-        project = self._project
-        proposal = project.proposal if project is not None else None
-        if project is not None and proposal is not None:
-            self._spawner.spawn(self._remember(project, answer, proposal.text))
+        if self._project is not None and self._shown is not None:
+            self._spawner.spawn(self._remember(self._project, answer, self._shown.text))
 
     async def _remember(self, project: WorkspaceSettings, answer: Answer, text: str) -> None:
         """Keep the answer to what was shown, and let it hold for a conversation that has not begun."""

@@ -222,6 +222,15 @@ def test_a_changed_file_is_asked_about_again_and_loosens_nothing_meanwhile(
     assert here.current == Settings()
 
 
+def test_an_answer_is_about_what_was_seen_and_not_about_what_the_file_became(
+    root: Path, here: WorkspaceSettings
+) -> None:
+    put(root, '[execution]\nsandbox = "strict"\n')
+    here.remember("trusted", STRICT)
+    assert here.is_waiting
+    assert (here.current.execution.approval, here.current.execution.sandbox) == ("always", "restricted")
+
+
 def test_a_project_that_has_no_file_any_more_has_nothing_to_say(root: Path, here: WorkspaceSettings) -> None:
     put(root, STRICT)
     here.remember("trusted", STRICT)
