@@ -227,11 +227,13 @@ def _load_rest() -> None:
     import gc
     from importlib import import_module
 
+    from desktop_agent.core.changes.intraline import get_ready
     from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
     from desktop_agent.ui.chat.warm_up import warm_up
 
-    for module in ("approvals.dialog", "review.content", "review.diff_view"):
+    for module in ("approvals.dialog", "review.content", "review.review_view", "review.media.stack"):
         import_module(f"desktop_agent.ui.{module}")
+    get_ready()
     warm_up()
     import_sdk(ANTHROPIC)
     # What is there by now stays: a full collection over it would stop the window for a tenth of a second.
