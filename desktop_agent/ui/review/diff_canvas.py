@@ -219,10 +219,8 @@ class DiffCanvas(QAbstractScrollArea):
         """Ask for the colours of what is in view, and of nothing that has been scrolled by."""
         self._highlighter.forget_requests()
         rows = self._rows.between(*self._visible_rows())
-        if old := [row.old for row in rows if row.old is not None]:
-            self._highlighter.request("old", range(old[0], old[-1] + 1))
-        if new := [row.new for row in rows if row.new is not None]:
-            self._highlighter.request("new", range(new[0], new[-1] + 1))
+        self._highlighter.request("old", [row.old for row in rows if row.old is not None])
+        self._highlighter.request("new", [row.new for row in rows if row.new is not None])
 
     def _on_put_off(self) -> None:
         rows = sorted(self._painter.put_off)

@@ -62,11 +62,11 @@ class Highlighter(QObject):
         self._search = _LexerSearch(path)
         self.stop()
 
-    def request(self, side: LineSide, lines: range) -> None:
+    def request(self, side: LineSide, lines: Sequence[int]) -> None:
         """Find the colours of these lines soon. Call `forget_requests` first when others are no longer seen."""
         if self._search is None or not lines:
             return
-        for number in range(lines.start // CHUNK_LINES, (lines.stop - 1) // CHUNK_LINES + 1):
+        for number in dict.fromkeys(line // CHUNK_LINES for line in lines):
             chunk = (side, number)
             if chunk not in self._spans and chunk not in self._wanted:
                 self._wanted.append(chunk)
