@@ -33,6 +33,7 @@ class Desk:
     transcript: TranscriptView
     composer: Composer
     pickers: ModePickers
+    review: ReviewPanel
     banner: Banner
     wiring: SessionWiring
     judges: LaterJudges
@@ -69,7 +70,7 @@ def furnish(
     actions.connect(actions.filter_files, window.show_side)
     actions.connect(actions.filter_files, files.focus_filter)
     actions.connect(actions.focus_composer, composer.setFocus)
-    return Desk(window, sessions, files, transcript, composer, pickers, banner, wiring, judges)
+    return Desk(window, sessions, files, transcript, composer, pickers, review, banner, wiring, judges)
 
 
 def _now() -> datetime:
