@@ -219,7 +219,7 @@ def read_records(path: Path, blobs: Blobs) -> Iterator[tuple[Line, Record | Dama
             for line in read_lines(file):
                 found = read_record(line, blobs)
                 if isinstance(found, Record):
-                    found = _placed(found, line, path.parent.name, is_first=is_first)
+                    found = placed(found, line, path.parent.name, is_first=is_first)
                     is_first = is_first and not isinstance(found, Record)
                 yield line, found
     except OSError as error:
@@ -251,8 +251,8 @@ def refuse_links(path: Path) -> None:
         raise OSError(errno.ELOOP, "A session is not opened through a link")
 
 
-def _placed(record: Record, line: Line, folder: str, *, is_first: bool) -> Record | Damage:
-    """The record where it stands. Only the first may say which session it is, and where it works."""
+def placed(record: Record, line: Line, folder: str, *, is_first: bool) -> Record | Damage:
+    """Return the record where it stands. Only the first may say which session it is, and where it works."""
     event = record.event
     if not isinstance(event, SessionOpened):
         return record
