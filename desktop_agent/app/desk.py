@@ -21,6 +21,7 @@ from desktop_agent.ui.review.panel import ReviewPanel
 from desktop_agent.ui.session_wiring import SessionPanels, SessionWiring
 from desktop_agent.ui.sessions.panel import SessionList
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.viewing_bar import ViewingBar
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Desk:
     composer: Composer
     pickers: ModePickers
     banner: Banner
+    viewing_bar: ViewingBar
     wiring: SessionWiring
     judges: LaterJudges
 
@@ -53,8 +55,9 @@ def furnish(
     jobs = JobsPanel(theme, _now)
     review = ReviewPanel(theme, diffs, spawner.spawn, git=LaterGit(diffs))
     banner = Banner()
+    viewing_bar = ViewingBar()
     find_bar = FindBar(transcript)
-    conversation = _stack(banner, find_bar, transcript)
+    conversation = _stack(viewing_bar, banner, find_bar, transcript)
     window.furnish(Panels(sessions, files, conversation, composer, review, jobs))
     window.top_bar.attach_icons(icons)
     actions = window.actions_
@@ -69,7 +72,7 @@ def furnish(
     actions.connect(actions.filter_files, window.show_side)
     actions.connect(actions.filter_files, files.focus_filter)
     actions.connect(actions.focus_composer, composer.setFocus)
-    return Desk(window, sessions, files, transcript, composer, pickers, banner, wiring, judges)
+    return Desk(window, sessions, files, transcript, composer, pickers, banner, viewing_bar, wiring, judges)
 
 
 def _now() -> datetime:
