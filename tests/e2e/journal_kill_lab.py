@@ -29,12 +29,15 @@ LONGEST_LIFE_S = 0.35
 
 
 def script(number: int) -> list[Reply]:
-    """Short and long texts, calls that succeed and fail, several in one message, and a text that goes to a blob."""
+    """Short and long texts, calls that succeed and fail, and a text that goes to a blob.
+
+    The message with six long arguments is a line of 100 kB: a kill does split a write of that length.
+    """
     calls: list[Step] = [Call("read_file", {"path": "a.txt"}), Call("read_file", {"path": f"missing-{number}"})]
     plan: JsonObject = {"todos": [{"id": "1", "content": "x" * 300, "status": "pending"}], "merge": False}
     return [
         [Think("Where to begin? " * 20), Say("Looking around. " * 40), *calls],
-        [Call("todo_write", plan), *calls],
+        [Call("todo_write", plan), *(Call("read_file", {"path": letter * 16_000}) for letter in "abcdef")],
         [Say("All of it. " * 2000)],
         [Say("Yes.")],
     ]

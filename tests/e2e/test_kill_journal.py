@@ -20,6 +20,7 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, read_journal
+from desktop_agent.core.store.verify import ListEntryCheck, verify
 from tests.harness import Ground
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.script import reply, text
@@ -108,6 +109,9 @@ async def go_on(ground: Ground, session_id: SessionId, server: AnthropicServer, 
         assert (await s.prompt("go on")).reason == "completed"
         assert bool([event for event in s.rx.all(ev.Notice) if event.code == "torn_journal"]) == is_torn
     assert len(server.messages) == asked + 1
+    catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs))
+    report = await asyncio.to_thread(verify, catalog, session_id, caches=(ListEntryCheck(catalog),))
+    assert report.findings == (), "what a crash left was put in order"
 
 
 def last_told(path: Path) -> dict[SessionId, int]:

@@ -88,6 +88,9 @@ class Journal:
             return cls(path, descriptor, os.fstat(descriptor), blobs)
         except OSError as error:
             _close(descriptor)
+            with suppress(OSError):  # an empty journal would be a session that never was
+                path.unlink()
+                path.parent.rmdir()
             raise _cannot_write(path, error) from error
 
     @classmethod

@@ -215,7 +215,7 @@ def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Fi
         numbers.apply(found.event)
         for digest, size in references(found.event):
             named.setdefault(digest, (size, line.number))
-    if is_first:
+    if is_first and not is_open:
         title = "Nothing of this session was ever written: the application ended while it was created."
         yield Finding(code="empty", title=title), False
     elif not is_open and (finding := _unfinished(numbers)) is not None:
