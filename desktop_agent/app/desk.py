@@ -21,6 +21,7 @@ from desktop_agent.ui.review.panel import ReviewPanel
 from desktop_agent.ui.session_wiring import SessionPanels, SessionWiring
 from desktop_agent.ui.sessions.panel import SessionList
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.viewing_bar import ViewingBar
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Desk:
     pickers: ModePickers
     review: ReviewPanel
     banner: Banner
+    viewing_bar: ViewingBar
     wiring: SessionWiring
     judges: LaterJudges
 
@@ -54,8 +56,9 @@ def furnish(
     jobs = JobsPanel(theme, _now)
     review = ReviewPanel(theme, diffs, spawner.spawn, git=LaterGit(diffs))
     banner = Banner()
+    viewing_bar = ViewingBar()
     find_bar = FindBar(transcript)
-    conversation = _stack(banner, find_bar, transcript)
+    conversation = _stack(viewing_bar, banner, find_bar, transcript)
     window.furnish(Panels(sessions, files, conversation, composer, review, jobs))
     window.top_bar.attach_icons(icons)
     actions = window.actions_
@@ -70,7 +73,9 @@ def furnish(
     actions.connect(actions.filter_files, window.show_side)
     actions.connect(actions.filter_files, files.focus_filter)
     actions.connect(actions.focus_composer, composer.setFocus)
-    return Desk(window, sessions, files, transcript, composer, pickers, review, banner, wiring, judges)
+    return Desk(
+        window, sessions, files, transcript, composer, pickers, review, banner, viewing_bar, wiring, judges
+    )
 
 
 def _now() -> datetime:
