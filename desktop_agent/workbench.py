@@ -12,6 +12,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from desktop_agent import __version__
@@ -33,6 +34,7 @@ from desktop_agent.core.session import ProviderSource, Session, SessionState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.follow import Follower
 from desktop_agent.core.store.journal import JOURNAL_NAME, Damage, Journal, read_journal
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.tools.access import CallRules
@@ -42,6 +44,7 @@ from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.core.workspace import usable_workspace
 from desktop_agent.core.workspace_settings import WorkspaceSettings
+from desktop_agent.viewing import ViewedSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +194,20 @@ class Workbench:
         )
         return OpenedSession(self._assemble(plan), events)
 
+    async def view_session(self, session_id: SessionId, *, sink: Sink) -> ViewedSession:
+        """Open a session only to read it, while somebody else writes it: `run()` it to hear what happens in it.
+
+        Raises `SessionNotFoundError` or `StorageError`.
+        """
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        follower = Follower(path, self.blobs)
+        events = await asyncio.to_thread(follower.read)
+        take_over = partial(self._open_for, session_id)
+        return ViewedSession(session_id, events, follower, path.parent, self._clock, sink, take_over)
+
+    async def _open_for(self, session_id: SessionId, sink: Sink) -> OpenedSession:
+        return await self.open_session(session_id, sink=sink)
+
     def _assemble(self, plan: SessionPlan) -> Session:
         assembly = Assembly(
             paths=self.paths,
@@ -234,7 +251,7 @@ def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
     state = SessionState()
     for event in events:
         state.apply(event)
-    if not state.transcript.workspace:
+    if not Path(state.transcript.workspace).is_absolute():
         raise StorageError(
             "The session cannot be continued: the line of its journal that names its folder cannot be read.",
             hint="What was said and changed can still be shown. To go on, start a new session in the folder.",

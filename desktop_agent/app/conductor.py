@@ -24,9 +24,10 @@ from desktop_agent.app.later import LaterDiffs
 from desktop_agent.app.sessions import LiveSessions
 from desktop_agent.app.settings_desk import SettingsDesk
 from desktop_agent.app.setup import Setup
+from desktop_agent.app.viewing import Viewing
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.errors import AgentError, StorageError, WorkspaceError
+from desktop_agent.core.errors import AgentError, SessionBusyError, StorageError, WorkspaceError
 from desktop_agent.core.events import TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
@@ -73,6 +74,7 @@ class Conductor(QObject):
         self._clock = SystemClock()
         self._setup = Setup(desk.window, theme, bench.paths, bench.live, bench.keys, spawner)
         self._settings = SettingsDesk(desk, theme, bench, self._setup, spawner)
+        self._viewing = Viewing(bench, self._clock, self)
         self._diffs = BlobDiffs(bench.blobs)
         diffs.provide(self._diffs)
         self._connect()
@@ -106,6 +108,7 @@ class Conductor(QObject):
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
         self._settings.stop()
+        await self._viewing.aclose()
         await self._live.aclose()
         await self._diffs.aclose()
 
@@ -137,8 +140,11 @@ class Conductor(QObject):
         self._desk.composer.set_text(DEMO_PROMPT)
 
     async def show_session(self, session_id: str) -> None:
-        """Show a session, opening it if it is not open yet."""
-        bridge = await self._live.open(session_id)
+        """Show a session, opening it if it is not open yet. One that is open elsewhere is only read."""
+        try:
+            bridge = await self._live.open(session_id)
+        except SessionBusyError:
+            bridge = await self._viewing.open(session_id)
         self._set_workspace(Path(bridge.transcript.workspace))
         self._watch(bridge)
         self._show(bridge)
@@ -182,7 +188,12 @@ class Conductor(QObject):
 
     def _show(self, bridge: SessionBridge) -> None:
         self._desk.banner.hide()
+        is_viewed = self._viewing.is_viewing(bridge)
+        self._desk.viewing_bar.show_state(is_free=False)
+        self._desk.viewing_bar.setVisible(is_viewed)
         self._desk.wiring.show(bridge)
+        if not is_viewed:
+            self._viewing.leave()
         self._desk.sessions.set_current(bridge.transcript.session_id or None)
 
     def _set_workspace(self, root: Path) -> None:
@@ -238,6 +249,10 @@ class Conductor(QObject):
         self._setup.failed.connect(desk.banner.show_error)
         desk.banner.folder_requested.connect(self._choose_folder)
         desk.transcript.folder_requested.connect(self._choose_folder)
+        desk.viewing_bar.take_over_requested.connect(self._on_take_over)
+        self._viewing.freed.connect(self._on_freed)
+        self._viewing.refused.connect(desk.banner.show_error)
+        self._viewing.lost.connect(self._on_session_chosen)
         desk.sessions.new_requested.connect(self._on_new_session)
         desk.sessions.session_chosen.connect(self._on_session_chosen)
         desk.sessions.rename_requested.connect(self._on_rename)
@@ -273,6 +288,13 @@ class Conductor(QObject):
 
     def _on_session_chosen(self, session_id: str) -> None:
         self._try(self.show_session(session_id))
+
+    def _on_freed(self, is_free: bool) -> None:
+        self._desk.viewing_bar.show_state(is_free=is_free)
+
+    def _on_take_over(self) -> None:
+        if (shown := self._desk.wiring.bridge) is not None:
+            self._try(self.show_session(shown.transcript.session_id))
 
     def _on_demo(self) -> None:
         self._try(self.show_demo())

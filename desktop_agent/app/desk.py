@@ -22,6 +22,7 @@ from desktop_agent.ui.session_wiring import SessionPanels, SessionWiring
 from desktop_agent.ui.sessions.panel import SessionList
 from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.viewing_bar import ViewingBar
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,10 @@ class Desk:
     transcript: TranscriptView
     composer: Composer
     pickers: ModePickers
+    review: ReviewPanel
     banner: Banner
     project_banner: ProjectBanner
+    viewing_bar: ViewingBar
     wiring: SessionWiring
     judges: LaterJudges
 
@@ -56,8 +59,9 @@ def furnish(
     review = ReviewPanel(theme, diffs, spawner.spawn, git=LaterGit(diffs))
     banner = Banner()
     project_banner = ProjectBanner()
+    viewing_bar = ViewingBar()
     find_bar = FindBar(transcript)
-    conversation = _stack(banner, project_banner, find_bar, transcript)
+    conversation = _stack(viewing_bar, banner, project_banner, find_bar, transcript)
     window.furnish(Panels(sessions, files, conversation, composer, review, jobs))
     window.top_bar.attach_icons(icons)
     actions = window.actions_
@@ -72,7 +76,20 @@ def furnish(
     actions.connect(actions.filter_files, window.show_side)
     actions.connect(actions.filter_files, files.focus_filter)
     actions.connect(actions.focus_composer, composer.setFocus)
-    return Desk(window, sessions, files, transcript, composer, pickers, banner, project_banner, wiring, judges)
+    return Desk(
+        window,
+        sessions,
+        files,
+        transcript,
+        composer,
+        pickers,
+        review,
+        banner,
+        project_banner,
+        viewing_bar,
+        wiring,
+        judges,
+    )
 
 
 def _now() -> datetime:

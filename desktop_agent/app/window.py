@@ -104,7 +104,7 @@ class Window(QObject):
             await self._conductor.start()
             self._conductor.tell_settings_problems()
             self.ready.emit()
-            self._spawner.spawn(asyncio.to_thread(_load_rest))
+            self._spawner.spawn(self._get_ready_for_work())
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:
@@ -116,6 +116,12 @@ class Window(QObject):
             log.close()
             self.main_window.let_close()
         return 0
+
+    async def _get_ready_for_work(self) -> None:
+        import asyncio
+
+        await asyncio.to_thread(_load_rest)
+        self.desk.review.prepare()
 
     def request_quit(self) -> None:
         """Quit as if the person had closed the window: with a question if an agent is working."""
@@ -220,11 +226,13 @@ def _load_rest() -> None:
     import gc
     from importlib import import_module
 
+    from desktop_agent.core.changes.intraline import get_ready
     from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
     from desktop_agent.ui.chat.warm_up import warm_up
 
-    for module in ("approvals.dialog", "review.content", "review.diff_view"):
+    for module in ("approvals.dialog", "review.content", "review.review_view", "review.media.stack"):
         import_module(f"desktop_agent.ui.{module}")
+    get_ready()
     warm_up()
     import_sdk(ANTHROPIC)
     # What is there by now stays: a full collection over it would stop the window for a tenth of a second.

@@ -104,11 +104,15 @@ def _add_mode(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_sessions(commands: "_Commands") -> None:
-    sessions = commands.add_parser("sessions", help="List and show sessions.")
+    sessions = commands.add_parser("sessions", help="List, show and verify sessions.")
     actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
     _command(actions, "list", "List all sessions, the last used first.", "sessions list")
     show = _command(actions, "show", "Show one session.", "sessions show 20261121-213700-k3f9qx")
     show.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    verify_summary = "Say what is wrong with stored sessions; with --repair, mend what can be mended."
+    verify = _command(actions, "verify", verify_summary, "sessions verify k3f9qx --repair")
+    verify.add_argument("id", nargs="?", metavar="ID", help="a session id, or its beginning or end; all without one")
+    verify.add_argument("--repair", action="store_true", help="mend them; a changed journal is kept as it was, too")
 
 
 def _add_changes(commands: "_Commands") -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from desktop_agent.commands.console import Console, table
+from desktop_agent.commands.verifying import verify_sessions
 from desktop_agent.core.codec import encode_event
 from desktop_agent.core.context.history import History
 from desktop_agent.core.ids import SessionId
@@ -37,6 +38,9 @@ def main(args: argparse.Namespace, console: Console) -> int:
             _list(bench, console, args.workspace)
         case "show":
             _show(bench, console, bench.catalog.find(args.id))
+        case "verify":
+            ids = bench.catalog.ids() if args.id is None else [bench.catalog.find(args.id)]
+            return verify_sessions(bench.catalog, ids, console, is_repairing=args.repair)
         case _:
             raise AssertionError(args.action)
     return 0

@@ -14,6 +14,7 @@ import pytest
 
 from desktop_agent.cli import main
 from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.store.lock import SessionLock
 from tests.full_disk import FullDisk
 from tests.servers import fault
 from tests.servers.script import reply, text, thinking, tool_use
@@ -194,6 +195,19 @@ def test_resuming_sends_the_whole_history(agent: Agent, workspace: Path) -> None
     assert second["messages"][1]["content"][0] == {
         "type": "thinking", "thinking": "An edit will do.", "signature": "sig"
     }  # fmt: skip
+
+
+def test_a_session_that_is_open_elsewhere_is_not_run(agent: Agent, workspace: Path, isolated_home: Path) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+        folder = isolated_home / "desktop-agent" / "data" / "sessions" / session
+        before = (folder / "journal.jsonl").read_bytes()
+        lock = SessionLock(folder)
+        ran = agent.run(workspace, server.url, "--resume", session, prompt="Why?")
+        lock.release()
+    assert ran.code == 2
+    assert "open in another window or process" in ran.err
+    assert (folder / "journal.jsonl").read_bytes() == before
 
 
 def _unmarked(messages: Any) -> Any:
