@@ -72,7 +72,7 @@ class Workbench:
         self.paths = paths
         self.settings = settings
         self.blobs = Blobs(paths.blobs)
-        self.catalog = Catalog(paths.sessions, self.blobs)
+        self.catalog = Catalog(paths.sessions, self.blobs, paths.cache)
         self.keys = key_store or SystemKeyStore()
         self._environ = environ
         self._clock = clock or SystemClock()
