@@ -4,8 +4,6 @@ Summaries are cached in one file. A journal that has grown since is read from wh
 another than it was from its beginning; deleting the cache loses nothing.
 """
 
-import os
-import stat
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import datetime
@@ -16,8 +14,7 @@ from desktop_agent.core.ids import SessionId, is_session_id
 from desktop_agent.core.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.glance import Glance, glance_at
-from desktop_agent.core.store.journal import JOURNAL_NAME
-from desktop_agent.core.store.journal_mark import State, state_of
+from desktop_agent.core.store.journal_mark import JOURNAL_NAME, State, journal_state, journal_states
 from desktop_agent.core.store.summary_cache import SummaryCache
 
 _EARLIER_CACHE = "summary.json"
@@ -57,7 +54,7 @@ class Catalog:
         """All sessions but these, the last used first. One that cannot be read is left out, never an error."""
         journals = self._journals()
         known = self._cache.all()
-        stale = [name for name, status in journals.items() if not _is_current(known.get(name), status)]
+        stale = [name for name, state in journals.items() if not _is_current(known.get(name), state)]
         if gone := known.keys() - journals.keys():
             self._cache.keep({}, gone)
         known |= self._look_at((name for name in stale if name not in without), known)
@@ -67,13 +64,11 @@ class Catalog:
 
     def summary(self, session_id: SessionId) -> SessionSummary | None:
         """One session's summary; None when the journal cannot be read."""
-        path = self.session_folder(session_id) / JOURNAL_NAME
-        known = self._cache.get(session_id)
-        try:
-            is_current = _is_current(known, state_of(path.stat()))
-        except OSError:
+        state = journal_state(self._folder, self.session_folder(session_id).name)
+        if state is None:
             return None
-        if known is None or not is_current:
+        known = self._cache.get(session_id)
+        if known is None or not _is_current(known, state):
             known = self._look_at([session_id], {session_id: known} if known else {}).get(session_id)
         return known.summary if known is not None else None
 
@@ -87,7 +82,7 @@ class Catalog:
         known = self._cache.all()
         journals = self._journals()
         is_known = known.keys() == journals.keys()
-        return is_known and all(_is_current(known.get(name), status) for name, status in journals.items())
+        return is_known and all(_is_current(known.get(name), state) for name, state in journals.items())
 
     def rebuild(self) -> None:
         """Make the cache anew from the journals alone."""
@@ -114,21 +109,11 @@ class Catalog:
         return seen
 
     def _journals(self) -> dict[SessionId, State]:
-        """Every journal as it is now. Raises `StorageError` when the folder of the sessions cannot be read."""
-        try:
-            names = os.listdir(self._folder)  # noqa: PTH208 - names are all that is wanted
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
-        except OSError as error:
-            raise StorageError(
-                "The sessions could not be listed.", hint="Check the permissions of the data folder.", detail=str(error)
-            ) from error
-        found = {name: _status(f"{self._folder}/{name}/{JOURNAL_NAME}") for name in names if is_session_id(name)}
-        return {name: status for name, status in found.items() if status is not None}
+        return journal_states(self._folder)
 
     def _has_journal(self, session_id: SessionId) -> bool:
         """Whether there is one, as far as we may look."""
-        return _status(f"{self._folder}/{session_id}/{JOURNAL_NAME}") is not None
+        return journal_state(self._folder, session_id) is not None
 
     def find(self, text: str) -> SessionId:
         """Return the session that `text` names: a whole id or an unambiguous beginning or end of one."""
@@ -151,17 +136,8 @@ def last_used(summary: SessionSummary) -> tuple[datetime, SessionId]:
     return summary.active_at, summary.id
 
 
-def _is_current(known: Glance | None, status: State) -> bool:
-    return known is not None and known.mark.state == status
-
-
-def _status(path: str) -> State | None:
-    """How the file is, as far as we may look; None when there is none."""
-    try:
-        status = os.stat(path)  # noqa: PTH116 - a Path of each of thousands costs more than the question
-    except (OSError, ValueError):
-        return None
-    return state_of(status) if stat.S_ISREG(status.st_mode) else None
+def _is_current(known: Glance | None, state: State) -> bool:
+    return known is not None and known.mark.state == state
 
 
 _LIST_HINT = "`desktop-agent sessions list` shows them all."

@@ -18,9 +18,9 @@ from desktop_agent.core.errors import StorageError
 from desktop_agent.core.events import JournalEvent
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal_mark import JOURNAL_NAME as JOURNAL_NAME
 from desktop_agent.core.store.payloads import externalise, internalise
 
-JOURNAL_NAME = "journal.jsonl"
 _TAIL_BLOCK_BYTES = 65_536
 _O_BINARY = getattr(os, "O_BINARY", 0)
 

@@ -5,9 +5,16 @@ A journal only grows, so whoever read a part of it needs to read the rest only. 
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from hashlib import blake2b
+from pathlib import Path
 from typing import BinaryIO, NamedTuple
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.ids import SessionId, is_session_id
+
+JOURNAL_NAME = "journal.jsonl"
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Longer ones are none that we wrote: what is long stands in blobs."""
@@ -23,6 +30,29 @@ State = tuple[int, int]
 def state_of(status: os.stat_result) -> State:
     """Return how a file is."""
     return status.st_size, status.st_mtime_ns
+
+
+def journal_states(folder: Path) -> dict[SessionId, State]:
+    """Every journal as it is now. Raises `StorageError` when the folder of the sessions cannot be read."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise StorageError(
+            "The sessions could not be listed.", hint="Check the permissions of the data folder.", detail=str(error)
+        ) from error
+    found = {name: journal_state(folder, name) for name in names if is_session_id(name)}
+    return {name: state for name, state in found.items() if state is not None}
+
+
+def journal_state(folder: Path, session_id: SessionId) -> State | None:
+    """Return how a journal is, as far as we may look; None when there is none."""
+    try:
+        status = os.stat(f"{folder}/{session_id}/{JOURNAL_NAME}")  # noqa: PTH116 - a Path of each costs as much again
+    except (OSError, ValueError):
+        return None
+    return state_of(status) if stat.S_ISREG(status.st_mode) else None
 
 
 class JournalMark(NamedTuple):
