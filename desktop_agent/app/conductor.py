@@ -7,7 +7,7 @@ session open elsewhere) ends in the banner, never in a crash.
 import asyncio
 import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.app.draft import Draft
 from desktop_agent.app.later import LaterDiffs
 from desktop_agent.app.look import apply_look
+from desktop_agent.app.searching import Searching
 from desktop_agent.app.sessions import LiveSessions
 from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
@@ -30,7 +31,7 @@ from desktop_agent.core.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.events import TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SessionSummary
+from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SearchHit, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.transcript import ToolEntry
@@ -74,6 +75,7 @@ class Conductor(QObject):
         self._is_asking = False
         self._clock = SystemClock()
         self._setup = Setup(desk.window, theme, bench.paths, bench.settings, bench.keys, spawner)
+        self._searching = Searching(desk.search, bench, self._clock, spawner, self._known_sessions)
         self._diffs = BlobDiffs(bench.blobs)
         diffs.provide(self._diffs)
         self._connect()
@@ -83,6 +85,7 @@ class Conductor(QObject):
     async def start(self) -> None:
         """Show what the command line asks for, else what was open last, else the welcome."""
         self._try(self._look_for_sandbox())
+        self._searching.note_news()
         try:
             await self.refresh_sessions()
             if self._arguments.is_demo:
@@ -107,6 +110,7 @@ class Conductor(QObject):
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
         await self._live.aclose()
+        await self._searching.aclose()
         await self._diffs.aclose()
 
     async def may_close(self) -> bool:
@@ -161,6 +165,14 @@ class Conductor(QObject):
         if (shown := self._desk.wiring.bridge) is not None:
             self._desk.sessions.set_current(shown.transcript.session_id or None)
 
+    def _known_sessions(self) -> Mapping[SessionId, SessionSummary]:
+        return self._summaries
+
+    async def show_hit(self, hit: SearchHit) -> None:
+        """Show the place of a session that a search has found."""
+        await self.show_session(hit.session_id)
+        self._desk.transcript.show_turn(hit.turn, hit.call_id)
+
     async def _resume(self, wanted: str) -> None:
         if wanted != NEWEST:
             await self.show_session(await asyncio.to_thread(self._bench.catalog.find, wanted))
@@ -199,6 +211,7 @@ class Conductor(QObject):
             self._workspace = root
             self._desk.files.set_workspace(root)
             self._desk.sessions.set_workspace(str(root))
+            self._desk.search.set_workspace(str(root))
             self._desk.window.top_bar.set_workspace(root)
             self._desk.window.top_bar.set_branch("")
 
@@ -249,6 +262,7 @@ class Conductor(QObject):
         desk.transcript.folder_requested.connect(self._choose_folder)
         desk.sessions.new_requested.connect(self._on_new_session)
         desk.sessions.session_chosen.connect(self._on_session_chosen)
+        desk.search.hit_chosen.connect(self._on_hit_chosen)
         desk.sessions.rename_requested.connect(self._on_rename)
         desk.files.file_activated.connect(self._open_file)
         desk.files.repository_changed.connect(self._on_repository)
@@ -261,6 +275,8 @@ class Conductor(QObject):
         bridge = self.sender()
         if getattr(event, "type", "") in _LISTED and isinstance(bridge, SessionBridge):
             self._try(self._refresh_session(bridge.transcript.session_id))
+        if isinstance(event, TurnEnded):
+            self._searching.note_news()
         if isinstance(event, TurnEnded) and event.turn == 1 and event.reason == "completed":
             self._offer_follow_up()
 
@@ -283,6 +299,9 @@ class Conductor(QObject):
 
     def _on_session_chosen(self, session_id: str) -> None:
         self._try(self.show_session(session_id))
+
+    def _on_hit_chosen(self, hit: SearchHit) -> None:
+        self._try(self.show_hit(hit))
 
     def _on_demo(self) -> None:
         self._try(self.show_demo())
