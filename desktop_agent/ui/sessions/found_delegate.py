@@ -90,7 +90,7 @@ class FoundDelegate(QStyledItemDelegate):
         if is_match and text:
             ground = QRectF(rect.left() - 1, rect.center().y() - 9, rect.width() + 2, 18)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._theme.colour("warning_bg"))
+            painter.setBrush(self._theme.colour("warning_border" if self._theme.colours.is_dark else "warning_bg"))
             painter.drawRoundedRect(ground, 3, 3)
             colour = self._theme.colour("text")
         painter.setFont(font)

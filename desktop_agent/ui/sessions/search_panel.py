@@ -132,7 +132,6 @@ class SearchPanel(QFrame):
         self._field.setObjectName("searchField")
         self._field.setAccessibleName(self.tr("Search all sessions"))
         self._field.setPlaceholderText(self.tr("Search prompts, replies, commands, outputs and changes"))
-        self._field.setClearButtonEnabled(True)
         self._field.textChanged.connect(self._timer.start)
         self._field.installEventFilter(self)
 
@@ -181,13 +180,13 @@ class SearchPanel(QFrame):
         self._file.setObjectName("searchFileField")
         self._file.setAccessibleName(self.tr("About a file"))
         self._file.setPlaceholderText(self.tr("File"))
-        self._file.setFixedHeight(Height.BUTTON)
         self._file.textChanged.connect(self._timer.start)
         self._file.installEventFilter(self)
         row = QHBoxLayout()
         row.setSpacing(Space.S)
         for picker in (self._kind, self._when, self._where, self._tool):
             row.addWidget(picker)
+        self._file.setMinimumHeight(self._kind.minimumHeight())
         row.addWidget(self._file, 1)
         return row
 
