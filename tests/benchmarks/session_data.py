@@ -26,6 +26,11 @@ class Author:
         weights = list(accumulate(1 / (rank + 10) for rank in range(_VOCABULARY)))
         self._pool = [self._random.choices(words, cum_weights=weights, k=2_000) for _ in range(200)]
 
+    @property
+    def words(self) -> Iterator[str]:
+        """All words of the pool that texts are taken from."""
+        return (word for text in self._pool for word in text)
+
     def sessions(self, folder: Path, count: int, total_bytes: int | None = None) -> Iterator[Path]:
         """Write `count` sessions of 20 to 200 kB, or of so much that they come to `total_bytes`; yield the journals."""
         for number in range(count):

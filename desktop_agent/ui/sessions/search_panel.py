@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -145,7 +145,7 @@ class SearchPanel(QFrame):
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._list.setModel(self._model)
         self._list.setItemDelegate(FoundDelegate(self._model, theme, FocusRing(self._list), self._list))
-        self._list.clicked.connect(self._choose)
+        self._list.clicked.connect(self._on_clicked)
         self._list.installEventFilter(self)
         theme.changed.connect(self._list.viewport().update)
 
@@ -275,6 +275,10 @@ class SearchPanel(QFrame):
     def _chosen_hit(self) -> "SearchHit | None":
         index = self._list.currentIndex()
         return self._model.row_at(index.row()).hit if index.isValid() else None
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        if self._model.row_at(index.row()).hit is not None:  # a heading leaves the current row as it was
+            self._choose()
 
     def _choose(self) -> None:
         if (hit := self._chosen_hit()) is not None:
