@@ -93,8 +93,14 @@ class Author:
              "source": "workspace", "capabilities": ["read_fs"], "is_read_only": name != "edit_file"},
         )  # fmt: skip
         words = {"read_file": 700, "grep": 250, "run_terminal_cmd": 400, "edit_file": 60}[name]
-        result: dict[str, object] = {"content": self._text(words), "is_error": False, "error_type": None, "metadata": {"path": path},
-                                     "output": None, "images": []}  # fmt: skip
+        result = {
+            "content": self._text(words),
+            "is_error": False,
+            "error_type": None,
+            "metadata": {"path": path},
+            "output": None,
+            "images": list[object](),
+        }
         yield (
             "tool_call_finished",
             {"turn": turn, "call_id": call_id, "state": "completed", "result": result, "duration_s": 0.1},
