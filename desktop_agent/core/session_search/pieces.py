@@ -4,7 +4,6 @@ Lines are taken as they come, without checking them against the vocabulary: a se
 What is very long is cut to its beginning and its end.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple, cast
@@ -12,6 +11,7 @@ from typing import NamedTuple, cast
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.model import HitKind, JsonObject
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal_mark import fields_of
 from desktop_agent.core.store.payloads import internalise
 
 COMMAND_TOOL = "run_terminal_cmd"
@@ -63,8 +63,7 @@ class PieceReader:
         if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _TOLD):
             return {}
         try:
-            fields = json.loads(line)
-            return internalise(cast("JsonObject", fields), self._blobs)[0] if isinstance(fields, dict) else {}
+            return internalise(fields_of(line), self._blobs)[0]
         except (ValueError, RecursionError, StorageError):
             return {}
 

@@ -4,7 +4,7 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF,
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from desktop_agent.ui.rows import FocusRing, draw_ground
+from desktop_agent.ui.rows import FocusRing, draw_ground, draw_line
 from desktop_agent.ui.sessions.found_model import FoundModel, FoundRow
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 
@@ -44,7 +44,7 @@ class FoundDelegate(QStyledItemDelegate):
         if row.hit is None:
             line = rect.adjusted(Space.S, Space.S, -Space.S, 0)
             self._draw_detail(painter, line, row)
-            self._draw(painter, line, row.title, self._strong, self._theme.colour("text"), _CENTRE_LEFT)
+            draw_line(painter, line, row.title, self._strong, self._theme.colour("text"), _CENTRE_LEFT)
         else:
             colour = draw_ground(
                 painter,
@@ -57,14 +57,14 @@ class FoundDelegate(QStyledItemDelegate):
             line = rect.adjusted(Space.S, 0, -Space.S, 0)
             self._draw_detail(painter, line, row)
             kind = QRectF(line.left(), line.top(), _KIND_WIDTH, line.height())
-            self._draw(painter, kind, row.kind, self._small, self._theme.colour("muted"), _CENTRE_LEFT)
+            draw_line(painter, kind, row.kind, self._small, self._theme.colour("muted"), _CENTRE_LEFT)
             line.setLeft(kind.right())
             self._draw_snippet(painter, line, row, colour)
         painter.restore()
 
     def _draw_detail(self, painter: QPainter, line: QRectF, row: FoundRow) -> None:
         """Draw what stands at the right, and take its room from the line."""
-        self._draw(painter, line, row.detail, self._small, self._theme.colour("muted"), _CENTRE_RIGHT)
+        draw_line(painter, line, row.detail, self._small, self._theme.colour("muted"), _CENTRE_RIGHT)
         taken = QFontMetricsF(self._small).horizontalAdvance(row.detail)
         line.setRight(line.right() - min(taken + _DETAIL_GAP, line.width() / 2))
 
@@ -99,11 +99,3 @@ class FoundDelegate(QStyledItemDelegate):
         baseline = rect.center().y() + (QFontMetricsF(font).ascent() - QFontMetricsF(font).descent()) / 2
         painter.drawText(QPointF(left, baseline), shown)
         return left + width
-
-    def _draw(
-        self, painter: QPainter, rect: QRectF, text: str, font: QFont, colour: QColor, alignment: Qt.AlignmentFlag
-    ) -> None:
-        painter.setFont(font)
-        painter.setPen(colour)
-        fitting = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5)
-        painter.drawText(rect, alignment | Qt.TextFlag.TextSingleLine, fitting)
