@@ -31,6 +31,7 @@ from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.session import ProviderSource, Session, SessionState
+from desktop_agent.core.session_search.index import SessionSearch
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -81,7 +82,8 @@ class Workbench:
         self._workspaces: dict[Path, WorkspaceSettings] = {}
         self._trust = ProjectTrust(paths.config / "projects")
         self.blobs = Blobs(paths.blobs)
-        self.catalog = Catalog(paths.sessions, self.blobs)
+        self.catalog = Catalog(paths.sessions, self.blobs, paths.cache)
+        self.search = SessionSearch(paths.sessions, self.blobs, paths.cache)
         self.keys = key_store or SystemKeyStore()
         self._environ = environ
         self._clock = clock or SystemClock()

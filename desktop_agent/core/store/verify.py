@@ -15,11 +15,10 @@ from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import CallId, ChangeId, Digest, SessionId, is_digest
 from desktop_agent.core.model import FileImage, JsonObject, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog, summarise
-from desktop_agent.core.store.journal import JOURNAL_NAME, Damage, Record, read_journal, read_records
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal import Damage, Record, read_records
 from desktop_agent.core.store.lines import Line
 from desktop_agent.core.store.lock import is_locked
-from desktop_agent.core.transcript import replay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,18 +71,12 @@ class ListEntryCheck:
 
     def problem(self, session_id: SessionId) -> str:
         """See `CacheCheck`."""
-        path = self.catalog.session_folder(session_id) / JOURNAL_NAME
-        try:
-            events, _ = read_journal(path, self.catalog.blobs)
-            size = path.stat().st_size
-        except (OSError, StorageError):
-            return ""  # that the journal cannot be read is said anyway
-        is_right = not events or self.catalog.summary(session_id) == summarise(session_id, replay(events), size)
+        is_right = self.catalog.is_right(session_id)
         return "" if is_right else "The session list shows something else than the session says."
 
     def rebuild(self, session_id: SessionId) -> None:
         """See `CacheCheck`."""
-        self.catalog.refresh_summary(session_id)
+        self.catalog.look_again(session_id)
 
 
 @dataclass(slots=True)
