@@ -324,6 +324,8 @@ class Conductor(QObject):
 
     def _on_freed(self, is_free: bool) -> None:
         self._desk.viewing_bar.show_state(is_free=is_free)
+        reason = self.tr("Take this session over to go on with it here.") if is_free else self._viewing.reason
+        self._desk.composer.set_blocked(reason)
 
     def _on_take_over(self) -> None:
         if (shown := self._desk.wiring.bridge) is not None:

@@ -91,6 +91,7 @@ class Viewing(QObject):
             self._bridge.deliver(event)
 
     def _refuse(self, _op: ops.Op) -> None:
-        hint = QCoreApplication.translate("Viewing", "Close it there, then take it over.")
-        error: AgentError = SessionBusyError(self.reason, hint=hint)
+        title = QCoreApplication.translate("Viewing", "This session is only read here, so nothing was done.")
+        hint = QCoreApplication.translate("Viewing", "Close it in the other window, then take it over.")
+        error: AgentError = SessionBusyError(title, hint=hint)
         self.refused.emit(error)

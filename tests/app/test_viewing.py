@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QLabel, QPushButton
 
+from desktop_agent.core import ops
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.transcript import TextEntry
 from desktop_agent.ui.viewing_bar import ViewingBar
@@ -97,6 +98,8 @@ def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
         before = elsewhere.journal.read_bytes()
         await person.see(QPushButton, "takeOverButton")
         assert "no longer open" in words_of(bar)
+        person.window.desk.wiring.submit(ops.RenameSession(title="mine"))
+        await person.until_true(lambda: "nothing was done" in " ".join(person.banner), "why, is said")
         assert elsewhere.journal.read_bytes() == before, "to read it changes nothing"
         await person.click("takeOverButton")
         await person.until_true(bar.isHidden, "it is ours")

@@ -45,17 +45,18 @@ def bare(folder: Path, lines: list[bytes], *, is_synced: bool) -> float:
 
 
 def ours(folder: Path, events: list[ev.MessageDone], *, is_synced: bool) -> tuple[float, float]:
-    """Seconds for one record: on average, and the longest."""
+    """Seconds for one record: on average, and what 99 of 100 take at most."""
     journal = Journal.create(folder / f"s{time.monotonic_ns()}" / "journal.jsonl", Blobs(folder / "blobs"))
-    longest = 0.0
+    each: list[float] = []
     began = last = time.perf_counter()
     for event in events:
         journal.append(event, is_durable=is_synced)
         now = time.perf_counter()
-        longest, last = max(longest, now - last), now
+        each.append(now - last)
+        last = now
     took = last - began
     journal.close()
-    return took / len(events), longest
+    return took / len(events), statistics.quantiles(each, n=100)[-1]
 
 
 def interleaved(*measures: Callable[[], float]) -> list[float]:
@@ -80,11 +81,11 @@ def main() -> int:
             journal.append(event, is_durable=False)
         journal.close()
         lines = path.read_bytes().splitlines(keepends=True)
-        longest: list[float] = []
+        slow: list[float] = []
 
         def append() -> float:
             mean, most = ours(folder, events, is_synced=False)
-            longest.append(most)
+            slow.append(most)
             return mean
 
         write, record = interleaved(lambda: bare(folder, lines, is_synced=False), append)
@@ -103,10 +104,8 @@ def main() -> int:
         ("read           (json.loads)", parse, read),
     ):
         print(f"{what:28} {yardstick * 1e6:9.1f} µs {mine * 1e6:9.1f} µs {mine / yardstick:7.2f}x")
-    print(
-        f"longest of {COUNT} appends without fsync: {statistics.median(longest) * 1000:.2f} ms (median of the rounds)"
-    )
-    return 0 if record < 0.001 and durable < 2 * synced + 0.001 else 1
+    print(f"99 of 100 appends without fsync: below {statistics.median(slow) * 1000:.2f} ms")
+    return 0 if statistics.median(slow) < 0.001 and durable < 2 * synced + 0.001 else 1
 
 
 if __name__ == "__main__":

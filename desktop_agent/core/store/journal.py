@@ -38,7 +38,7 @@ from desktop_agent.core.store.migrations import migrated
 from desktop_agent.core.store.payloads import externalise, internalise, may_have_moved
 
 _BLOCK_BYTES = 65_536
-_MAX_WAITING_BYTES = 2**20
+_MAX_WAITING_BYTES = 8 * 2**20
 """More than this is not kept in memory for want of an fsync."""
 _O_BINARY = getattr(os, "O_BINARY", 0)
 _O_SAFE = _O_BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

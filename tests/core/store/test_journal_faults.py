@@ -143,3 +143,18 @@ def test_a_journal_that_stays_full_refuses_until_there_is_room(tmp_path: Path) -
     journal.append(record(2), is_durable=True)
     journal.close()
     assert read_journal(path, blobs) == (records(1, 2), [])
+
+
+def test_what_is_kept_in_memory_for_want_of_an_fsync_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MAX_WAITING_BYTES", 1000)
+    path, blobs = tmp_path / "s" / "journal.jsonl", Blobs(tmp_path / "blobs")
+    write(path, blobs, records(1))
+    disk = DroppingDisk(path)
+    monkeypatch.setattr(module, "os", disk)
+    journal, _ = Journal.open(path, blobs)
+    for number in range(2, 100):
+        journal.append(record(number), is_durable=False)
+        assert path.stat().st_size - len(disk.on_disk) <= 1000
+    journal.close()
