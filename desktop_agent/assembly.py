@@ -29,7 +29,8 @@ from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.secrets import child_environment
-from desktop_agent.core.session import ProviderSource, Session, SessionParts, SessionState
+from desktop_agent.core.session import ProviderSource, Session, SessionParts
+from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -43,7 +44,6 @@ from desktop_agent.core.tools.execution import Execution, Toolbox
 from desktop_agent.core.tools.gate import ApprovalGate
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.policies import Policies
-from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.tools.safeguard import Safeguard
@@ -74,6 +74,8 @@ class SessionPlan:
     sink: Sink
     rules: CallRules | None
     limits: TurnLimits | None
+    is_attended: bool = True
+    """Whether somebody can answer what an earlier process asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,7 @@ class Assembly:
                 retry=RetryPolicy(),
                 clock=self.clock,
                 provider_source=self.provider_source,
+                is_attended=plan.is_attended,
                 release=self._release(plan.storage, processes, jobs, reports),
             )
         )
@@ -198,7 +201,7 @@ class Assembly:
             access=access,
             boundary=Boundary(plan.root, self._allowed, guarded=self._own_folders),
             confiner=confiner,
-            reads=ReadLog(),
+            reads=state.reads,
             processes=processes,
             jobs=jobs,
             blobs=self.blobs,

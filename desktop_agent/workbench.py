@@ -27,7 +27,8 @@ from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.sandbox.find import SandboxSearch
-from desktop_agent.core.session import ProviderSource, Session, SessionState
+from desktop_agent.core.session import ProviderSource, Session
+from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings import Settings, load_settings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -122,6 +123,7 @@ class Workbench:
             approval=approval or self.settings.execution.approval,
             sandbox=sandbox or self.settings.execution.sandbox,
             app_version=__version__,
+            at=now,  # the system prompt names the day
         )
         plan = SessionPlan(
             storage=storage,
@@ -142,8 +144,12 @@ class Workbench:
         sink: Sink,
         rules: CallRules | None = None,
         limits: TurnLimits | None = None,
+        is_attended: bool = True,
     ) -> OpenedSession:
         """Open a session to go on with it. What a crash left unfinished is concluded when it runs.
+
+        A turn that waited for approvals goes on waiting, and works on when one is answered, unless the session is not
+        `is_attended`: then nobody answered, and the turn ends.
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open elsewhere, or `StorageError`.
         """
@@ -167,6 +173,7 @@ class Workbench:
             sink=sink,
             rules=rules,
             limits=limits,
+            is_attended=is_attended,
         )
         return OpenedSession(self._assemble(plan), events)
 

@@ -21,6 +21,7 @@ _DURABLE = (
     ev.PromptSubmitted,
     ev.MessageDone,
     ev.ToolCallStarted,
+    ev.ApprovalRequested,
     ev.ApprovalResolved,
     ev.RuleRevoked,
     ev.ChangesPrepared,
@@ -77,7 +78,8 @@ class Recorder:
 
     async def _write(self, event: ev.KnownEvent) -> None:
         async with self._order:
-            stamped = event.stamped(self._seq + 1, self._clock.now())
+            at = self._clock.now() if event.at == ev.UNSTAMPED else event.at
+            stamped = event.stamped(self._seq + 1, at)
             await asyncio.to_thread(self._journal.append, stamped, is_durable=isinstance(event, _DURABLE))
             self._seq += 1
             for fold in self._folds:
