@@ -78,6 +78,26 @@ class SessionPlan:
     """Whether somebody can answer what an earlier process asked."""
 
 
+class SharedTools:
+    """The tools that all sessions have in common, and who still uses them."""
+
+    def __init__(self, tools: Sequence[AnyTool]) -> None:
+        self.tools = tuple(tools)
+        self._users = 0
+
+    def take(self) -> None:
+        """Count one more session."""
+        self._users += 1
+
+    async def give_back(self) -> None:
+        """Count one session less. With the last one ends what tools do in the background."""
+        self._users -= 1
+        if self._users == 0:
+            async with AsyncExitStack() as ends:
+                for tool in self.tools:
+                    ends.push_async_callback(tool.aclose)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
     """What all sessions share."""
@@ -88,7 +108,7 @@ class Assembly:
     clock: Clock
     blobs: Blobs
     catalog: Catalog
-    tools: Sequence[AnyTool]
+    tools: SharedTools
     probe: SandboxProbe
     provider_source: ProviderSource
 
@@ -110,7 +130,8 @@ class Assembly:
         reports = JobReports(jobs, recorder, self.clock)
         rulebook = RuleBook(RulesFile(self.paths.config / RULES_NAME), state.rules, recorder)
         policies = self._policies(plan, rulebook)
-        registry = ToolRegistry(self.tools)
+        registry = ToolRegistry(self.tools.tools)
+        self.tools.take()
         access = Access(registry, plan.rules or CallRules(), policies.sandbox)
         toolbox = self._toolbox(plan, access, policies.confiner, processes, jobs)
         gate = ApprovalGate(approvals, recorder, policies, safeguard)
@@ -221,9 +242,7 @@ class Assembly:
                 temp = self._temp(storage.session_id)
                 stack.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
                 stack.push_async_callback(processes.aclose)
-                # Sessions share their tools: another one's index, if it is being made, goes on with its next search.
-                for tool in self.tools:
-                    stack.push_async_callback(tool.aclose)
+                stack.push_async_callback(self.tools.give_back)
                 stack.push_async_callback(jobs.aclose)
                 stack.push_async_callback(reports.aclose)
 

@@ -165,7 +165,7 @@ class Ground:
     def __init__(self, folder: Path) -> None:
         self.paths = AppPaths(folder / "config", folder / "data", folder / "cache", folder / "logs")
         self.workspace = folder / "workspace"
-        self.workspace.mkdir(parents=True)
+        self.workspace.mkdir(parents=True, exist_ok=True)
         self.clock: ImpatientClock = ImpatientClock()
         self.settings = Settings()
         self.probe: SandboxProbe | None = None

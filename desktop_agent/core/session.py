@@ -131,6 +131,8 @@ class Session:
             case ops.Unqueue(prompt_id=prompt_id):
                 if any(prompt.prompt_id == prompt_id for prompt in self.transcript.queued):
                     await self._record(ev.Unqueued(prompt_id=prompt_id))
+            case ops.SendQueued(prompt_id=prompt_id):
+                await self._send_queued(prompt_id)
             case ops.AnswerApproval(call_id=call_id, decision=decision):
                 await self._answer(call_id, decision)
             case ops.Interrupt():
@@ -188,6 +190,11 @@ class Session:
         queued = self.transcript.queued
         if queued and not self._is_running and self.transcript.last_end in _GOES_ON:
             await self._start_turn(queued[0].prompt_id, queued[0].text)
+
+    async def _send_queued(self, prompt_id: PromptId) -> None:
+        prompt = next((prompt for prompt in self.transcript.queued if prompt.prompt_id == prompt_id), None)
+        if prompt is not None and not self._is_running:
+            await self._start_turn(prompt.prompt_id, prompt.text)
 
     async def _start_turn(self, prompt_id: PromptId, text: str) -> None:
         await self._get_ready()
