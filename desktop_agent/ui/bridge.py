@@ -25,6 +25,8 @@ class SessionBridge(QObject):
     def __init__(self, transcript: "Transcript", submit: "Callable[[Op], None]", parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.transcript = transcript
+        self.left_waiting = frozenset(prompt.prompt_id for prompt in transcript.queued)
+        """The queued prompts that an earlier process left."""
         self._submit = submit
 
     def submit(self, op: "Op") -> None:
