@@ -162,6 +162,7 @@ class TranscriptView(RowArea):
         for row in self.rows:
             if row.entry.kind == "prompt" and row.entry.turn in edits:
                 row.drafts[EDIT] = edits[row.entry.turn]
+                row.is_dirty = True
                 self.mark_dirty(row)
         self.request_layout()
 

@@ -65,7 +65,7 @@ class LineWidget(EntryWidget):
             case CommandEntry() as entry:
                 self._sign, self._text = "/", f"{entry.text}\n{entry.output}"
             case ForkEntry() as entry:
-                self._sign, self._text = "⑂", words.fork(entry)
+                self._sign, self._text = "↳", words.fork(entry)
             case TurnEndEntry() as entry:
                 self._sign, self._text = "", words.turn_end(entry)
             case entry:
@@ -79,12 +79,11 @@ class LineWidget(EntryWidget):
             size = self._open.sizeHint()
             text_width = int(QFontMetricsF(font).horizontalAdvance(self._text)) + 2
             room = max(0, min(room - size.width() - Space.S, text_width))
-            self._open.setGeometry(_INDENT + room + Space.S, 0, size.width(), size.height())
+            self._open.setGeometry(_INDENT + room + Space.S, 0, size.width(), CODE_LINE)
         self._passage = TextPassage(RichText(self._text), font, (), width=room, line_height=CODE_LINE)
 
     def entry_height(self) -> int:
-        height = self._passage.height if self._passage is not None else CODE_LINE
-        return height if self._open is None else max(height, self._open.height())
+        return self._passage.height if self._passage is not None else CODE_LINE
 
     def source(self) -> str:
         return self._text

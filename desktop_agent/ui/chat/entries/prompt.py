@@ -70,6 +70,8 @@ class PromptWidget(EntryWidget):
         self.setAccessibleName(self.tr("You: {text}").format(text=text[:_MEASURED_CHARS]))
         if self._editor is None and EDIT in self.row.drafts:
             self._open_editor(self.row.drafts[EDIT])
+            if self._width:
+                self.set_width(self._width)
 
     def set_width(self, width: int) -> None:
         self._width = width

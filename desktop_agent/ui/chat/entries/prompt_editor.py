@@ -39,7 +39,7 @@ class PromptEditor(QWidget):
         self._note = QLabel(self.tr("Goes on in a copy of this conversation that ends before this message."), self)
         self._note.setProperty("role", "secondary")
         self._note.setWordWrap(True)
-        self._files = Picker(self)
+        self._files = Picker(self, min_chars=26)
         self._files.setObjectName("promptEditFiles")
         self._files.setAccessibleName(self.tr("What happens with the files"))
         self._files.addItems([self.tr("Keep files as they are"), self.tr("Also take back what was changed since")])
