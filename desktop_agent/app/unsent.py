@@ -67,7 +67,8 @@ class UnsentKeeper(QObject):
         self._save_soon()
 
     async def aclose(self) -> None:
-        """Write down what is not yet."""
+        """Write down what is not yet. What is put into the field from now on is nobody's typing."""
+        self._key = ""
         self._pause.stop()
         await self._save()
 

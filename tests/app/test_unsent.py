@@ -1,16 +1,20 @@
 """What is typed stays in the conversation it was typed in, over switching and over a restart."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import Allowed
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.transcript import ForkEntry, PromptEntry
 from tests.app.conftest import Go
+from tests.core.test_pending_approvals import EDIT, journal_of, killed_while_asking
 from tests.e2e.driver import Driver
+from tests.harness import Ground
 
 
 @pytest.fixture
@@ -94,3 +98,26 @@ def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
         assert prompts == ["What is in here?", "And what else?"]
 
     go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_question_that_a_killed_process_asked_is_answered_in_the_window(go: Go, isolated_home: Path) -> None:
+    ground = Ground(isolated_home / "desktop-agent")
+    with asyncio.Runner() as runner:
+        session_id = runner.run(killed_while_asking(ground, [EDIT], then="and then"))
+    journal = journal_of(ground, session_id)
+    journal.write_bytes(journal.read_bytes().replace(b'"provider":"scripted"', b'"provider":"demo"'))
+
+    async def journey(person: Driver) -> None:
+        await person.see(QWidget, "approvalDialog")
+        assert person.transcript.status == "waiting"
+        assert [prompt.text for prompt in person.transcript.queued] == ["and then"]
+        assert ground.read("a.py") == "x = 1\n"
+        await person.press(Qt.Key.Key_Escape)
+        [request] = person.transcript.pending_approvals
+        person.window.desk.transcript.approval_answered.emit(request.call_id, Allowed())
+        await person.until_true(lambda: ground.read("a.py") == "x = 2\n", "the answer counts")
+        await person.until_true(lambda: person.transcript.turn == 2, "what waited behind it begins")
+        person.window.main_window.actions_.stop.trigger()
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+
+    go([str(ground.workspace), "--resume", session_id], journey)
