@@ -116,8 +116,8 @@ class Conductor(QObject):
 
     async def may_close(self) -> bool:
         """Whether to close now; asks when that would stop a working agent."""
-        working = [bridge for bridge in self._live.bridges if bridge.transcript.is_running]
-        return not working or await self._confirm_stop(len(working))
+        working = self._live.working
+        return not working or await self._confirm_stop(working)
 
     # -- what is shown --
 

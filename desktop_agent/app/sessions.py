@@ -36,6 +36,11 @@ class LiveSessions:
         return [live.bridge for live in self._live.values()]
 
     @property
+    def working(self) -> int:
+        """How many sessions have a turn running that closing them would stop."""
+        return sum(live.session.is_at_work for live in self._live.values())
+
+    @property
     def ids(self) -> frozenset[SessionId]:
         """The ids of the open sessions."""
         return frozenset(self._live)

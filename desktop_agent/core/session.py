@@ -8,22 +8,22 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.approvals import Approvals
+from desktop_agent.core.change_ops import ChangeOps
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.revert import Direction
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.comments import prompt_of_comments
 from desktop_agent.core.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.failure_notices import defect_notice, notice_of
 from desktop_agent.core.ids import CallId, PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.model import ChangeSelection, Decision, ModelRef, ModelRequest
+from desktop_agent.core.model import Decision, ModelRef, ModelRequest
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder
@@ -83,7 +83,14 @@ class Session:
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
-        self._undoing = Undoing(parts.state.transcript, parts.ledger, parts.effects, parts.recorder)
+        undoing = Undoing(parts.state.transcript, parts.ledger, parts.effects, parts.recorder)
+        self._changes = ChangeOps(
+            parts.state.transcript,
+            undoing,
+            parts.recorder,
+            is_busy=lambda: self._is_running,
+            get_ready=self._get_ready,
+        )
         self._mailbox: asyncio.Queue[ops.Op | _TurnDone] = asyncio.Queue()
         self._turn: asyncio.Task[None] | None = None
         self._providers: dict[ModelRef, Provider] = {}
@@ -107,6 +114,11 @@ class Session:
     def _is_running(self) -> bool:
         """Whether a turn runs. Its record alone does not tell: the end of a turn may be what could not be written."""
         return (self._is_working or self._is_held) and self.transcript.is_running
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a turn runs here that would be stopped; one that an earlier process left waiting only waits on."""
+        return self._is_working
 
     def submit(self, op: ops.Op) -> None:
         """Ask for something. Returns at once; what comes of it is told by events. Call it on the loop's thread."""
@@ -138,9 +150,9 @@ class Session:
             case ops.Interrupt():
                 await self._give_up() if self._is_held else self._interrupt()
             case ops.UndoChanges():
-                await self._revert("undo", op)
+                await self._changes.revert("undo", op)
             case ops.RedoChanges():
-                await self._revert("redo", op)
+                await self._changes.revert("redo", op)
             case ops.MarkReviewed(path=path, hunks=hunks, state=state):
                 await self._record(ev.ReviewMarked(path=path, hunks=hunks, state=state))
             case ops.AddComment(comment=comment):
@@ -150,9 +162,9 @@ class Session:
             case ops.SendComments(text=text):
                 await self._send_comments(text)
             case ops.WriteFile():
-                await self._write_file(op)
+                await self._changes.write_file(op)
             case ops.RewindTo():
-                await self._rewind(op)
+                await self._changes.rewind(op)
             case ops.SetMode():
                 await self._set_mode(op)
             case ops.StopJob(job_id=job_id):
@@ -207,16 +219,29 @@ class Session:
 
     async def _answer(self, call_id: CallId, decision: Decision) -> None:
         """Take the person's answer; a turn that an earlier process left waiting for it goes on now."""
+        unfinished = self._parts.state.unfinished
         if self._is_held:
             await self._get_ready()  # it may not have come through at the start
+            if call_id not in unfinished.asked or not await self._can_go_on():
+                return
         if not self._parts.approvals.answer(call_id, decision) or not self._is_held:
             return
-        unfinished = self._parts.state.unfinished
         assert unfinished.turn is not None
         assert unfinished.model is not None
         left = await settle_begun(unfinished, self._parts.recorder)
         self._is_held = False
         await self._begin(unfinished.turn, unfinished.model, left)
+
+    async def _can_go_on(self) -> bool:
+        """Whether the model of the waiting turn can be asked; otherwise it is said why, and the question waits on."""
+        model = self._parts.state.unfinished.model
+        assert model is not None
+        try:
+            await self._provider(model)
+        except AgentError as error:
+            await self._record(notice_of(error, None))
+            return False
+        return True
 
     async def _give_up(self) -> None:
         """End a turn that waits for the person, and nothing of which runs."""
@@ -306,43 +331,6 @@ class Session:
         if (provider := self._providers.pop(model, None)) is not None:
             await provider.aclose()
 
-    # -- changes --
-
-    async def _revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
-        """Whether it was carried out; a notice says why not."""
-        if self._is_running:
-            await self._notify("busy", f"The agent is working, so nothing was {_PAST[direction]}.", "Stop it first.")
-            return False
-        await self._get_ready()
-        is_done = await self._undoing.revert(direction, op)
-        if not is_done:
-            await self._notify("nothing_selected", f"There is nothing to {direction} there.", "")
-        return is_done
-
-    async def _write_file(self, op: ops.WriteFile) -> None:
-        if self._is_running:
-            await self._notify("not_written", f"The agent is working, so {op.path} was not written.", "Stop it first.")
-            return
-        await self._get_ready()
-        try:
-            await self._undoing.write(op)
-        except StorageError:
-            raise
-        except AgentError as error:
-            await self._record(replace(notice_of(error, None), code="not_written"))
-
-    async def _rewind(self, op: ops.RewindTo) -> None:
-        if self._is_running:
-            await self._notify("busy", "The agent is working, so nothing was taken back.", "Stop it first.")
-            return
-        await self._get_ready()
-        if not 1 <= op.turn <= self.transcript.turn:
-            await self._notify("nothing_selected", f"There is no turn {op.turn} to go back to.", "")
-            return
-        if op.scope != "conversation":
-            await self._undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
-        await self._record(ev.Rewound(turn=op.turn, scope=op.scope))
-
     async def _send_comments(self, text: str) -> None:
         """Send the person's remarks on the diff as one prompt."""
         comments = tuple(self.transcript.comments.values())
@@ -403,9 +391,6 @@ class Session:
             end = ev.TurnEnded(turn=turn, reason="storage_error", requests=0, duration_s=0.0)
             recorder.tell_unrecorded(end)
 
-    async def _notify(self, code: str, title: str, hint: str) -> None:
-        await self._record(ev.Notice(level="warning", code=code, title=title, hint=hint))
-
     async def _record(self, event: ev.KnownEvent) -> None:
         await self._parts.recorder.record(event)
 
@@ -423,4 +408,3 @@ class Session:
 
 
 _GOES_ON: frozenset[ev.TurnEndReason] = frozenset({"completed", "max_turns", "limit", "refused"})
-_PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}

@@ -8,8 +8,18 @@ from pathlib import Path
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.context.history import UNANSWERED
-from desktop_agent.core.model import Allowed, ApprovalPolicy, ChangeSelection, Denied, ToolResultBlock, UserMessage
-from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.errors import CredentialsError
+from desktop_agent.core.model import (
+    Allowed,
+    ApprovalPolicy,
+    ChangeSelection,
+    Denied,
+    ModelRef,
+    ToolResultBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from tests.harness import Ground, Open, check_conversation
 
 EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1", "new_str": "x = 2"})
@@ -255,3 +265,37 @@ async def test_what_is_not_asked_about_any_more_runs_with_the_others(ground: Gro
         [resolved] = s.rx.all(ev.ApprovalResolved)
         assert resolved.decision.outcome == "allowed"
         assert ground.read("a.py") == "x = 2\n"
+
+
+async def test_without_its_model_the_question_waits_on(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, [EDIT])
+    fails = [True]
+    working = ScriptedProvider(in_order([DONE]))
+
+    async def source(_model: ModelRef) -> Provider:
+        if fails:
+            raise CredentialsError("There is no key.")
+        return working
+
+    async with ground.session([], resume=session_id, provider_source=source) as s:
+        [request] = s.transcript.pending_approvals
+        answer = ops.AnswerApproval(call_id=request.call_id, decision=Allowed())
+        s.submit(answer)
+        notice = await s.rx.expect(ev.Notice)
+        assert notice.code == "no_key"
+        assert s.session.transcript.status == "waiting"
+        assert not s.session.is_at_work
+        fails.clear()
+        s.submit(answer)
+        ended = await s.rx.expect(ev.TurnEnded)
+        assert ended.reason == "completed"
+        assert ground.read("a.py") == "x = 2\n"
+
+
+async def test_closing_keeps_the_question(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, [EDIT])
+    for _ in range(2):
+        async with reopened(ground, session_id) as s:
+            s.submit(ops.RenameSession(title="looked at"))
+            await s.rx.expect(ev.SessionRenamed)
+            assert len(s.session.transcript.pending_approvals) == 1
