@@ -62,9 +62,13 @@ class Approvals:
         for request in requests:
             self._held.setdefault(request.call_id, HeldQuestion(request))
 
-    def take(self, call_id: CallId) -> HeldQuestion | None:
-        """Return the held question of a call that runs again; it is the caller's to conclude from now on."""
-        return self._held.pop(call_id, None)
+    def held(self, call_id: CallId) -> HeldQuestion | None:
+        """Return the held question about a call. Its answer may come at any time until it is let go."""
+        return self._held.get(call_id)
+
+    def let_go(self, call_id: CallId) -> None:
+        """Take no more answers to the held question about a call: the caller concludes it, or asks it now."""
+        self._held.pop(call_id, None)
 
     def abort_all(self, reason: str) -> None:
         """Answer every pending question with `Aborted`: there is nobody left to ask. Held ones stay as they are."""

@@ -299,3 +299,22 @@ async def test_closing_keeps_the_question(ground: Ground) -> None:
             s.submit(ops.RenameSession(title="looked at"))
             await s.rx.expect(ev.SessionRenamed)
             assert len(s.session.transcript.pending_approvals) == 1
+
+
+async def test_an_answer_that_comes_while_the_call_is_planned_anew_counts(ground: Ground) -> None:
+    """There is no moment between two processes in which an answer is lost."""
+    session_id = await killed_while_asking(ground, BOTH, questions=2, approval="always")
+    for eagerness in range(12):
+        async with ground.session([DONE], resume=session_id) as s:
+            first, second = s.transcript.pending_approvals
+            s.submit(ops.AnswerApproval(call_id=first.call_id, decision=Allowed()))
+            for _ in range(eagerness):
+                await asyncio.sleep(0)
+            s.submit(ops.AnswerApproval(call_id=second.call_id, decision=Denied()))
+            ended = await s.rx.expect(ev.TurnEnded)
+            assert ended.reason == "completed"
+            assert [result.is_error for result in s.results()] == [False, True]
+            left = await asyncio.to_thread(journal_of(ground, session_id).read_bytes)
+        lines = left.splitlines(keepends=True)
+        asked = max(i for i, line in enumerate(lines) if b'"approval_requested"' in line)
+        await asyncio.to_thread(journal_of(ground, session_id).write_bytes, b"".join(lines[: asked + 1]))

@@ -47,6 +47,8 @@ class History:
     _results: dict[CallId, ToolResult] = field(default_factory=dict[CallId, ToolResult])
     _answered: int = 0
     """How many of the items were part of the last request that was answered."""
+    _counted: tuple[int, int] = (0, 0)
+    """So many items came to so many messages, when somebody last asked."""
 
     def apply(self, event: ev.Event) -> None:
         """Fold one event in; events that the model need not know of are ignored."""
@@ -69,6 +71,7 @@ class History:
             case ev.Rewound(turn=turn, scope=scope) if scope != "files":
                 del self._items[self._starts.get(turn, len(self._items)) :]
                 self._answered = min(self._answered, len(self._items))
+                self._counted = (0, 0)
             case ev.TurnEnded(reason="interrupted"):
                 self._items.append(TextBlock(text=STOPPED))
             case _:
@@ -76,12 +79,15 @@ class History:
 
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation, roles alternating, the first one the user's."""
-        return self._merged(self._items)
+        merged = self._merged(self._items)
+        self._counted = (len(self._items), len(merged))
+        return merged
 
     @property
     def stable_messages(self) -> int:
         """How many messages the last request had that was answered: providers have those in their cache."""
-        return len(self._merged(self._items[: self._answered]))
+        items, messages = self._counted
+        return messages if items == self._answered else len(self._merged(self._items[: self._answered]))
 
     def _merged(self, items: Sequence[TextBlock | tuple[AssistantBlock, ...]]) -> tuple[Message, ...]:
         merged: list[Message] = []

@@ -72,7 +72,7 @@ class ApprovalGate:
         asked about this call, its question and the answer to it count if it would be asked the same way now; a no
         always counts.
         """
-        held = self._approvals.take(call.id)
+        held = self._approvals.held(call.id)
         if held is not None and isinstance(held.decision, Denied | Aborted):
             await self._conclude(turn, call.id, held.decision)
             _require_allowed(held.decision, held.request)
@@ -103,17 +103,18 @@ class ApprovalGate:
         if held is None:
             return Permit(confinement)
         answer = held.decision
-        if not isinstance(answer, Allowed):
-            await self._conclude(turn, held.request.call_id, Aborted(reason=NOT_ASKED))
+        await self._conclude(turn, held.request.call_id, answer or Aborted(reason=NOT_ASKED))
+        if answer is None:
             return Permit(confinement)
-        await self._conclude(turn, held.request.call_id, answer)
-        if answer.edited_command is not None:
-            await self._require_possible(replace(facts, command=answer.edited_command))
-        return Permit(confinement, answer.edited_command)
+        allowed = _require_allowed(answer, held.request)
+        if allowed.edited_command is not None:
+            await self._require_possible(replace(facts, command=allowed.edited_command))
+        await self._keep_rules(held.request, allowed)
+        return Permit(confinement, allowed.edited_command)
 
     async def withdraw(self, turn: int, call_id: CallId) -> None:
         """Conclude the question that an earlier process asked about a call, if the call ends without asking again."""
-        if self._approvals.take(call_id) is not None:
+        if self._approvals.held(call_id) is not None:
             await self._conclude(turn, call_id, Aborted(reason=NOT_ASKED))
 
     async def _decide(self, facts: CallFacts) -> Verdict:
@@ -144,11 +145,14 @@ class ApprovalGate:
 
     async def _ask(self, turn: int, request: ApprovalRequest, held: HeldQuestion | None) -> Decision:
         is_same = held is not None and _is_same(held.request, request)
-        if held is not None and not is_same:
-            await self._conclude(turn, request.call_id, Aborted(reason=CHANGED))
-        if held is not None and is_same and held.decision is not None:
-            await self._conclude(turn, request.call_id, held.decision)
-            return held.decision
+        if held is not None:
+            answer = held.decision
+            if answer is not None and (is_same or not isinstance(answer, Allowed)):
+                await self._conclude(turn, request.call_id, answer)
+                return answer
+            if not is_same:
+                await self._conclude(turn, request.call_id, Aborted(reason=CHANGED))
+            self._approvals.let_go(request.call_id)
 
         async def announce() -> None:
             if not is_same:  # else it stands on record, and the person has it before them
@@ -160,6 +164,7 @@ class ApprovalGate:
         return await self._approvals.ask(request, announce, conclude)
 
     async def _conclude(self, turn: int, call_id: CallId, decision: Decision) -> None:
+        self._approvals.let_go(call_id)
         await self._log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=decision))
 
 
