@@ -46,16 +46,22 @@ class UnsentKeeper(QObject):
             self._written.setdefault(key, unsent)
 
     def enter(self, key: DraftKey) -> None:
-        """Show what was written in this conversation; what was written in the one before stays there."""
+        """Show what was written in this conversation; what was written in the one before stays there.
+
+        What was written before any conversation was shown comes along.
+        """
         if key == self._key:
             self._view.show_edits(self._shown.edits)  # it is drawn anew
             return
+        homeless = self._composer.text() if not self._key else ""
         self._key = ""  # what is put into the field is not typed
         unsent = self._written.get(key, Unsent())
-        if self._composer.text() != unsent.text:
-            self._composer.set_text(unsent.text)
+        text = "\n\n".join(part for part in (unsent.text, homeless) if part)
+        if self._composer.text() != text:
+            self._composer.set_text(text)
         self._view.show_edits(unsent.edits)
         self._key = key
+        self._note(replace(unsent, text=text))
         self._save_soon()
 
     def move(self, key: DraftKey) -> None:

@@ -101,6 +101,9 @@ class PromptWidget(EntryWidget):
     def entry_height(self) -> int:
         return self.column.height + 2 * PADDING_Y if self._editor is None else self._editor.wanted_height()
 
+    def tab_stops(self) -> list[QWidget]:
+        return [self, self._button] if self._editor is None else [self, *self._editor.tab_stops()]
+
     def source(self) -> str:
         return self._entry().text
 

@@ -59,6 +59,10 @@ class PromptEditor(QWidget):
         self._edit.setTextCursor(cursor)
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def tab_stops(self) -> list[QWidget]:
+        """Return what takes the keyboard, in the order of reading."""
+        return [self._edit, self._files, self._cancel, self._send]  # not the list of choices: it is another window
+
     def set_width(self, width: int) -> None:
         """Arrange everything at this width; `wanted_height` tells what it came to."""
         self._width = width
