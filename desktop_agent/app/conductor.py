@@ -21,10 +21,12 @@ from desktop_agent.app.desk import Desk
 from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.app.draft import Draft
 from desktop_agent.app.later import LaterDiffs
+from desktop_agent.app.resending import take_back_since
 from desktop_agent.app.searching import Searching
 from desktop_agent.app.sessions import LiveSessions
 from desktop_agent.app.settings_desk import SettingsDesk
 from desktop_agent.app.setup import Setup
+from desktop_agent.app.unsent import UnsentKeeper
 from desktop_agent.app.viewing import Viewing
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
@@ -34,6 +36,7 @@ from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SearchHit, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
+from desktop_agent.core.store.drafts import Drafts, folder_draft, session_draft
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.core.workspace import current_folder, usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
@@ -80,6 +83,8 @@ class Conductor(QObject):
         self._searching = Searching(desk.search, bench, self._clock, spawner, self._known_sessions)
         self._diffs = BlobDiffs(bench.blobs)
         diffs.provide(self._diffs)
+        drafts = Drafts(bench.paths.data / "drafts")
+        self._unsent = UnsentKeeper(desk.composer, desk.transcript, drafts, spawner, self)
         self._connect()
 
     # -- start and end --
@@ -112,6 +117,7 @@ class Conductor(QObject):
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
         self._settings.stop()
+        await self._unsent.aclose()
         await self._viewing.aclose()
         await self._live.aclose()
         await self._searching.aclose()
@@ -123,8 +129,8 @@ class Conductor(QObject):
 
     async def may_close(self) -> bool:
         """Whether to close now; asks when that would stop a working agent."""
-        working = [bridge for bridge in self._live.bridges if bridge.transcript.is_running]
-        return not working or await self._confirm_stop(len(working))
+        working = self._live.working
+        return not working or await self._confirm_stop(working)
 
     # -- what is shown --
 
@@ -133,6 +139,7 @@ class Conductor(QObject):
         root = await asyncio.to_thread(usable_workspace, folder)
         settings = self._bench.settings_in(root)
         await settings.refresh()
+        await self._unsent.fetch(folder_draft(root))
         self._set_workspace(root)
         self._show_draft(root, self._default_model(), settings.current.execution.approval)
 
@@ -148,11 +155,13 @@ class Conductor(QObject):
         """Show a session, opening it if it is not open yet. One that is open elsewhere is only read."""
         try:
             bridge = await self._live.open(session_id)
+            await self._unsent.fetch(session_draft(session_id))
         except SessionBusyError:
             bridge = await self._viewing.open(session_id)
         self._set_workspace(Path(bridge.transcript.workspace))
         self._watch(bridge)
         self._show(bridge)
+        self._unsent.enter(session_draft(session_id))
 
     async def refresh_sessions(self) -> None:
         """Read the list of sessions anew."""
@@ -212,6 +221,7 @@ class Conductor(QObject):
         draft = Draft(root, model, approval, sandbox, self._on_first_prompt, self)
         self._desk.transcript.set_examples(EXAMPLES)
         self._show(draft.bridge)
+        self._unsent.enter(folder_draft(root))
         self._desk.composer.setFocus()
 
     def _show(self, bridge: SessionBridge) -> None:
@@ -251,7 +261,9 @@ class Conductor(QObject):
             self._desk.banner.show_error(error)
             return
         self._watch(bridge)
-        self._show(bridge)
+        if self._desk.wiring.bridge is draft.bridge:
+            self._show(bridge)
+            self._unsent.move(session_draft(self._live.id_of(bridge)))
         if draft.sandbox != bridge.transcript.sandbox:
             bridge.submit(ops.SetMode(sandbox=draft.sandbox))
         for prompt in draft.hand_over():
@@ -267,6 +279,8 @@ class Conductor(QObject):
         actions.connect(actions.settings, self._setup.open_settings)
         desk.wiring.settings_requested.connect(self._setup.open_settings)
         desk.wiring.folder_requested.connect(self._welcome)
+        desk.transcript.resend_requested.connect(self._on_resend)
+        desk.transcript.session_requested.connect(self._on_session_chosen)
         desk.transcript.output_requested.connect(self._show_output)
         desk.transcript.picture_requested.connect(self._show_picture)
         desk.transcript.file_requested.connect(self._open_found)
@@ -344,6 +358,26 @@ class Conductor(QObject):
         bridge = await self._live.open(session_id)
         bridge.submit(ops.RenameSession(title=title))
         self._watch(bridge)
+
+    def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
+        shown = self._desk.wiring.bridge
+        if shown is not None and shown.transcript.session_id:
+            self._try(self._resend(shown, turn, text, takes_files_back=takes_files_back))
+
+    async def _resend(self, source: SessionBridge, turn: int, text: str, *, takes_files_back: bool) -> None:
+        """Go on before `turn` with another prompt, in a copy; the conversation it was edited in stays as it is."""
+        try:
+            if takes_files_back:
+                await take_back_since(source, turn)
+            copy = await self._bench.fork_session(source.transcript.session_id, before_turn=turn)
+            await self.show_session(copy)
+        except AgentError:
+            self._desk.wiring.give_back([text])
+            raise
+        await self.refresh_sessions()
+        bridge = self._desk.wiring.bridge
+        if bridge is not None and bridge.transcript.session_id == copy:
+            bridge.submit(ops.SubmitPrompt(text=text))
 
     def _on_repository(self, status: object) -> None:
         branch = status.branch if isinstance(status, RepoStatus) else None

@@ -142,6 +142,10 @@ def _add_sessions(commands: "_Commands") -> None:
     verify = _command(actions, "verify", verify_summary, "sessions verify k3f9qx --repair")
     verify.add_argument("id", nargs="?", metavar="ID", help="a session id, or its beginning or end; all without one")
     verify.add_argument("--repair", action="store_true", help="mend them; a changed journal is kept as it was, too")
+    summary = "Copy a session into a new one, which goes on by itself."
+    fork = _command(actions, "fork", summary, "sessions fork k3f9qx --before-turn 3")
+    fork.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    fork.add_argument("--before-turn", type=_at_least_one, metavar="N", help="leave this turn out, and what follows it")
 
 
 def _add_changes(commands: "_Commands") -> None:

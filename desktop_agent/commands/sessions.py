@@ -1,6 +1,7 @@
 """`desktop-agent sessions`: what was said and done, in all sessions or in one."""
 
 import argparse
+import asyncio
 from dataclasses import asdict
 from datetime import datetime
 
@@ -43,6 +44,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
         case "verify":
             ids = bench.catalog.ids() if args.id is None else [bench.catalog.find(args.id)]
             return verify_sessions(bench.catalog, ids, console, is_repairing=args.repair)
+        case "fork":
+            asyncio.run(_fork(bench, console, bench.catalog.find(args.id), args.before_turn))  # noqa: TID251 - entry point
         case _:
             raise AssertionError(args.action)
     return 0
@@ -100,6 +103,11 @@ def _show(bench: Workbench, console: Console, session_id: SessionId) -> None:
     }
     heading = f"{transcript.title}\n{session_id} · {transcript.workspace}\n"
     console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
+
+
+async def _fork(bench: Workbench, console: Console, source: SessionId, before_turn: int | None) -> None:
+    session_id = await bench.fork_session(source, before_turn=before_turn)
+    console.result({"id": session_id, "source": source, "before_turn": before_turn}, session_id)
 
 
 def _describe(entry: Entry) -> str:

@@ -34,6 +34,8 @@ class SessionBridge(QObject):
         self.transcript = transcript
         self.read_only = read_only
         """Why the session can only be read here; empty when it can be written."""
+        self.left_waiting = frozenset(prompt.prompt_id for prompt in transcript.queued)
+        """The queued prompts that an earlier process left."""
         self._submit = submit
 
     def submit(self, op: "Op") -> None:

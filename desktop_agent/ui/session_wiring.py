@@ -130,6 +130,7 @@ class SessionWiring(QObject):
         composer.prompt_submitted.connect(self._submit_prompt)
         composer.stop_requested.connect(self._interrupt)
         composer.unqueue_requested.connect(self._unqueue)
+        composer.send_queued_requested.connect(self._send_queued)
         view.approval_answered.connect(self._answer)
         view.approval_opened.connect(self._open_approval)
         view.stop_requested.connect(self._interrupt)
@@ -174,6 +175,12 @@ class SessionWiring(QObject):
         from desktop_agent.core.ops import Unqueue
 
         self.submit(Unqueue(prompt_id=prompt_id))
+
+    def _send_queued(self, prompt_id: str) -> None:
+        from desktop_agent.core.ops import SendQueued
+
+        self.submit(SendQueued(prompt_id=prompt_id))
+        self._panels.transcript.scroll_to_bottom()
 
     def _interrupt(self) -> None:
         from desktop_agent.core.ops import Interrupt
@@ -355,10 +362,16 @@ class SessionWiring(QObject):
             self._panels.files.set_touched(touched)
 
     def _give_back_queued(self) -> None:
-        """Put prompts that will not start by themselves back into the composer."""
-        if self._bridge is None or not self._bridge.transcript.queued:
+        """Put prompts that will not start by themselves back into the composer.
+
+        Those that an earlier process left stay where they are: nobody has just written them.
+        """
+        if self._bridge is None:
             return
-        waiting = list(self._bridge.transcript.queued)
+        left = self._bridge.left_waiting
+        waiting = [prompt for prompt in self._bridge.transcript.queued if prompt.prompt_id not in left]
+        if not waiting:
+            return
         for prompt in waiting:
             self._unqueue(prompt.prompt_id)
         self.give_back([prompt.text for prompt in waiting])

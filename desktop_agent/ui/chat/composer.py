@@ -28,11 +28,15 @@ class Composer(QWidget):
         prompt_submitted: the person sent this; it is queued when a turn is running.
         stop_requested: the running turn shall stop.
         unqueue_requested: a waiting prompt (id) shall be taken back.
+        send_queued_requested: a waiting prompt (id) shall be sent now.
+        text_changed: something else is written in the field.
     """
 
     prompt_submitted = Signal(str)
     stop_requested = Signal()
     unqueue_requested = Signal(str)
+    send_queued_requested = Signal(str)
+    text_changed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -99,6 +103,8 @@ class Composer(QWidget):
         )
         self._edit.setPlaceholderText(self._blocked or placeholder)
         self._send.setText(self.tr("Queue") if is_working else self.tr("Send"))
+        for card in self._cards:
+            card.set_sendable(is_sendable=not is_working)
         self._arrange()
 
     def set_blocked(self, reason: str) -> None:
@@ -125,6 +131,8 @@ class Composer(QWidget):
         self._cards = [QueueCard(prompt_id, text, self._theme, self) for prompt_id, text in self._queued[:_SHOWN_CARDS]]
         for card in self._cards:
             card.removed.connect(self.unqueue_requested)
+            card.sent.connect(self.send_queued_requested)
+            card.set_sendable(is_sendable=not self._is_working)
             card.show()
         more = len(self._queued) - len(self._cards)
         self._more_cards.setText(self.tr("and {count} more").format(count=more))
@@ -236,6 +244,7 @@ class Composer(QWidget):
     def _on_text_changed(self) -> None:
         self._send.setEnabled(bool(self._edit.toPlainText().strip()) and not self._blocked)
         self._arrange()
+        self.text_changed.emit()
 
 
 def _width_of(widgets: Sequence[QWidget]) -> int:
