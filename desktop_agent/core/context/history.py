@@ -55,6 +55,13 @@ class _GuidanceNote:
     file: GuidanceFile | None
 
 
+class Beginning(NamedTuple):
+    """From where on a journal must be folded: `events` first, then everything from number `seq` on."""
+
+    seq: int
+    events: tuple[ev.KnownEvent, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Compaction:
     """A compaction in force: everything before the item at `end` is shown as its summary."""
@@ -65,17 +72,11 @@ class Compaction:
     end: int
     made_at: int
     """How many items there were when it was made, or its summary edited."""
-    seq: int
+    beginning: Beginning
+    """The first turn that it kept, or its own record: what comes before is not shown while it is in force."""
     guidance: tuple[GuidanceFile, ...]
     """Of the folders that came into sight before `end`: they stay in it."""
     shortened: frozenset[CallId]
-
-
-class Beginning(NamedTuple):
-    """From where on a journal must be folded: `events` first, then everything from number `seq` on."""
-
-    seq: int
-    events: tuple[ev.KnownEvent, ...]
 
 
 class Conversation(NamedTuple):
@@ -165,8 +166,7 @@ class History:
         if len(self._compactions) <= undoable:
             return Beginning(1, ())
         compaction = self._compactions[-1 - undoable]
-        kept = [start for start in self._starts.values() if start.index >= compaction.end]
-        return kept[0].beginning if kept else Beginning(compaction.seq, self._held())
+        return compaction.beginning
 
     def turn_tokens(self, turn: int) -> float:
         """Estimate what a turn takes, as it is shown."""
@@ -280,16 +280,16 @@ class History:
         self._is_as_answered = False
         match event:
             case ev.Compacted(compaction_id=identifier, through_turn=through, summary=summary):
-                later = [start.index for turn, start in self._starts.items() if turn > through]
+                kept = [start for turn, start in self._starts.items() if turn > through]
                 # One through no turn only shortens results of the first: nothing stands before those.
-                end = min(later, default=len(self._items))
+                end = kept[0].index if kept else len(self._items)
                 compaction = Compaction(
                     id=identifier,
                     through_turn=through,
                     summary=summary,
                     end=end if through else 0,
                     made_at=len(self._items),
-                    seq=event.seq,
+                    beginning=kept[0].beginning if kept else Beginning(event.seq, self._held()),
                     guidance=tuple(self._folders_until(end).values()),
                     shortened=frozenset(event.shortened),
                 )
