@@ -1,4 +1,4 @@
-"""Compaction, pins and guidance in the fold of the journal: what the model sees of them, and that a late fold agrees."""
+"""Compaction, pins and guidance in the fold of the journal: what the model sees, and that a late fold agrees."""
 
 from collections.abc import Sequence
 

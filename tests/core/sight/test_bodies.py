@@ -1,6 +1,7 @@
-"""What goes over the wire: request bodies before and after a restart, a compaction and its undoing, and the counting."""
+"""What goes over the wire: bodies before and after a restart, a compaction and its undoing, and the counting."""
 
 import json
+from typing import cast
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
@@ -88,10 +89,8 @@ async def test_a_pin_stands_behind_all_that_is_cached(ground: Ground) -> None:
             await s.prompt("one")
             await s.prompt("two")
         assert server.violations == []
-        first, second = (body["messages"] for body in bodies(server))
-    assert isinstance(first, list)
-    assert isinstance(second, list)
-    prompt, pin = first[-1]["content"]
+        first, second = (cast("list[JsonObject]", body["messages"]) for body in bodies(server))
+    prompt, pin = cast("list[dict[str, str]]", first[-1]["content"])
     assert "cache_control" in prompt
     assert "in French" in pin["text"]
     assert "cache_control" not in pin

@@ -1,6 +1,5 @@
 """Pins and AGENTS.md in a session: what the model is sent of them, and what becomes of them with time."""
 
-import os
 from datetime import UTC, datetime, timedelta
 
 from desktop_agent.core import events as ev
@@ -116,7 +115,7 @@ async def test_a_new_file_by_the_agent_brings_the_guidance_of_its_folder(ground:
 async def test_a_link_out_of_the_workspace_is_not_guidance(ground: Ground) -> None:
     secret = ground.paths.data.parent / "secret.txt"
     secret.write_text("the secret")
-    os.symlink(secret, ground.workspace / "AGENTS.md")
+    (ground.workspace / "AGENTS.md").symlink_to(secret)
     async with ground.session([[Say("one")]]) as s:
         await s.prompt()
         assert "the secret" not in s.last_request.system
