@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QFileDialog,
-    QLabel,
     QLineEdit,
     QListView,
     QPlainTextEdit,

@@ -64,7 +64,7 @@ class TurnRequests:
         if self._last is not None:
             window = self.sight.window(self.model)
             self.sight.meter.tell_usage(self._last, usage, self.model, window)
-            self.sight.meter.ask_for_window(self.model, self.provider, window)
+            self.sight.meter.ask_for_window(self.model, self.provider)
 
     def make_room(self, *, is_certain: bool = True) -> bool:
         """Let the next request be a smaller one, because the provider said that the last did not fit.

@@ -89,6 +89,7 @@ class Sight:
             case ops.RemovePin():
                 await self.pins.remove(op)
             case ops.InspectContext():
+                await self.pins.expire()
                 self._log.emit(ev.ContextInspected(report=await self._report()))
                 return None
             case ops.Compact() | ops.EditSummary() | ops.UndoCompaction() if is_running or self.is_compacting:
