@@ -10,12 +10,13 @@ going back to before a turn that it summarised, shows again what stood there.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.context.shortening import is_worth_it, shortened
 from desktop_agent.core.context.summaries import rendered
-from desktop_agent.core.context.tokens import block_tokens
+from desktop_agent.core.context.tokens import block_tokens, message_tokens
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import (
     AssistantBlock,
@@ -168,11 +169,14 @@ class History:
         compaction = self._compactions[-1 - undoable]
         return compaction.beginning
 
-    def turn_tokens(self, turn: int) -> float:
-        """Estimate what a turn takes, as it is shown."""
-        first, last = self._bounds(turn)
-        messages = self._built(first, last, self._shortened()).messages
-        return sum(block_tokens(block) for message in messages for block in message.content)
+    def turn_sizes(self) -> dict[int, float]:
+        """Estimate what each turn takes that is shown word by word, oldest first."""
+        shown, short = frozenset(self.turns), self._shortened()
+        return {
+            turn: message_tokens(self._built(first, last, short).messages)
+            for turn, (first, last) in self._bounds().items()
+            if turn in shown
+        }
 
     def long_results(self, turns: Sequence[int]) -> list[tuple[CallId, float]]:
         """Return the calls of these turns whose results could be shortened, oldest first, and how much that saves.
@@ -181,8 +185,9 @@ class History:
         """
         saved: list[tuple[CallId, float]] = []
         done = self._shortened()
+        bounds = self._bounds()
         for turn in turns:
-            first, last = self._bounds(turn)
+            first, last = bounds.get(turn, (0, 0))
             messages = [item for item in self._items[first:last] if isinstance(item, tuple)]
             for call_id in (block.id for item in messages for block in item if isinstance(block, ToolUseBlock)):
                 result = self._results.get(call_id)
@@ -200,7 +205,9 @@ class History:
     def messages_through(self, turn: int) -> tuple[Message, ...]:
         """Return what is shown up to the end of a turn: what a compaction through it summarises."""
         compaction = self.compaction
-        return self._built(compaction.end if compaction else 0, self._bounds(turn)[1], self._shortened()).messages
+        return self._built(
+            compaction.end if compaction else 0, self._bounds().get(turn, (0, 0))[1], self._shortened()
+        ).messages
 
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation, roles alternating, the first one the user's."""
@@ -391,13 +398,10 @@ class History:
     def _shortened(self) -> frozenset[CallId]:
         return self._compactions[-1].shortened if self._compactions else frozenset()
 
-    def _bounds(self, turn: int) -> tuple[int, int]:
-        """Where the items of a turn begin and end; nothing for a turn that is not there."""
-        start = self._starts.get(turn)
-        if start is None:
-            return 0, 0
-        later = (other.index for number, other in self._starts.items() if number > turn)
-        return start.index, min(later, default=len(self._items))
+    def _bounds(self) -> dict[int, tuple[int, int]]:
+        """Where the items of each turn begin and end, oldest first."""
+        firsts = [start.index for start in self._starts.values()]
+        return dict(zip(self._starts, pairwise([*firsts, len(self._items)]), strict=True))
 
 
 def _answer(call_id: CallId, result: ToolResult | None) -> ToolResultBlock:
