@@ -103,9 +103,9 @@ class History:
     """The fold. `apply` every durable event, in order; `messages` is what to send.
 
     A fold need not begin with the first line of its journal: one that began as `beginning(undoable)` said then gives
-    the same messages, pins and guidance as one that saw everything, as long as nothing goes back beyond it. That are
-    the undoing of more than `undoable` compactions, and a rewind to a turn that is not there (`has_turn`). Before
-    either of these is recorded, the session must fold its whole journal.
+    the same messages, pins and guidance as one that saw everything, as long as nothing goes back beyond it: no more
+    than `undoable` compactions are undone (`can_undo_compaction`), and no turn is rewound to that is not there
+    (`can_rewind_to`). Before one of these is recorded, the session must fold its whole journal.
     """
 
     _items: list[_Item] = field(default_factory=list[_Item])
@@ -122,6 +122,8 @@ class History:
     """The guidance that stands in the system prompt."""
     _folders: dict[str, GuidanceFile] = field(default_factory=dict[str, GuidanceFile])
     """The guidance that came into the conversation, by path."""
+    is_whole: bool = True
+    """Whether it saw the journal from its first line; whoever begins later says so."""
     _is_undone: bool = False
     _is_as_answered: bool = False
 
@@ -157,6 +159,15 @@ class History:
         """The turns that are shown word by word, oldest first."""
         end = self._compactions[-1].end if self._compactions else 0
         return tuple(turn for turn, start in self._starts.items() if start.index >= end)
+
+    @property
+    def can_undo_compaction(self) -> bool:
+        """Whether the fold has what the compaction in force stands for."""
+        return bool(self._compactions) and (self.is_whole or len(self._compactions) > 1)
+
+    def can_rewind_to(self, turn: int) -> bool:
+        """Whether the fold has everything before this turn that would be shown again."""
+        return self.is_whole or self.has_turn(turn)
 
     def has_turn(self, turn: int) -> bool:
         """Whether the fold has this turn, shown or summarised, so that it can go back to before it."""

@@ -2,15 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Callable, Iterator
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.context.summaries import SUMMARISED
 from desktop_agent.core.errors import ProviderError
-from desktop_agent.core.model import ModelRequest, Summary, TextBlock, ToolResultBlock
-from desktop_agent.core.providers.scripted import Call, Fail, Hang, Reply, Say, Script, Stop
+from desktop_agent.core.model import ModelRef, ModelRequest, Summary, TextBlock, ToolResultBlock
+from desktop_agent.core.providers.base import Provider, StreamPiece
+from desktop_agent.core.providers.demo import demo_reply
+from desktop_agent.core.providers.scripted import Call, Fail, Hang, Reply, Say, Script, ScriptedProvider, Stop
 from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings
 from tests.harness import Ground, check_conversation
 
@@ -44,10 +45,6 @@ def small(*, target: int = 13_000, window: int = 60_000, keep: int = 1, auto: bo
 def texts(request: ModelRequest) -> str:
     blocks = (block for message in request.messages for block in message.content)
     return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
-
-
-def without_limits(request: ModelRequest) -> ModelRequest:
-    return replace(request, stable_messages=0)
 
 
 async def test_a_conversation_over_the_target_is_summarised_before_it_is_sent(ground: Ground) -> None:
@@ -185,7 +182,6 @@ async def test_a_model_that_cannot_be_reached_leaves_everything_as_it_was(ground
 
 
 async def test_a_prompt_waits_for_the_summary_and_then_goes_on(ground: Ground) -> None:
-    held = asyncio.Event()
     async with ground.session(script([[Say("one")], [Say("two")], [Say("three")]], [[Hang()]])) as s:
         await s.prompt("a")
         await s.prompt("b")
@@ -197,7 +193,6 @@ async def test_a_prompt_waits_for_the_summary_and_then_goes_on(ground: Ground) -
         await s.rx.expect(ev.TurnEnded)
         assert s.rx.all(ev.Compacted) == []
         assert "c" in texts(s.last_request)
-    assert not held.is_set()
 
 
 async def test_a_conversation_that_the_model_finds_too_long_is_summarised_and_sent_once_more(ground: Ground) -> None:
@@ -259,3 +254,48 @@ async def test_undo_and_edit_without_a_summary_say_so(ground: Ground) -> None:
         for make in makers:
             s.submit(make())
             assert (await s.rx.expect(ev.Notice)).code == "compaction"
+
+
+async def test_the_demo_summarises_too(ground: Ground) -> None:
+    async with ground.session(demo_reply, approval="never") as s:
+        await s.prompt("Find out why a test fails")
+        await s.prompt("And now?")
+        s.submit(ops.Compact())
+        compacted = await s.rx.expect(ev.Compacted)
+        assert compacted.summary.goals
+        assert not any(notice.code == "compaction" for notice in s.rx.all(ev.Notice))
+        assert (await s.prompt("Go on")).reason == "completed"
+
+
+class HeldProvider(ScriptedProvider):
+    """Answers when it is told to."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        self.asked = asyncio.Event()
+        self.may_answer = asyncio.Event()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
+        if is_summary(request):
+            self.asked.set()
+            await self.may_answer.wait()
+        async for piece in super().stream(request):
+            yield piece
+
+
+async def test_a_summary_that_comes_too_late_for_the_conversation_is_dropped(ground: Ground) -> None:
+    provider = HeldProvider(script([[Say("one")], [Say("two")]], [[SUMMARY]]))
+
+    async def source(_model: ModelRef) -> Provider:
+        return provider
+
+    async with ground.session([], provider_source=source) as s:
+        await s.prompt("a")
+        await s.prompt("b")
+        s.submit(ops.Compact())
+        await provider.asked.wait()
+        s.submit(ops.RewindTo(turn=1, scope="conversation"))
+        await s.rx.expect(ev.Rewound)
+        provider.may_answer.set()
+        assert "changed" in (await s.rx.expect(ev.Notice)).title
+        assert s.rx.all(ev.Compacted) == []
