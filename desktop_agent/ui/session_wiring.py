@@ -131,6 +131,8 @@ class SessionWiring(QObject):
         composer.context_clicked.connect(self._context.inspect)
         view.summary_edit_requested.connect(self._context.edit_summary)
         view.summary_undo_requested.connect(self._context.undo_compaction)
+        self._actions.inspect_context.setEnabled(False)  # until a session is shown
+        self._actions.compact.setEnabled(False)
         self._actions.connect(self._actions.inspect_context, self._context.inspect)
         self._actions.connect(self._actions.compact, self._context.compact)
         view.approval_answered.connect(self._answer)

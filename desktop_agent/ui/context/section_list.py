@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
+    QFrame,
     QListWidget,
     QListWidgetItem,
     QStyle,
@@ -15,7 +16,8 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.ui.context.words import COLOURS, section_name
 from desktop_agent.ui.context_meter import counted
-from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
+from desktop_agent.ui.rows import FocusRing, draw_ground
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 
 if TYPE_CHECKING:
     from desktop_agent.core.model import ContextSection
@@ -38,7 +40,10 @@ class SectionList(QListWidget):
         super().__init__(parent)
         self.setObjectName("contextSections")
         self.setAccessibleName(self.tr("What the model sees, part by part"))
-        self.setItemDelegate(_Row(theme, self))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setMouseTracking(True)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setItemDelegate(_Row(theme, FocusRing(self), self))
         self.setFixedWidth(240)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.currentItemChanged.connect(self._on_current)
@@ -78,9 +83,10 @@ class SectionList(QListWidget):
 class _Row(QStyledItemDelegate):
     """● System prompt              938"""
 
-    def __init__(self, theme: Theme, parent: QListWidget) -> None:
+    def __init__(self, theme: Theme, ring: FocusRing, parent: QListWidget) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._ring = ring
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(0, _ROW)
@@ -90,14 +96,18 @@ class _Row(QStyledItemDelegate):
     ) -> None:
         section: ContextSection = index.data(_DATA)
         colour = self._theme.colour
-        area = QRectF(option.rect).adjusted(2, 1, -2, -1)
-        is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        area = QRectF(option.rect)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ink = draw_ground(
+            painter,
+            self._theme,
+            area,
+            is_selected=bool(option.state & QStyle.StateFlag.State_Selected),
+            is_hovered=bool(option.state & QStyle.StateFlag.State_MouseOver),
+            has_ring=self._ring.is_shown and bool(option.state & QStyle.StateFlag.State_HasFocus),
+        )
         painter.setPen(Qt.PenStyle.NoPen)
-        if is_selected:
-            painter.setBrush(colour("accent_weak"))
-            painter.drawRoundedRect(area, Radius.CONTROL, Radius.CONTROL)
         painter.setBrush(colour(COLOURS[section.kind]))
         dot = QRectF(area.left() + Space.S, area.center().y() - _DOT / 2, _DOT, _DOT)
         painter.drawEllipse(dot)
@@ -107,7 +117,7 @@ class _Row(QStyledItemDelegate):
         metrics = painter.fontMetrics()
         painter.setPen(colour("muted"))
         painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, tokens)
-        painter.setPen(colour("accent_text" if is_selected else "text"))
+        painter.setPen(ink)
         room = int(inner.width()) - metrics.horizontalAdvance(tokens) - Space.S
         name = metrics.elidedText(section_name(section), Qt.TextElideMode.ElideMiddle, room)
         painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter, name)

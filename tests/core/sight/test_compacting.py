@@ -299,3 +299,42 @@ async def test_a_summary_that_comes_too_late_for_the_conversation_is_dropped(gro
         provider.may_answer.set()
         assert "changed" in (await s.rx.expect(ev.Notice)).title
         assert s.rx.all(ev.Compacted) == []
+
+
+async def test_a_turn_goes_on_without_a_summary_that_was_only_wanted(ground: Ground) -> None:
+    ground.settings = small()
+    refused = Fail(ProviderError("The key was refused.", fault="authentication"))
+    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
+    async with ground.session(script(replies, [[refused]])) as s:
+        for _ in range(4):
+            assert (await s.prompt()).reason == "completed"
+        assert s.rx.all(ev.Compacted) == []
+        assert s.rx.all(ev.Notice) == []
+
+
+async def test_a_summary_that_is_needed_is_made_without_the_model_when_it_cannot_be_asked(ground: Ground) -> None:
+    ground.settings = small(window=16_000)
+    refused = Fail(ProviderError("The key was refused.", fault="authentication"))
+    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say("fine")]]
+    async with ground.session(script(replies, [[refused]])) as s:
+        await s.prompt("Build the parser")
+        await s.prompt("And its tests")
+        assert (await s.prompt("x " * 6_000)).reason == "completed"
+        [compacted] = s.rx.all(ev.Compacted)
+        assert "Build the parser" in compacted.summary.goals
+        assert [notice.code for notice in s.rx.all(ev.Notice)] == ["compaction"]
+
+
+async def test_a_stop_while_it_is_summarised_ends_the_turn_and_changes_nothing(ground: Ground) -> None:
+    ground.settings = small()
+    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
+    async with ground.session(script(replies, [[Hang()]])) as s:
+        for _ in range(3):
+            await s.prompt()
+        s.submit(ops.SubmitPrompt(text="more"))
+        await s.rx.expect(ev.ToolProgress, lambda event: event.name == "compact")
+        s.submit(ops.Interrupt())
+        ended = await s.rx.expect(ev.TurnEnded, lambda event: event.turn == 4)
+        assert ended.reason == "interrupted"
+        assert s.rx.all(ev.Compacted) == []
+        assert s.session.transcript.activity == ""
