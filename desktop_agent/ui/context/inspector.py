@@ -200,7 +200,7 @@ class ContextInspector(QDialog):
         part.addWidget(pins_head)
         part.addWidget(self._pins)
         body = QHBoxLayout()
-        body.setContentsMargins(Space.XL - 2, Space.M, 0, 0)  # the list draws its rows 2 px in
+        body.setContentsMargins(Space.XL, Space.M, 0, 0)
         body.setSpacing(0)
         body.addWidget(self._list)
         body.addLayout(part, 1)

@@ -7,7 +7,7 @@ from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.picker import Picker
-from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
     from desktop_agent.core.model import Pin
@@ -43,7 +43,6 @@ class PinList(QWidget):
         self._time.addItems(
             [self.tr("Until removed"), self.tr("For an hour"), self.tr("For a day"), self.tr("For a week")]
         )
-        self._time.setFixedHeight(Height.BUTTON)
         self._button = QPushButton(self.tr("Pin"), self)
         self._button.setObjectName("pinButton")
         self._button.setAutoDefault(False)
