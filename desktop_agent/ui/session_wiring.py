@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from desktop_agent.ui.actions import Actions
 from desktop_agent.ui.chat.composer import Composer
 from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.context_wiring import ContextWiring
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.mode_pickers import ModePickers
@@ -85,6 +86,7 @@ class SessionWiring(QObject):
         self._rules: tuple[Rule, ...] | None = None
         self._bridge: SessionBridge | None = None
         self._dialog: ApprovalDialog | None = None
+        self._context = ContextWiring(window, theme)
         self._connect()
 
     @property
@@ -101,6 +103,7 @@ class SessionWiring(QObject):
         self._bridge = bridge
         bridge.patched.connect(self._on_patched)
         bridge.happened.connect(self._on_happened)
+        self._context.show(bridge)
         self._panels.transcript.show_transcript(bridge.transcript)
         self._panels.review.set_transcript(bridge.transcript)
         self._panels.composer.set_blocked(bridge.read_only)
@@ -131,6 +134,13 @@ class SessionWiring(QObject):
         composer.stop_requested.connect(self._interrupt)
         composer.unqueue_requested.connect(self._unqueue)
         composer.send_queued_requested.connect(self._send_queued)
+        composer.context_clicked.connect(self._context.inspect)
+        view.summary_edit_requested.connect(self._context.edit_summary)
+        view.summary_undo_requested.connect(self._context.undo_compaction)
+        self._actions.inspect_context.setEnabled(False)  # until a session is shown
+        self._actions.compact.setEnabled(False)
+        self._actions.connect(self._actions.inspect_context, self._context.inspect)
+        self._actions.connect(self._actions.compact, self._context.compact)
         view.approval_answered.connect(self._answer)
         view.approval_opened.connect(self._open_approval)
         view.stop_requested.connect(self._interrupt)
@@ -338,8 +348,11 @@ class SessionWiring(QObject):
             self._rules = transcript.rules
             self.rules_changed.emit(transcript.rules)
         self._show_in_composer(transcript)
+        is_busy = _is_busy(transcript)
         is_resting = not transcript.is_running and not self._is_read_only
-        self._actions.stop.setEnabled(transcript.is_running and not self._is_read_only)
+        self._actions.stop.setEnabled(is_busy and not self._is_read_only)
+        self._actions.compact.setEnabled(not is_busy and not self._is_read_only and transcript.turn > 1)
+        self._actions.inspect_context.setEnabled(not self._is_read_only)
         self._actions.undo_turn.setEnabled(is_resting and bool(transcript.active_changes()))
         self._actions.rewind.setEnabled(is_resting and transcript.turn > 0)
         self._actions.undo_file.setEnabled(is_resting)
@@ -351,9 +364,9 @@ class SessionWiring(QObject):
 
     def _show_in_composer(self, transcript: "Transcript") -> None:
         composer = self._panels.composer
-        composer.set_working(is_working=transcript.is_running)
+        composer.set_working(is_working=_is_busy(transcript))
         composer.set_queued([(prompt.prompt_id, prompt.text) for prompt in transcript.queued])
-        composer.set_context(transcript.context_tokens)
+        composer.set_context(transcript.context)
 
     def _refresh_changes(self) -> None:
         if self._bridge is not None:
@@ -426,3 +439,8 @@ class SessionWiring(QObject):
         if self._dialog is not None:
             self._dialog.deleteLater()
             self._dialog = None
+
+
+def _is_busy(transcript: "Transcript") -> bool:
+    """Whether there is something to stop: a turn, or a summary that the person asked for."""
+    return transcript.is_running or bool(transcript.activity)

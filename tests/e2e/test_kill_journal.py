@@ -85,7 +85,7 @@ async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
     ground.workspace = folder / "workspace"
     ground.paths = AppPaths(folder / "config", folder / "data", folder / "cache", folder / "logs")
     told = last_told(folder / "told")
-    catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs))
+    catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
     for session_id in catalog.ids():
         path = catalog.session_folder(session_id) / JOURNAL_NAME
         events, damages = await asyncio.to_thread(read_journal, path, catalog.blobs)
@@ -116,7 +116,7 @@ async def go_on(ground: Ground, session_id: SessionId, server: AnthropicServer, 
         assert (await s.prompt("go on")).reason == "completed"
         assert bool([event for event in s.rx.all(ev.Notice) if event.code == "torn_journal"]) == is_torn
     assert len(server.messages) == asked + 1
-    catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs))
+    catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
     report = await asyncio.to_thread(verify, catalog, session_id, caches=(ListEntryCheck(catalog),))
     assert report.findings == (), "what a crash left was put in order"
 

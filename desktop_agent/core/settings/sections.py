@@ -107,6 +107,18 @@ class CompactionSettings:
             )
         ),
     )
+    pins_tokens: int = field(
+        default=2_000,
+        metadata=about(
+            About(
+                title="Room for pins",
+                text="How much may be pinned; pins are sent with every request.",
+                unit="tokens",
+                least=100,
+                most=100_000,
+            )
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

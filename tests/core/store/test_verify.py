@@ -42,7 +42,7 @@ class Stored:
     def __init__(self, ground: Ground, session_id: SessionId) -> None:
         self.ground = ground
         self.id = session_id
-        self.catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs))
+        self.catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
         self.path = self.catalog.journal_path(session_id)
 
     @property

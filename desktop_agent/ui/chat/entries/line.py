@@ -6,7 +6,6 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import (
     CommandEntry,
-    CompactionEntry,
     ForkEntry,
     RewindEntry,
     TurnEndEntry,
@@ -60,8 +59,6 @@ class LineWidget(EntryWidget):
                 self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", words.undo(entry)
             case RewindEntry() as entry:
                 self._sign, self._text = "⟲", words.rewind(entry)
-            case CompactionEntry() as entry:
-                self._sign, self._text = "≡", words.compaction(entry)
             case CommandEntry() as entry:
                 self._sign, self._text = "/", f"{entry.text}\n{entry.output}"
             case ForkEntry() as entry:
