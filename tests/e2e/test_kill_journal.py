@@ -75,7 +75,7 @@ async def kill_and_judge(folder: Path, kills: int, seed: int, server: AnthropicS
         shutil.rmtree(folder / f"{number:04}")
     print(f"{kills} kills left {tally.found} sessions, {tally.torn} of them torn.")
     print(f"{tally.opened} were opened, which ended with: {json.dumps(tally.ends, sort_keys=True)}")
-    assert tally.opened >= kills
+    assert tally.found >= kills * 7 // 8, "all but every eighth had begun"
     assert server.violations == []
 
 
