@@ -103,7 +103,7 @@ class SessionWiring(QObject):
         bridge.happened.connect(self._on_happened)
         self._panels.transcript.show_transcript(bridge.transcript)
         self._panels.review.set_transcript(bridge.transcript)
-        self._panels.composer.set_history([e.text for e in bridge.transcript.entries if e.kind == "prompt"])
+        self._panels.composer.set_history(bridge.transcript.whole_prompts)
         self._refresh_status()
         self._refresh_changes()
         self._open_next_approval()
@@ -263,12 +263,11 @@ class SessionWiring(QObject):
 
     def _retry(self) -> None:
         """Ask again with the last prompt of the person."""
-        from desktop_agent.core.transcript import PromptEntry
-
-        if self._bridge is not None:
-            prompts = [entry for entry in self._bridge.transcript.entries if isinstance(entry, PromptEntry)]
-            if prompts:
-                self._submit_prompt(prompts[-1].text)
+        entries = self._bridge.transcript.entries if self._bridge is not None else ()
+        for entry in reversed(entries):
+            if entry.kind == "prompt":
+                self._submit_prompt(entry.text)
+                return
 
     def _show_changes(self, call_id: str) -> None:
         self.review_requested.emit()

@@ -58,6 +58,7 @@ class Transcript(PagedEntries):
             rewound=set(self.rewound),
             queued=list(self.queued),
             prompts=dict(self.prompts),
+            cut_prompts=set(self.cut_prompts),
             undos=list(self.undos),
             uncaptured=list(self.uncaptured),
             destroyed={call_id: replace(known) for call_id, known in self.destroyed.items()},

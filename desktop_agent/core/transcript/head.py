@@ -81,7 +81,9 @@ class Head:
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
     """Prompts that wait for the running turn, oldest first."""
     prompts: dict[int, str] = field(default_factory=dict[int, str])
-    """What the person asked, by turn. Of a long one on an earlier page only the beginning; see `CUT`."""
+    """What the person asked, by turn. Of a long one on an earlier page only the beginning."""
+    cut_prompts: set[int] = field(default_factory=set[int])
+    """The turns of those."""
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
     """All undos and redos, oldest first."""
     uncaptured: list[tuple[int, Uncaptured]] = field(default_factory=list[tuple[int, Uncaptured]])
@@ -106,6 +108,11 @@ class Head:
     def pending_approvals(self) -> list[ApprovalRequest]:
         """What waits for the person, oldest first."""
         return list(self.waiting.values()) if self.is_running else []
+
+    @property
+    def whole_prompts(self) -> list[str]:
+        """What the person asked, as they wrote it, oldest first; without what is too long to be kept."""
+        return [text for turn, text in self.prompts.items() if turn not in self.cut_prompts]
 
     def active_changes(self, turn: int | None = None) -> list[ChangeRecord]:
         """The agent's changes that stand (are not undone), of one turn or of all."""

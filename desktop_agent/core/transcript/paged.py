@@ -14,6 +14,7 @@ from desktop_agent.core.transcript.entries import (
     Entry,
     Page,
     PageEntry,
+    PromptEntry,
     ToolEntry,
 )
 from desktop_agent.core.transcript.head import Head
@@ -124,6 +125,10 @@ class PagedEntries(Head):
         """Let all live entries go; `page` is where they are. It gets the names of what was on it."""
         calls, live = tuple(self._tools), self.entries[self._base :]
         compactions = tuple(entry.compaction_id for entry in live if isinstance(entry, CompactionEntry))
+        for entry in live:
+            if isinstance(entry, PromptEntry) and len(entry.text) > CUT:
+                self.prompts[entry.turn] = entry.text[:CUT]
+                self.cut_prompts.add(entry.turn)
         del self.entries[self._base :]
         self._tools.clear()
         self.add_page(
