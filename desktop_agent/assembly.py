@@ -27,13 +27,15 @@ from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.processes.runner import ProcessRunner
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
+from desktop_agent.core.resuming.opening import close_with_snapshot
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.secrets import child_environment
-from desktop_agent.core.session import ProviderSource, Session, SessionParts, SessionState
+from desktop_agent.core.session import ProviderSource, Session, SessionParts
+from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal import Journal
+from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.tools.access import Access, CallRules
@@ -215,6 +217,8 @@ class Assembly:
             async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
                 stack.callback(storage.lock.release)
                 stack.push_async_callback(asyncio.to_thread, self.catalog.refresh_summary, storage.session_id)
+                journal = self.catalog.session_folder(storage.session_id) / JOURNAL_NAME
+                stack.push_async_callback(asyncio.to_thread, close_with_snapshot, journal, self.blobs)
                 temp = self._temp(storage.session_id)
                 stack.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
                 stack.push_async_callback(processes.aclose)

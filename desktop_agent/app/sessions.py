@@ -9,7 +9,7 @@ from desktop_agent.core.events import Event
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, ModelRef
 from desktop_agent.core.session import Session
-from desktop_agent.core.transcript import Transcript, replay
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.workbench import Workbench
 
@@ -52,8 +52,7 @@ class LiveSessions:
             return self._live[session_id].bridge
         inlet = _Inlet()
         opened = await self._bench.open_session(session_id, sink=inlet.take)
-        transcript = await asyncio.to_thread(replay, opened.events)
-        return self._serve(opened.session, transcript, inlet)
+        return self._serve(opened.session, opened.transcript, inlet)
 
     async def aclose(self) -> None:
         """Stop everything and close every session; returns when nothing of them is left."""

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import assert_never
 
@@ -19,17 +19,16 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.revert import Direction
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.comments import prompt_of_comments
-from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
 from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ModelRequest, Rule
-from desktop_agent.core.policy.offers import rules_of
+from desktop_agent.core.model import ChangeSelection, ModelRef, ModelRequest
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder
-from desktop_agent.core.recovery import Unfinished, settle
+from desktop_agent.core.recovery import settle
 from desktop_agent.core.rulebook import RuleBook
+from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.runtime import ToolRuntime
@@ -42,33 +41,6 @@ logger = logging.getLogger(__name__)
 
 ProviderSource = Callable[[ModelRef], Awaitable[Provider]]
 """Builds the provider of a model. Raises `AgentError` when it cannot: no key, unknown provider."""
-
-
-@dataclass(slots=True)
-class SessionState:
-    """The folds of one journal: everything a session knows about itself."""
-
-    transcript: Transcript = field(default_factory=Transcript)
-    history: History = field(default_factory=History)
-    unfinished: Unfinished = field(default_factory=Unfinished)
-    rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
-    """What the person decided for the rest of the session, by id."""
-
-    def apply(self, event: ev.Event) -> None:
-        """Fold one event into all of them."""
-        self.transcript.apply(event)
-        self.history.apply(event)
-        self.unfinished.apply(event)
-        match event:
-            case ev.ApprovalResolved(call_id=call_id, decision=Allowed() as answer):
-                entry = self.transcript.tool_entry(call_id)
-                if entry is not None and entry.approval is not None:
-                    made = rules_of(entry.approval, answer, now=event.at, workspace=self.transcript.workspace)
-                    self.rules |= {rule.id: rule for rule in made if rule.scope == "session"}
-            case ev.RuleRevoked(rule_id=rule_id):
-                self.rules.pop(rule_id, None)
-            case _:
-                pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

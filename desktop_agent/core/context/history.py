@@ -6,7 +6,8 @@ answered with the plain truth.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.ids import CallId
@@ -16,6 +17,7 @@ from desktop_agent.core.model import (
     FileOutcome,
     Message,
     OpaqueBlock,
+    Summary,
     TextBlock,
     ThinkingBlock,
     ToolResult,
@@ -35,8 +37,30 @@ UserBlock = TextBlock | ToolResultBlock
 
 
 @dataclass(slots=True)
+class _Cut:
+    compaction_id: str
+    seq: int
+    through_turn: int
+    start: int
+    """Where what is not summarised begins."""
+    summary: Summary
+
+
+class Beginning(NamedTuple):
+    """From where on a journal must be folded: `events` first, then everything from number `seq` on."""
+
+    seq: int
+    events: tuple[ev.KnownEvent, ...]
+
+
+@dataclass(slots=True)
 class History:
-    """The fold. `apply` every durable event, in order; `messages` is what to send."""
+    """The fold. `apply` every durable event, in order; `messages` is what to send.
+
+    A fold need not begin with the first line of its journal: one that began as `beginning(undoable)` said then gives
+    the same messages, as long as nothing goes back beyond it. That are the undoing of more than `undoable` compactions,
+    and a rewind to a turn that is not there (`has_turn`). Before either, the whole journal must be folded.
+    """
 
     _items: list[TextBlock | tuple[AssistantBlock, ...]] = field(
         default_factory=list[TextBlock | tuple[AssistantBlock, ...]]
@@ -44,13 +68,17 @@ class History:
     """Prompts and notes as text blocks, model messages as tuples of blocks."""
     _starts: dict[int, int] = field(default_factory=dict[int, int])
     """Where each turn's prompt stands among them."""
+    _numbers: dict[int, int] = field(default_factory=dict[int, int])
+    """The numbers of the records of those prompts."""
     _results: dict[CallId, ToolResult] = field(default_factory=dict[CallId, ToolResult])
+    _cuts: list[_Cut] = field(default_factory=list[_Cut])
+    """The compactions that hold, the oldest first. The last one is what counts."""
 
-    def apply(self, event: ev.Event) -> None:
+    def apply(self, event: ev.Event) -> None:  # noqa: C901 - one closed vocabulary
         """Fold one event in; events that the model need not know of are ignored."""
         match event:
-            case ev.PromptSubmitted(turn=turn, text=text):
-                self._starts[turn] = len(self._items)
+            case ev.PromptSubmitted(turn=turn, text=text, seq=seq):
+                self._starts[turn], self._numbers[turn] = len(self._items), seq
                 self._items.append(TextBlock(text=text))
             case ev.MessageDone(content=content, stop_reason=stop_reason) if stop_reason != "refusal":
                 # A refused answer is left out: providers keep refusing while it stands in the conversation.
@@ -62,17 +90,40 @@ class History:
             case ev.ChangesRedone(outcomes=outcomes, reason=reason):
                 self._note("redid", outcomes, reason)
             case ev.Rewound(turn=turn, scope=scope) if scope != "files":
-                del self._items[self._starts.get(turn, len(self._items)) :]
+                del self._items[self._start_of(turn) :]
+                for number in [number for number in self._starts if number >= turn]:
+                    del self._starts[number], self._numbers[number]
+                self._cuts = [cut for cut in self._cuts if cut.through_turn < turn]
+            case ev.Compacted(compaction_id=name, through_turn=turn, summary=summary, seq=seq):
+                self._cuts.append(_Cut(name, seq, turn, self._start_of(turn + 1), summary))
+            case ev.SummaryEdited(compaction_id=compaction_id, summary=summary):
+                known = (cut for cut in self._cuts if cut.compaction_id == compaction_id)
+                for cut in known:
+                    cut.summary = summary
+            case ev.CompactionUndone(compaction_id=compaction_id):
+                self._cuts = [cut for cut in self._cuts if cut.compaction_id != compaction_id]
             case ev.TurnEnded(reason="interrupted"):
                 self._items.append(TextBlock(text=STOPPED))
             case _:
                 pass
 
+    def has_turn(self, turn: int) -> bool:
+        """Whether the fold has this turn, shown or summarised, so that it can go back to before it."""
+        return turn in self._starts
+
+    def beginning(self, undoable: int = 1) -> Beginning:
+        """Return from where a fold must begin to come to this one, and be able to undo `undoable` compactions."""
+        if len(self._cuts) <= undoable:
+            return Beginning(1, ())
+        cut = self._cuts[-1 - undoable]
+        kept = [number for turn, number in self._numbers.items() if turn > cut.through_turn]
+        return Beginning(min(kept, default=cut.seq), ())
+
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation, roles alternating, the first one the user's."""
         merged: list[Message] = []
         pending: list[ToolUseBlock] = []
-        for item in self._items:
+        for item in self._seen():
             if isinstance(item, TextBlock):
                 _add_user(merged, [*self._answers(pending), item])
                 pending = []
@@ -86,6 +137,17 @@ class History:
         if merged and isinstance(merged[0], AssistantMessage):
             merged.insert(0, UserMessage(content=(TextBlock(text=BEGINNING_LOST),)))
         return tuple(merged)
+
+    def _seen(self) -> list[TextBlock | tuple[AssistantBlock, ...]]:
+        """What is not summarised, with the summary of the rest before it."""
+        if not self._cuts:
+            return self._items
+        cut = self._cuts[-1]
+        return [TextBlock(text=_summary_text(cut.summary)), *self._items[cut.start :]]
+
+    def _start_of(self, turn: int) -> int:
+        """Where the first prompt from this turn on stands; behind everything when there is none."""
+        return min((at for number, at in self._starts.items() if number >= turn), default=len(self._items))
 
     def _answers(self, calls: Sequence[ToolUseBlock]) -> list[UserBlock]:
         return [self._answer(call.id) for call in calls]
@@ -109,6 +171,16 @@ class History:
         why = f" Their reason: {reason}" if reason else ""
         text = f"[The person {verb} your changes to: {', '.join(what)}.{why} Read a file again before editing it.]"
         self._items.append(TextBlock(text=text))
+
+
+def _summary_text(summary: Summary) -> str:
+    """Return a summary as the model reads it."""
+    parts = [
+        f"{name.capitalize()}:\n" + "\n".join(f"- {line}" for line in lines)
+        for name, lines in asdict(summary).items()
+        if lines
+    ]
+    return "\n\n".join(["[A summary of the conversation before this:]", *parts])
 
 
 def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:

@@ -141,6 +141,16 @@ class PagedEntries(Head):
             )
         )
 
+    def join_last_pages(self, page: Page) -> None:
+        """Let the last two pages be one. Neither may be loaded."""
+        number = len(self.pages) - 2
+        self.pages[number:] = [page]
+        del self.entries[self._base - 1]
+        self._base -= 1
+        self.entries[self._base - 1] = _placeholder(number, page)
+        self._paged_tools.update(dict.fromkeys(page.calls, number))
+        self._paged_compactions.update(dict.fromkeys(page.compactions, number))
+
     def collapse(self, number: int) -> list[Patch]:
         """Let the entries of a page go again."""
         known = self._loaded.get(number)

@@ -1,0 +1,44 @@
+"""Everything a session knows about itself: the folds of its journal."""
+
+from dataclasses import dataclass, field, fields
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.context.history import History
+from desktop_agent.core.model import Allowed, Rule
+from desktop_agent.core.policy.offers import rules_of
+from desktop_agent.core.recovery import Unfinished
+from desktop_agent.core.transcript import Transcript
+
+
+@dataclass(slots=True)
+class SessionState:
+    """The folds of one journal."""
+
+    transcript: Transcript = field(default_factory=Transcript)
+    history: History = field(default_factory=History)
+    is_history_whole: bool = True
+    """Whether it was folded from the beginning of the journal, and not only from where it matters now."""
+    unfinished: Unfinished = field(default_factory=Unfinished)
+    rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
+    """What the person decided for the rest of the session, by id."""
+
+    def put_history(self, history: History, *, is_whole: bool) -> None:
+        """Let another fold of the same journal take the place of the history. Whoever holds it sees that one."""
+        for field_ in fields(History):
+            setattr(self.history, field_.name, getattr(history, field_.name))
+        self.is_history_whole = is_whole
+
+    def apply(self, event: ev.Event) -> None:
+        """Fold one event into all of them."""
+        asked = self.transcript.waiting.get(event.call_id) if isinstance(event, ev.ApprovalResolved) else None
+        self.transcript.apply(event)
+        self.history.apply(event)
+        self.unfinished.apply(event)
+        match event:
+            case ev.ApprovalResolved(decision=Allowed() as answer) if asked is not None:
+                made = rules_of(asked, answer, now=event.at, workspace=self.transcript.workspace)
+                self.rules |= {rule.id: rule for rule in made if rule.scope == "session"}
+            case ev.RuleRevoked(rule_id=rule_id):
+                self.rules.pop(rule_id, None)
+            case _:
+                pass
