@@ -117,7 +117,7 @@ class History:
             return Beginning(1, ())
         cut = self._cuts[-1 - undoable]
         kept = [number for turn, number in self._numbers.items() if turn > cut.through_turn]
-        return Beginning(min(kept, default=cut.seq), ())
+        return Beginning(min([cut.seq, *kept]), ())
 
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation, roles alternating, the first one the user's."""

@@ -11,13 +11,14 @@ from desktop_agent.core.context.history import Beginning, History
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Damage
-from desktop_agent.core.store.pages import PAGE_BYTES, is_full, merged
+from desktop_agent.core.store.pages import PageSize, merged
 from desktop_agent.core.store.records import Breathe, Record, read_records
 from desktop_agent.core.transcript import Page
 
 WHOLE: Final = Beginning(1, ())
 MAX_DAMAGES: Final = 20
 """How many of them are told one by one."""
+ORDINARY: Final = PageSize()
 _REFOLD_BYTES: Final = 8 * 2**20
 
 _Reader = Callable[..., Iterator[Record]]
@@ -53,7 +54,7 @@ class Known:
         if isinstance(record.event, ev.PromptSubmitted | ev.Compacted):
             self.places[record.event.seq] = record.start
 
-    def carry_on(self, path: Path, blobs: Blobs, *, breathe: Breathe) -> None:
+    def carry_on(self, path: Path, blobs: Blobs, *, breathe: Breathe, page_size: PageSize = ORDINARY) -> None:
         """Fold the rest of the journal in, without keeping its entries. Blocks. Raises `StorageError`.
 
         Its history has no long results afterwards: it only tells from where the real one must be folded.
@@ -61,7 +62,7 @@ class Known:
         journal = partial(read_records, path, blobs, is_thin=True, breathe=breathe)
         if self.offset:
             self._fold_history(journal, self.beginning)
-        pager = _Pager(self)
+        pager = _Pager(self, page_size)
         folded_at = self.offset
         for record in journal(self.offset):
             self.note(record)
@@ -109,8 +110,9 @@ def folded_history(beginning: Beginning, records: Iterable[Record]) -> History:
 class _Pager:
     """Turns entries into pages while records are folded in."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: Known, size: PageSize) -> None:
         self._known = known
+        self._size = size
         self._transcript = known.state.transcript
         self._records = 0
         self._page = self._next_page()
@@ -125,7 +127,7 @@ class _Pager:
         transcript.late.clear()
         self._records += 1
         self._page = replace(self._page, end=record.end)
-        if is_full(self._page, self._records):
+        if self._records >= self._size.records or self._page.end - self._page.start >= self._size.length:
             self.finish()
 
     def finish(self) -> None:
@@ -135,7 +137,7 @@ class _Pager:
             transcript.page_out(self._page)
             if self._may_join:
                 *_, before, last = transcript.pages
-                if last.end - before.start <= PAGE_BYTES // 2:
+                if last.end - before.start <= self._size.length:
                     transcript.join_last_pages(merged(before, last))
             self._may_join = False
         self._records = 0

@@ -123,7 +123,7 @@ def load(journal: Path, snapshot: Path, breathe: Breathe) -> Known:
     try:
         return known_of(read_sections(snapshot), offset, breathe)
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        _log.warning("The snapshot of a session is of no use and is made again: %s", type(error).__name__)
+        _log.info("The snapshot of a session is of no use and is made again: %s", type(error).__name__)
         return Known()
 
 

@@ -7,26 +7,26 @@ begin has no meaning; they are made long enough to fill a screen or two and shor
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.records import Breathe, Record, read_last_records, read_record_at, read_records
 from desktop_agent.core.transcript import Page, Transcript, first_line
 
-PAGE_BYTES: Final = 131_072
-PAGE_RECORDS: Final = 200
-"""A page is complete with either. The latter is some 60 entries."""
+
+class PageSize(NamedTuple):
+    """When a page is full: with either. 200 records are some 60 entries."""
+
+    records: int = 200
+    length: int = 131_072
+
+
 LAST_RECORDS: Final = 60
 LAST_BYTES: Final = 131_072
 """How much of a long session is shown before anything else of it is known."""
 
 _FIRST_RECORDS: Final = 2
-
-
-def is_full(page: Page, records: int) -> bool:
-    """Whether the next record should begin another page."""
-    return records >= PAGE_RECORDS or page.end - page.start >= PAGE_BYTES
 
 
 def merged(first: Page, second: Page) -> Page:
@@ -37,7 +37,7 @@ def merged(first: Page, second: Page) -> Page:
         end=second.end,
         entries=first.entries + second.entries,
         characters=first.characters + second.characters,
-        calls=tuple(dict.fromkeys((*first.calls, *second.calls))),
+        calls=first.calls | second.calls,
         compactions=(*first.compactions, *second.compactions),
         late=tuple(sorted(late)),
     )

@@ -1,6 +1,6 @@
 """The entries of a transcript: what a person reads, one after the other."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -236,8 +236,8 @@ class Page:
     """The turn that runs where it begins, or ran last."""
     entries: int
     characters: int
-    calls: tuple[CallId, ...] = ()
-    """The tool calls that it shows."""
+    calls: dict[CallId, str] = field(default_factory=dict[CallId, str])
+    """The tool calls that it shows, each with the name of its tool."""
     compactions: tuple[str, ...] = ()
     late: tuple[int, ...] = ()
     """Where lines begin that stand later in the journal and concern entries of this page."""

@@ -77,7 +77,10 @@ class PagedEntries(Head):
         return {*self._paged_tools, *self._tools}
 
     def tool_of(self, call_id: CallId) -> str:
-        """The name of the tool that was called, as far as that is loaded; empty when it is not."""
+        """The name of the tool that was called; empty when there was no such call."""
+        number = self.page_of_call(call_id)
+        if number is not None:
+            return self.pages[number].calls[call_id]
         entry = self.tool_entry(call_id)
         return entry.call.name if entry is not None else ""
 
@@ -123,7 +126,7 @@ class PagedEntries(Head):
 
     def page_out(self, page: Page) -> None:
         """Let all live entries go; `page` is where they are. It gets the names of what was on it."""
-        calls, live = tuple(self._tools), self.entries[self._base :]
+        calls, live = {call_id: self.tool_of(call_id) for call_id in self._tools}, self.entries[self._base :]
         compactions = tuple(entry.compaction_id for entry in live if isinstance(entry, CompactionEntry))
         for entry in live:
             if isinstance(entry, PromptEntry) and len(entry.text) > CUT:
