@@ -129,6 +129,14 @@ def undone(call_id: str, turn: int) -> ev.ChangesUndone:
     )
 
 
+def _said_text(turn: int, text: str) -> ev.MessageDone:
+    return said(turn, TextBlock(text=text))
+
+
+def _said_call(turn: int, call_id: str) -> ev.MessageDone:
+    return said(turn, ToolUseBlock(id=call_id, name="t", arguments={}))
+
+
 _turns = st.integers(1, 6)
 _calls = st.sampled_from(["a", "b", "c", "d"])
 _names = st.sampled_from(["k1", "k2"])
@@ -143,20 +151,20 @@ wild_events: st.SearchStrategy[ev.KnownEvent] = st.one_of(
         requests=st.just(1),
         duration_s=st.just(1.0),
     ),
-    st.builds(lambda turn, text: said(turn, TextBlock(text=text)), _turns, st.text(max_size=8)),
-    st.builds(lambda turn, call: said(turn, ToolUseBlock(id=call, name="t", arguments={})), _turns, _calls),
+    st.builds(_said_text, _turns, st.text(max_size=8)),
+    st.builds(_said_call, _turns, _calls),
     st.builds(started, _turns, _calls),
     st.builds(finished, _turns, _calls, st.text(max_size=8)),
     st.builds(recorded, _turns, _calls, is_lossy=st.booleans()),
     st.builds(asked, _turns, _calls),
-    st.builds(lambda turn, call: ev.ApprovalResolved(turn=turn, call_id=call, decision=Allowed()), _turns, _calls),
+    st.builds(ev.ApprovalResolved, turn=_turns, call_id=_calls, decision=st.just(Allowed())),
     st.builds(undone, _calls, _turns),
     st.builds(compacted, _names, _turns),
-    st.builds(lambda name: ev.SummaryEdited(compaction_id=name, summary=Summary(goals=("edited",))), _names),
-    st.builds(lambda name: ev.CompactionUndone(compaction_id=name), _names),
-    st.builds(lambda turn: ev.Rewound(turn=turn, scope="conversation"), _turns),
-    st.builds(lambda name: ev.Pinned(pin=Pin(id=name, text="keep")), _names),
-    st.builds(lambda title: ev.SessionRenamed(title=title), st.text(max_size=5)),
-    st.builds(lambda title: ev.Notice(level="warning", code="retrying", title=title), st.text(max_size=5)),
+    st.builds(ev.SummaryEdited, compaction_id=_names, summary=st.just(Summary(goals=("edited",)))),
+    st.builds(ev.CompactionUndone, compaction_id=_names),
+    st.builds(ev.Rewound, turn=_turns, scope=st.just("conversation")),
+    st.builds(ev.Pinned, pin=st.builds(Pin, id=_names, text=st.just("keep"))),
+    st.builds(ev.SessionRenamed, title=st.text(max_size=5)),
+    st.builds(ev.Notice, level=st.just("warning"), code=st.just("retrying"), title=st.text(max_size=5)),
 )
 """Any event after any other: more than an honest program writes."""

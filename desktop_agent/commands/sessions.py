@@ -17,6 +17,7 @@ from desktop_agent.core.transcript import (
     Entry,
     ForkEntry,
     NoticeEntry,
+    PageEntry,
     PromptEntry,
     RewindEntry,
     TextEntry,
@@ -100,6 +101,8 @@ def _describe(entry: Entry) -> str:
             return f"{text}\n{output}".strip()
         case ForkEntry(source=source, title=title):
             return f"— a copy of {source} “{title}” up to here —"
+        case PageEntry():
+            return ""
         case TurnEndEntry(turn=turn, reason=reason):
             return f"— turn {turn} ended: {reason} —"
 

@@ -1,7 +1,7 @@
 """Connects the panels with the session that is shown: events become drawings, what the person does becomes ops."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -97,11 +97,27 @@ class SessionWiring(QObject):
         if self._bridge is not None:
             self._bridge.patched.disconnect(self._on_patched)
             self._bridge.happened.disconnect(self._on_happened)
+            self._bridge.replaced.disconnect(self._on_replaced)
         self._close_dialog()
         self._bridge = bridge
         bridge.patched.connect(self._on_patched)
         bridge.happened.connect(self._on_happened)
+        bridge.replaced.connect(self._on_replaced)
         self._panels.transcript.show_transcript(bridge.transcript)
+        self._show_rest(bridge)
+
+    def _on_replaced(self) -> None:
+        if self._bridge is not None:
+            self._close_dialog()
+            self._panels.transcript.exchange_transcript(self._bridge.transcript)
+            self._show_rest(self._bridge)
+
+    def _want_pages(self, numbers: object) -> None:
+        if self._bridge is not None:
+            self._bridge.want_pages(cast("Sequence[int]", numbers))
+
+    def _show_rest(self, bridge: "SessionBridge") -> None:
+        """Show all of a session but its conversation."""
         self._panels.review.set_transcript(bridge.transcript)
         self._panels.composer.set_history(bridge.transcript.whole_prompts)
         self._refresh_status()
@@ -128,6 +144,7 @@ class SessionWiring(QObject):
         view.approval_answered.connect(self._answer)
         view.approval_opened.connect(self._open_approval)
         view.stop_requested.connect(self._interrupt)
+        view.pages_wanted.connect(self._want_pages)
         view.changes_requested.connect(self._show_changes)
         view.recover_requested.connect(self._recover)
         view.link_activated.connect(self._open_link)

@@ -92,7 +92,7 @@ def _call(
         is_read_only=not is_edit,
     )
     if is_edit:
-        change = _change(chance, call_id, path)
+        change = _change(chance, f"{turn}.{call_id.partition('-')[2]}", path)
         yield ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=(change,))
         yield ev.ChangesRecorded(turn=turn, call_id=call_id, changes=(change,))
     size = int(chance.paretovariate(1.5) / 3 * shape.result_bytes)
@@ -106,8 +106,8 @@ def _said(turn: int, *blocks: TextBlock | ToolUseBlock) -> ev.MessageDone:
     return ev.MessageDone(turn=turn, message_id=f"m{turn}", model=MODEL, content=blocks, stop_reason="tool_use")
 
 
-def _change(chance: random.Random, call_id: str, path: str) -> FileChange:
+def _change(chance: random.Random, change_id: str, path: str) -> FileChange:
     before, after = (FileImage(digest=f"{chance.getrandbits(256):064x}", size=900, mode=0o644) for _ in range(2))
     return FileChange(
-        id=f"{call_id}.1", path=path, kind="modified", author="agent", before=before, after=after, added=3, removed=1
+        id=change_id, path=path, kind="modified", author="agent", before=before, after=after, added=3, removed=1
     )

@@ -115,9 +115,10 @@ class History:
         """Return from where a fold must begin to come to this one, and be able to undo `undoable` compactions."""
         if len(self._cuts) <= undoable:
             return Beginning(1, ())
-        cut = self._cuts[-1 - undoable]
-        kept = [number for turn, number in self._numbers.items() if turn > cut.through_turn]
-        return Beginning(min([cut.seq, *kept]), ())
+        cuts = self._cuts[-1 - undoable :]
+        through = min(cut.through_turn for cut in cuts)
+        kept = (number for turn, number in self._numbers.items() if turn > through)
+        return Beginning(min((cuts[0].seq, *kept)), ())
 
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation, roles alternating, the first one the user's."""

@@ -88,21 +88,15 @@ class PagedEntries(Head):
         """The page that shows this call; None for a live one, and for none at all."""
         return None if call_id in self._tools else self._paged_tools.get(call_id)
 
-    def page_at(self, index: int) -> int | None:
-        """The page that the entry at `index` belongs to; None for a live one."""
-        if index >= self._base:
-            return None
-        start = 0
-        for number in range(len(self.pages)):
-            start += self._span(number)
-            if index < start:
-                return number
-        return None
-
     def page_start(self, number: int) -> int:
         """Where the entries of a page, or its placeholder, begin."""
         loaded = (known.count - 1 for at, known in self._loaded.items() if at < number)
         return number + sum(loaded)
+
+    def span_of_page(self, number: int) -> range:
+        """Where the entries of a page, or its placeholder, are."""
+        start = self.page_start(number)
+        return range(start, start + self._span(number))
 
     def is_loaded(self, number: int) -> bool:
         """Whether the entries of a page are there."""

@@ -1,5 +1,6 @@
 """Runs a search over the rows of a transcript a few milliseconds at a time, and shows what it finds."""
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
@@ -67,6 +68,19 @@ class Finder(QObject):
         """Go on reading."""
         if self._steps is not None:
             self._timer.start()
+
+    @property
+    def wanted_pages(self) -> tuple[int, ...]:
+        """The page that the search wants to go to."""
+        return ()
+
+    def read_rows(self, start: int, count: int) -> None:
+        """Search rows that were loaded."""
+        if self._search is None or not count:
+            return
+        rows = [self._area.rows[index] for index in range(start, start + count)]
+        self._steps = chain(self._search.read(rows), self._steps or ())
+        self._timer.start()
 
     def forget(self, row: "Row") -> None:
         """Drop what was found in a row that is no more."""

@@ -46,6 +46,15 @@ class _Anchor(NamedTuple):
     distance: int
 
 
+class _Place(NamedTuple):
+    row: int
+    """Which row the page is."""
+    distance: int
+    """How far below the beginning of the page the view begins."""
+    height: int
+    """Of the page."""
+
+
 class RowArea(QAbstractScrollArea):
     """Lays rows out, scrolls them, and keeps them up to date. `TranscriptView` adds what people do with them."""
 
@@ -158,6 +167,18 @@ class RowArea(QAbstractScrollArea):
         """Return where a row begins in the whole column."""
         return Space.XL + self.rows.heights.top(row.index)
 
+    def place_from_end(self) -> tuple[int, int] | None:
+        """Return what is read, counted from the end; None while the end is followed."""
+        if self._is_following or self._anchor is None:
+            return None
+        return len(self.rows) - self._anchor.row.index, self._shown_value - self.row_top(self._anchor.row)
+
+    def go_to_place_from_end(self, place: tuple[int, int]) -> None:
+        """Go where `place_from_end` was, perhaps with more before it."""
+        index = len(self.rows) - place[0]
+        if index >= 0:
+            self.scroll_to(max(0, self.row_top(self.rows[index]) + place[1]))
+
     def flush(self) -> None:
         """Show at once what was applied and not shown yet."""
         self._throttle.run_now()
@@ -182,6 +203,24 @@ class RowArea(QAbstractScrollArea):
             _discard(row)
         if self._anchor is not None and self._anchor.row is row:
             self._anchor = None
+
+    def hold_place(self, index: int) -> "_Place | None":
+        """Return what to tell `put_back` when the row at `index`, a page, has become its rows."""
+        row = self.rows[index]
+        if self._anchor is None or self._anchor.row is not row:
+            return None
+        return _Place(index, self._anchor.distance, self.rows.heights[index])
+
+    def put_back(self, place: "_Place", count: int) -> None:
+        """Let what is read stay where it is: what follows the page if that is in view, else the place in the page."""
+        heights, end = self.rows.heights, place.row + count
+        is_end_in_view = place.height - place.distance < self.viewport().height()
+        if is_end_in_view and end < len(self.rows):
+            self._anchor = _Anchor(self.rows[end], -1, place.distance - place.height)
+            return
+        top, height = heights.top(place.row), heights.top(end) - heights.top(place.row)
+        inside = height * place.distance // max(1, place.height)
+        self._anchor = self._anchor_at(Space.XL + top + inside)
 
     def mark_dirty(self, row: "Row") -> None:
         """Say that a row's entry changed. It is shown with the next frame."""
