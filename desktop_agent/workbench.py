@@ -35,7 +35,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.lock import SessionLock
-from desktop_agent.core.store.pages import read_last_page, read_page
+from desktop_agent.core.store.pages import find_pages, read_last_page, read_page
 from desktop_agent.core.store.records import Breather
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
@@ -191,6 +191,11 @@ class Workbench:
         """Return the fold of one page, for `Transcript.expand`. Raises `SessionNotFoundError` or `StorageError`."""
         path = await asyncio.to_thread(self.catalog.journal_path, session_id)
         return await asyncio.to_thread(read_page, path, self.blobs, page, breathe=Breather())
+
+    async def find_pages(self, session_id: SessionId, pages: Sequence[Page], text: str) -> list[int]:
+        """Return which of `pages` (from 0) may show `text`. Raises `SessionNotFoundError` or `StorageError`."""
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        return await asyncio.to_thread(find_pages, path, pages, text, breathe=Breather())
 
     async def is_long(self, session_id: SessionId) -> bool:
         """Whether opening it takes so long that its end should be shown meanwhile."""

@@ -19,15 +19,24 @@ _log = logging.getLogger(__name__)
 class PageLoader:
     """Serves one bridge. One page is read at a time, always the one that is most wanted by then."""
 
-    def __init__(self, bridge: SessionBridge, read: Callable[[Page], Awaitable[Transcript]]) -> None:
+    def __init__(
+        self,
+        bridge: SessionBridge,
+        read: Callable[[Page], Awaitable[Transcript]],
+        find: Callable[[Sequence[Page], str], Awaitable[list[int]]],
+    ) -> None:
+        """`read` folds a page; `find` tells which pages may have a text."""
         self._bridge = bridge
         self._read = read
+        self._find = find
+        self._search: asyncio.Task[None] | None = None
         self._wanted: tuple[int, ...] = ()
         self._used: OrderedDict[int, None] = OrderedDict()
         """The pages that are loaded, the one not looked at for longest first."""
         self._failed: set[int] = set()
         self._task: asyncio.Task[None] | None = None
         bridge.pages_wanted.connect(self.want)
+        bridge.pages_sought.connect(self.search)
 
     def want(self, numbers: Sequence[int]) -> None:
         """Load these pages, the first of them first; what was wanted before and is not there yet is wanted no more."""
@@ -40,11 +49,26 @@ class PageLoader:
         if self._next() is not None and self._task is None:
             self._task = asyncio.create_task(self._serve(), name="load pages")
 
+    def search(self, text: str) -> None:
+        """Find out which pages may have this text; nobody waits for an earlier one any more."""
+        if self._search is not None:
+            self._search.cancel()
+        pages = self._bridge.transcript.pages
+        self._search = asyncio.create_task(self._tell(tuple(pages), text)) if text and pages else None
+
     async def aclose(self) -> None:
         """Load nothing any more."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        tasks = [task for task in (self._task, self._search) if task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _tell(self, pages: Sequence[Page], text: str) -> None:
+        try:
+            self._bridge.tell_pages(text, await self._find(pages, text))
+        except AgentError as error:
+            _log.warning("The pages of a session could not be searched: %s", error.detail)
 
     async def _serve(self) -> None:
         try:

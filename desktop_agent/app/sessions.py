@@ -1,6 +1,7 @@
 """The sessions that are open in this process: several may run at once, whichever of them the window shows."""
 
 import asyncio
+import gc
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -110,6 +111,7 @@ class LiveSessions:
             return
         finally:
             del self._opening[session_id]
+        gc.freeze()  # what is known of a session lives as long as it; looking through it would take a frame or two
         pages = self._loader(session_id, waiting.bridge)
         waiting.bridge.replace(opened.transcript, opened.session.submit)
         self._serve(opened.session, waiting.bridge, pages)
@@ -117,7 +119,8 @@ class LiveSessions:
             opened.session.submit(op)
 
     def _loader(self, session_id: SessionId, bridge: SessionBridge) -> PageLoader:
-        return PageLoader(bridge, partial(self._bench.read_page, session_id))
+        read, find = partial(self._bench.read_page, session_id), partial(self._bench.find_pages, session_id)
+        return PageLoader(bridge, read, find)
 
     def _serve(self, session: Session, bridge: SessionBridge, pages: PageLoader) -> SessionBridge:
         session_id = session.id

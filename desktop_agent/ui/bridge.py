@@ -19,6 +19,8 @@ class SessionBridge(QObject):
         happened: an `Event`, after it was folded. (`event` is taken: every QObject has a method of that name.)
         replaced: `transcript` is another object now, with the same end and more before it.
         pages_wanted: the numbers of the pages that somebody is looking at, the most urgent first.
+        pages_sought: somebody searches for this text; which pages have it is to be told by `tell_pages`.
+        pages_found: that text, and the numbers of the pages that may have it.
         failed: the session could not be opened (an `AgentError`); what is shown of it stays.
     """
 
@@ -26,6 +28,8 @@ class SessionBridge(QObject):
     happened = Signal(object)
     replaced = Signal()
     pages_wanted = Signal(object)
+    pages_sought = Signal(str)
+    pages_found = Signal(str, object)
     failed = Signal(object)
 
     def __init__(self, transcript: "Transcript", submit: "Callable[[Op], None]", parent: QObject | None = None) -> None:
@@ -46,6 +50,14 @@ class SessionBridge(QObject):
     def want_pages(self, numbers: "Sequence[int]") -> None:
         """Say which pages somebody is looking at; those that are not loaded arrive as patches."""
         self.pages_wanted.emit(numbers)
+
+    def find_pages(self, text: str) -> None:
+        """Ask which pages may show this text."""
+        self.pages_sought.emit(text)
+
+    def tell_pages(self, text: str, numbers: "Sequence[int]") -> None:
+        """Where the answer enters the window."""
+        self.pages_found.emit(text, numbers)
 
     def deliver_page(self, number: int, page: "Transcript") -> None:
         """Where the pages of the session enter the window. Call it on the window's thread."""

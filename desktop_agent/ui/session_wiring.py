@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -98,11 +98,13 @@ class SessionWiring(QObject):
             self._bridge.patched.disconnect(self._on_patched)
             self._bridge.happened.disconnect(self._on_happened)
             self._bridge.replaced.disconnect(self._on_replaced)
+            self._bridge.pages_found.disconnect(self._panels.transcript.add_places)
         self._close_dialog()
         self._bridge = bridge
         bridge.patched.connect(self._on_patched)
         bridge.happened.connect(self._on_happened)
         bridge.replaced.connect(self._on_replaced)
+        bridge.pages_found.connect(self._panels.transcript.add_places)
         self._panels.transcript.show_transcript(bridge.transcript)
         self._show_rest(bridge)
 
@@ -110,7 +112,15 @@ class SessionWiring(QObject):
         if self._bridge is not None:
             self._close_dialog()
             self._panels.transcript.exchange_transcript(self._bridge.transcript)
+            QTimer.singleShot(0, self, self._show_replaced)  # the conversation is painted before
+
+    def _show_replaced(self) -> None:
+        if self._bridge is not None:
             self._show_rest(self._bridge)
+
+    def _find_pages(self, text: str) -> None:
+        if self._bridge is not None:
+            self._bridge.find_pages(text)
 
     def _want_pages(self, numbers: object) -> None:
         if self._bridge is not None:
@@ -145,6 +155,7 @@ class SessionWiring(QObject):
         view.approval_opened.connect(self._open_approval)
         view.stop_requested.connect(self._interrupt)
         view.pages_wanted.connect(self._want_pages)
+        view.pages_sought.connect(self._find_pages)
         view.changes_requested.connect(self._show_changes)
         view.recover_requested.connect(self._recover)
         view.link_activated.connect(self._open_link)

@@ -4,6 +4,8 @@ A page is the fold of its own lines, and of the few lines further on that concer
 begin has no meaning; they are made long enough to fill a screen or two and short enough to be read in a moment.
 """
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,14 @@ from typing import Final, NamedTuple
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.records import Breathe, Record, read_last_records, read_record_at, read_records
+from desktop_agent.core.store.records import (
+    Breathe,
+    Record,
+    cannot_read,
+    read_last_records,
+    read_record_at,
+    read_records,
+)
 from desktop_agent.core.transcript import Page, Transcript, first_line
 
 
@@ -71,6 +80,32 @@ def read_last_page(path: Path, blobs: Blobs, *, breathe: Breathe) -> Transcript:
     for event in _events(last):
         transcript.apply(event)
     return transcript
+
+
+def find_pages(path: Path, pages: Sequence[Page], text: str, *, breathe: Breathe) -> list[int]:
+    """Return which of `pages` may show `text`, whatever its case: they have its longest word. Blocks.
+
+    What is too long to stand in the journal itself is not looked at. Raises `StorageError` when it cannot be read.
+    """
+    words = re.findall(r"\w+", text.lower())
+    needle = max(words, key=len) if words else json.dumps(text.lower(), ensure_ascii=False)[1:-1]
+    found: list[int] = []
+    try:
+        with path.open("rb") as file:
+            for number, page in enumerate(pages):
+                file.seek(page.start)
+                if _has(file.read(page.end - page.start), needle):
+                    found.append(number)
+                breathe()
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    return found
+
+
+def _has(content: bytes, needle: str) -> bool:
+    if needle.isascii():
+        return needle.encode() in content.lower()
+    return needle in content.decode("utf-8", "replace").lower()
 
 
 def _begin(transcript: Transcript, path: Path, blobs: Blobs) -> None:

@@ -8,7 +8,7 @@ the end only while it is at the end.
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtCore import QElapsedTimer, QRect, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
@@ -37,6 +37,8 @@ _SHELF = 64
 """How many rows off screen keep their parsed text."""
 
 _TICK_MS = 250
+_SLICE_MS = 6
+_FAR = 4
 
 
 class _Anchor(NamedTuple):
@@ -75,6 +77,8 @@ class RowArea(QAbstractScrollArea):
         self._is_footer_shown = False
         self._throttle = Throttle(self._update_rows, self)
         self._colours = CodeColours(self._in_sight, self)
+        self._gentle_timer = QTimer(self, interval=0, singleShot=True)
+        self._gentle_timer.timeout.connect(self.lay_out_gently)
         self._tick_timer = QTimer(self, interval=_TICK_MS)
         self._tick_timer.timeout.connect(self._tick)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -262,18 +266,31 @@ class RowArea(QAbstractScrollArea):
 
     def lay_out(self) -> None:
         """Lay out what is in view and put it in its place."""
+        self._gentle_timer.stop()
+        self._lay_out(None)
+
+    def lay_out_gently(self) -> None:
+        """Lay out what is in view a few rows at a time, the first ones now, so that nothing else waits for it."""
+        clock = QElapsedTimer()
+        clock.start()
+        if not self._lay_out(clock):
+            self._gentle_timer.start()
+
+    def _lay_out(self, clock: QElapsedTimer | None) -> bool:
+        """Lay out until the clock says that it is enough. Whether all was laid out."""
         if not self.isVisible() or self.viewport().width() < 1:
-            return
+            return True
         self._fit_width()
         height = self.viewport().height()
         value = self._value()
         for _ in range(_PASSES):
-            if not self._realise(value - _MARGIN, value + height + _MARGIN):
+            if not self._realise(value - _MARGIN, value + height + _MARGIN, clock):
                 break
             value = self._value()
         self._place(value)
         self._colours.request()
         self.after_layout()
+        return clock is None or clock.elapsed() < _SLICE_MS
 
     def _lay_out_anew(self) -> None:
         """Lay out what was not in view before."""
@@ -322,15 +339,18 @@ class RowArea(QAbstractScrollArea):
         block, inside = widget.column.anchor(distance - widget.column_origin.y())
         return _Anchor(row, block, inside)
 
-    def _realise(self, top: int, bottom: int) -> bool:
-        """Give every row between these edges a widget and an exact height. Whether a height changed by it."""
+    def _realise(self, top: int, bottom: int, clock: QElapsedTimer | None) -> bool:
+        """Give the rows between these edges a widget and an exact height. Whether a height changed by it.
+
+        Every row, or as many as the clock leaves time for.
+        """
         heights = self.rows.heights
         index = max(0, heights.at(top - Space.XL))
         is_changed = False
         while index < len(self.rows):
             row = self.rows[index]
             row_top = self.row_top(row)
-            if row_top >= bottom:
+            if row_top >= bottom or (clock is not None and clock.elapsed() >= _SLICE_MS):
                 break
             widget = row.widget or self.create_widget(row)
             widget.lay_out(top - row_top, bottom - row_top)
@@ -462,7 +482,10 @@ class RowArea(QAbstractScrollArea):
         bar = self.verticalScrollBar()
         self._is_following = bar.value() >= bar.maximum()
         self._anchor = self._anchor_at(bar.value())
-        self._lay_out_anew()
+        if abs(bar.value() - self._shown_value) > _FAR * self.viewport().height():
+            self.lay_out_gently()  # nothing of what was in view is
+        else:
+            self._lay_out_anew()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -478,6 +501,7 @@ class RowArea(QAbstractScrollArea):
         self._throttle.pause()
         self._colours.stop()
         self._tick_timer.stop()
+        self._gentle_timer.stop()
         super().hideEvent(event)
 
 

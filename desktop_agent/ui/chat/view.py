@@ -62,6 +62,7 @@ class TranscriptView(RowArea):
         example_chosen: the person picked this prompt in an empty conversation.
         found: number of the current match, from 1 (0: none), and how many there are so far.
         pages_wanted: the pages (numbers, the most urgent first) that are in view or near it, loaded or not.
+        pages_sought: a search began for this text; `add_places` takes the pages that may have it.
     """
 
     approval_answered = Signal(str, object)
@@ -80,6 +81,7 @@ class TranscriptView(RowArea):
     example_chosen = Signal(str)
     found = Signal(int, int)
     pages_wanted = Signal(object)
+    pages_sought = Signal(str)
 
     def __init__(
         self,
@@ -148,6 +150,9 @@ class TranscriptView(RowArea):
             self.selection.forget(row)
             self._finder.forget(row)
             self.drop_row(row)
+        for patch in patches:
+            if patch.kind == "collapse":
+                self._finder.let_go(self.rows[patch.index].page)
         for patch, place in places:
             self._finder.read_rows(patch.index, patch.count)
             if place is not None:
@@ -157,6 +162,9 @@ class TranscriptView(RowArea):
                 self.mark_dirty(self.rows[patch.index])
         if (superseded := self.rows.supersede()) is not None:
             self.mark_dirty(superseded)
+        if pages and len(pages) == len(patches):
+            self.lay_out_gently()
+            return
         self._show_status()
         self.request_layout()
 
@@ -268,6 +276,16 @@ class TranscriptView(RowArea):
     def find_text(self, text: str) -> None:
         """Search for `text` and go to the match nearest above; an empty text ends the search. See `found`."""
         self._finder.find(text)
+        self.pages_sought.emit(text)
+
+    def add_places(self, text: str, numbers: object) -> None:
+        """Take in which pages may have a text that is searched for, loaded or not."""
+        self._finder.add_pages(text, cast("Sequence[int]", numbers))
+
+    @property
+    def has_unread_matches(self) -> bool:
+        """Whether there may be more matches on pages that are not loaded."""
+        return self._finder.has_unread
 
     def find_next(self) -> None:
         """Go to the next match below, round the end."""
