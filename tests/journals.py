@@ -60,7 +60,7 @@ def turn(number: int, calls: int = 2, text: str = "ok", result: str = "done") ->
         events += [
             said(number, TextBlock(text=f"{text} {index}"), ToolUseBlock(id=call_id, name="edit_file", arguments={})),
             started(number, call_id),
-            recorded(number, call_id),
+            recorded(number, call_id, f"{number}.{index + 1}"),
             finished(number, call_id, result),
             ev.UsageReported(turn=number, usage=Usage(input_tokens=10, output_tokens=5)),
         ]
@@ -92,11 +92,11 @@ def change(change_id: str, path: str = "a.py") -> FileChange:
     return FileChange(id=change_id, path=path, kind="created", author="agent", before=None, after=image, added=3)
 
 
-def recorded(turn: int, call_id: str, *, is_lossy: bool = False) -> ev.ChangesRecorded:
+def recorded(turn: int, call_id: str, change_id: str = "", *, is_lossy: bool = False) -> ev.ChangesRecorded:
     return ev.ChangesRecorded(
         turn=turn,
         call_id=call_id,
-        changes=(change(f"{call_id}.1", f"{call_id}.py"),),
+        changes=(change(change_id or f"{call_id}.1", f"{call_id}.py"),),
         uncaptured=(Uncaptured(path="big.bin", reason="too large"),) if is_lossy else (),
         outside=(
             OutsideFile(path=f"/out/{call_id}", before=FileImage(digest="b" * 64, size=1, mode=0o644), after=None),
@@ -129,7 +129,7 @@ def undone(call_id: str, turn: int) -> ev.ChangesUndone:
     )
 
 
-def _said_text(turn: int, text: str) -> ev.MessageDone:
+def said_text(turn: int, text: str) -> ev.MessageDone:
     return said(turn, TextBlock(text=text))
 
 
@@ -151,7 +151,7 @@ wild_events: st.SearchStrategy[ev.KnownEvent] = st.one_of(
         requests=st.just(1),
         duration_s=st.just(1.0),
     ),
-    st.builds(_said_text, _turns, st.text(max_size=8)),
+    st.builds(said_text, _turns, st.text(max_size=8)),
     st.builds(_said_call, _turns, _calls),
     st.builds(started, _turns, _calls),
     st.builds(finished, _turns, _calls, st.text(max_size=8)),

@@ -171,17 +171,23 @@ class RowArea(QAbstractScrollArea):
         """Return where a row begins in the whole column."""
         return Space.XL + self.rows.heights.top(row.index)
 
-    def place_from_end(self) -> tuple[int, int] | None:
-        """Return what is read, counted from the end; None while the end is followed."""
+    def place_from_end(self) -> tuple[int, int, int] | None:
+        """Return what is read, with its row counted from the end; None while the end is followed."""
         if self._is_following or self._anchor is None:
             return None
-        return len(self.rows) - self._anchor.row.index, self._shown_value - self.row_top(self._anchor.row)
+        return len(self.rows) - self._anchor.row.index, self._anchor.block, self._anchor.distance
 
-    def go_to_place_from_end(self, place: tuple[int, int]) -> None:
+    def go_to_place_from_end(self, place: tuple[int, int, int]) -> None:
         """Go where `place_from_end` was, perhaps with more before it."""
-        index = len(self.rows) - place[0]
-        if index >= 0:
-            self.scroll_to(max(0, self.row_top(self.rows[index]) + place[1]))
+        from_end, block, distance = place
+        if from_end > len(self.rows):
+            return
+        row = self.rows[len(self.rows) - from_end]
+        if row.widget is None:
+            self.create_widget(row)
+        self._is_following = False
+        self._anchor = _Anchor(row, block, distance)
+        self.lay_out()
 
     def flush(self) -> None:
         """Show at once what was applied and not shown yet."""

@@ -164,6 +164,8 @@ class TranscriptView(RowArea):
             self.mark_dirty(superseded)
         if pages and len(pages) == len(patches):
             self.lay_out_gently()
+            if self._sought_call:
+                self.show_call(self._sought_call)
             return
         self._show_status()
         self.request_layout()
