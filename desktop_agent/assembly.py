@@ -27,7 +27,7 @@ from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.processes.runner import ProcessRunner
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
-from desktop_agent.core.resuming.opening import close_with_snapshot
+from desktop_agent.core.resuming.opening import close_with_snapshot, read_whole_history
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.secrets import child_environment
 from desktop_agent.core.session import ProviderSource, Session, SessionParts
@@ -37,6 +37,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.records import Breather
 from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.confiner import Confiner, SandboxProbe
@@ -135,9 +136,14 @@ class Assembly:
                 retry=RetryPolicy(),
                 clock=self.clock,
                 provider_source=self.provider_source,
+                read_history=self._history_reader(plan),
                 release=self._release(plan.storage, processes, jobs, reports),
             )
         )
+
+    def _history_reader(self, plan: SessionPlan) -> Callable[[], Awaitable[None]]:
+        journal = self.catalog.session_folder(plan.storage.session_id) / JOURNAL_NAME
+        return partial(asyncio.to_thread, read_whole_history, plan.state, journal, self.blobs, breathe=Breather())
 
     def _job_logs(self, plan: SessionPlan) -> Path:
         """A folder of the session's own: its commands may read it, and what others printed is not their business."""

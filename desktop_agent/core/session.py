@@ -67,6 +67,8 @@ class SessionParts:
     retry: RetryPolicy
     clock: Clock
     provider_source: ProviderSource
+    read_history: Callable[[], Awaitable[None]]
+    """Folds into the state's history what was left out because a compaction had summarised it."""
     release: Callable[[], Awaitable[None]]
     """Called once when the session has closed: ends its jobs and gives up its lock."""
 
@@ -307,6 +309,8 @@ class Session:
         if not 1 <= op.turn <= self.transcript.turn:
             await self._notify("nothing_selected", f"There is no turn {op.turn} to go back to.", "")
             return
+        if op.scope != "files" and not self._parts.state.history.has_turn(op.turn):
+            await self._parts.read_history()
         if op.scope != "conversation":
             await self._undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
         await self._record(ev.Rewound(turn=op.turn, scope=op.scope))
