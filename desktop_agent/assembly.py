@@ -143,7 +143,11 @@ class Assembly:
 
     def _history_reader(self, plan: SessionPlan) -> Callable[[], Awaitable[None]]:
         journal = self.catalog.session_folder(plan.storage.session_id) / JOURNAL_NAME
-        return partial(asyncio.to_thread, read_whole_history, plan.state, journal, self.blobs, breathe=Breather())
+
+        async def read() -> None:
+            await asyncio.to_thread(read_whole_history, plan.state, journal, self.blobs, breathe=Breather())
+
+        return read
 
     def _job_logs(self, plan: SessionPlan) -> Path:
         """A folder of the session's own: its commands may read it, and what others printed is not their business."""

@@ -79,7 +79,7 @@ def _show(bench: Workbench, console: Console, session_id: SessionId) -> None:
     console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
 
 
-def _describe(entry: Entry) -> str:
+def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
     match entry:
         case PromptEntry(text=text):
             return "\n".join(f"> {line}" for line in text.splitlines())

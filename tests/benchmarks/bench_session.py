@@ -1,7 +1,7 @@
 """How fast the longest sessions are, in the real window. Run it by name: `pytest tests/benchmarks/bench_session.py`.
 
-`--profile nightly` takes a session of 500 MB instead of 100 MB. The yardstick is `orjson.loads` of every line of the same
-file in the same run. A stall is by how much a timer of 1 ms was late on the window's thread.
+`--profile nightly` takes a session of 500 MB instead of 100 MB. The yardstick is `orjson.loads` of every line of the
+same file in the same run. A stall is by how much a timer of 1 ms was late on the window's thread.
 """
 
 import asyncio

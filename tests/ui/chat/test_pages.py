@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.transcript import Page, Transcript, replay
+from desktop_agent.core.transcript import Page, PromptEntry, TextEntry, Transcript, replay
 from tests.journals import finished, said_text, started
 from tests.ui.chat.stage import Stage
 
@@ -55,7 +55,7 @@ class Session:
     def y_of(self, text: str) -> int:
         """Where the live row that begins with this text is in the view."""
         for row in self.view.live_rows:
-            if row.entry.kind in ("prompt", "text") and text in row.entry.text:
+            if isinstance(row.entry, PromptEntry | TextEntry) and text in row.entry.text:
                 return self.view.row_top(row) - self.view.top_edge
         raise AssertionError(f"{text} is not in sight")
 
@@ -121,7 +121,11 @@ def test_a_search_goes_on_over_pages_that_are_not_loaded(
     session: Session, until: Callable[[Callable[[], bool]], None]
 ) -> None:
     found: list[tuple[int, int]] = []
-    session.view.found.connect(lambda number, count: found.append((number, count)))
+
+    def note(number: int, count: int) -> None:
+        found.append((number, count))
+
+    session.view.found.connect(note)
     session.view.find_text("mango12")
     until(lambda: not session.view.is_searching)
     session.view.add_places("mango12", [12])
