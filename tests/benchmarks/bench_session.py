@@ -95,13 +95,33 @@ def test_the_last_page_and_the_state_against_one_pass_over_the_file(
     assert median(pages) <= MOST_OF_A_PASS * one
 
 
+class WorkingHeart(Heart):
+    """Also knows how long the thread itself worked between two beats: what other programs take is not in that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._worked = time.thread_time()
+        self._worst_work = 0.0
+
+    def worst_work_ms(self) -> float:
+        """The longest work since it was asked last."""
+        worst, self._worst_work = self._worst_work, 0.0
+        return worst
+
+    def _on_beat(self) -> None:
+        now = time.thread_time()
+        self._worst_work = max(self._worst_work, (now - self._worked) * 1_000)
+        self._worked = now
+        super()._on_beat()
+
+
 class Looking:
     """What a person does with the window, and what it costs."""
 
     def __init__(self, person: Driver, say: Callable[[str], None]) -> None:
         self.person = person
         self.say = say
-        self.heart = Heart()
+        self.heart = WorkingHeart()
         self.process = psutil.Process()
 
     @property
@@ -124,20 +144,22 @@ class Looking:
         await self.person.until_true(lambda: len(self.person.transcript.pages) > 1, "the whole session is known")
         known = (time.perf_counter() - start) * 1_000
         await self.rest()
+        worst_after = self.heart.worst_ms()
         gc.collect()
         self.say(
             f"first paint {painted:.0f} ms | all known {known:.0f} ms | memory +{self.megabytes() - before:.0f} MB"
-            f" | worst stall {worst_painting:.1f} ms painting, {self.heart.worst_ms():.1f} ms after"
+            f" | worst stall {worst_painting:.1f} ms painting, {worst_after:.1f} ms after"
         )
 
     async def jump(self) -> None:
         """Go to places all over the session, and wait for each until it is there."""
         chance = random.Random(3)
         bar = self.view.verticalScrollBar()
-        waits, stalls = list[float](), list[float]()
+        waits, stalls, works, idles = list[float](), list[float](), list[float](), list[float]()
         for _ in range(JUMPS):
             await self.rest()
-            self.heart.worst_ms()
+            idles.append(self.heart.worst_ms())
+            self.heart.worst_work_ms()
             start = time.perf_counter()
             bar.setValue(int(chance.random() * bar.maximum()))
             await self.person.until_true(self.is_there, "the place is there")
@@ -145,10 +167,12 @@ class Looking:
             waits.append((time.perf_counter() - start) * 1_000)
             await self.rest()
             stalls.append(self.heart.worst_ms())
+            works.append(self.heart.worst_work_ms())
         over = sum(stall > FRAME_MS for stall in stalls)
         self.say(
             f"{JUMPS} jumps: there after {median(waits):.0f} ms, at worst {max(waits):.0f} ms | longest stall of a jump"
-            f" {median(stalls):.1f} ms, of all {max(stalls):.1f} ms | over {FRAME_MS:.1f} ms: {over}"
+            f" {median(stalls):.1f} ms, of all {max(stalls):.1f} ms, idle {median(idles):.1f} and {max(idles):.1f} ms"
+            f" | over {FRAME_MS:.1f} ms: {over} | longest own work {median(works):.1f} ms, of all {max(works):.1f} ms"
             f" | memory {self.megabytes():.0f} MB"
         )
 

@@ -37,7 +37,7 @@ _SHELF = 64
 """How many rows off screen keep their parsed text."""
 
 _TICK_MS = 250
-_SLICE_MS = 6
+_SLICE_MS = 4
 _FAR = 4
 
 
