@@ -34,6 +34,5 @@ class PageWidget(EntryWidget):
         painter.setFont(self.styles.secondary)
         painter.setPen(self.colour("faint"))
         width = painter.fontMetrics().horizontalAdvance(self._text)
-        first = max(0, area.top() // _STEP - 1)
-        for y in range(first * _STEP + _STEP // 2, area.bottom() + _STEP, _STEP):
-            painter.drawText(QPointF((self.width() - width) / 2, min(y, self.height() - Space.L)), self._text)
+        for y in range(min(self.height(), _STEP) // 2, self.height() - _STEP // 4 + 1, _STEP):
+            painter.drawText(QPointF((self.width() - width) / 2, y), self._text)
