@@ -13,6 +13,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import (
     Allowed,
     ApprovalPolicy,
@@ -168,6 +169,8 @@ class Ground:
         self.workspace.mkdir(parents=True)
         self.clock: ImpatientClock = ImpatientClock()
         self.settings = Settings()
+        self.live: LiveSettings | None = None
+        """Settings that can be changed while sessions are open, instead of `settings`."""
         self.probe: SandboxProbe | None = None
         """What to find instead of this machine's sandbox."""
         self.extra_tools: tuple[AnyTool, ...] = ()
@@ -193,13 +196,23 @@ class Ground:
 
         source = provider_source or only
         return Workbench(
-            self.paths, self.settings, clock=self.clock, provider_source=source, tools=self.tools(), probe=self.probe
+            self.paths,
+            self.live or self.settings,
+            clock=self.clock,
+            provider_source=source,
+            tools=self.tools(),
+            probe=self.probe,
         )
 
     def tools(self) -> tuple[AnyTool, ...]:
         """The tools of the next session."""
         replaced = {tool.name for tool in self.extra_tools}
-        builtin = (tool for tool in builtin_tools(self.paths.cache) if tool.name not in replaced)
+
+        def longest_command_s() -> float | None:
+            return (self.live.current if self.live else self.settings).execution.timeout_seconds
+
+        builtin = builtin_tools(self.paths.cache, longest_command_s=longest_command_s)
+        builtin = (tool for tool in builtin if tool.name not in replaced)
         return (*builtin, *self.extra_tools)
 
     @asynccontextmanager

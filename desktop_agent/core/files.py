@@ -24,6 +24,8 @@ from desktop_agent.core.model import FileImage, FileKind
 TEMPORARY_MARK = ".desktop-agent-"
 """Part of every temporary name, so that left-overs of a killed process can be recognised and swept."""
 
+_TEMPORARY_SUFFIX = ".tmp"
+
 DEFAULT_MODE = 0o644
 """The mode of a state that nobody gave one. A new file on disk gets `new_file_mode()`."""
 
@@ -191,12 +193,17 @@ class Draft:
     """A new private file without its name yet: written, synced, then placed. Nothing is left of one that never was.
 
     Several drafts that are all synced before the first is placed become visible together, as nearly as a disk can, and
-    `sync_folders` then makes all their names durable with one wait for each folder.
+    `sync_folders` then makes all their names durable with one wait for each folder. Where that is one wait too many,
+    the folder is synced together with the drafts, before they are placed: what a power failure undoes of the placing
+    is then a whole draft, whose `intended_name` tells what it is.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Begin one in `folder`, which must exist. Raises `OSError`, as all of it does."""
-        self.path = _temporary_beside(folder / "draft")
+    def __init__(self, folder: Path, name: str = "") -> None:
+        """Begin one in `folder`, which must exist; its temporary name ends with `name`.
+
+        Raises `OSError`, as all of it does.
+        """
+        self.path = _temporary_beside(folder / "draft", name)
         self.size = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_CLOEXEC | _O_BINARY
         self._descriptor = _retried(os.open, self.path, flags, 0o600)
@@ -271,7 +278,14 @@ def _each_byte(block: bytes) -> Iterator[bytes]:
 
 def is_left_over(path: Path) -> bool:
     """Whether `path` is a temporary file that a killed process left behind."""
-    return TEMPORARY_MARK in path.name and path.name.startswith(".") and path.name.endswith(".tmp")
+    return TEMPORARY_MARK in path.name and path.name.startswith(".") and path.name.endswith(_TEMPORARY_SUFFIX)
+
+
+def intended_name(name: str) -> str:
+    """The name that a draft's temporary `name` says it was to get; empty when it says none, or is no draft's."""
+    if not (name.startswith(TEMPORARY_MARK) and name.endswith(_TEMPORARY_SUFFIX)):
+        return ""
+    return name.removeprefix(TEMPORARY_MARK).removesuffix(_TEMPORARY_SUFFIX).partition(".")[2]
 
 
 def _write_by_rename(target: Path, content: bytes, mode: int | None, old: os.stat_result | None, check: Check) -> None:
@@ -326,8 +340,9 @@ def _write_in_place(target: Path, content: bytes, mode: int | None) -> None:
         _close(descriptor)
 
 
-def _temporary_beside(path: Path) -> Path:
-    return path.parent / f"{TEMPORARY_MARK}{secrets.token_hex(8)}.tmp"
+def _temporary_beside(path: Path, intended: str = "") -> Path:
+    middle = f".{intended}" if intended else ""
+    return path.parent / f"{TEMPORARY_MARK}{secrets.token_hex(8)}{middle}{_TEMPORARY_SUFFIX}"
 
 
 def _retried(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -36,6 +36,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import Turn, TurnLimits, TurnSetup
 from desktop_agent.core.undoing import Undoing
 from desktop_agent.core.workspace import check_workspace
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +65,8 @@ class SessionParts:
     system: str
     """The system prompt without the list of tools, which may change with the mode."""
     limits: TurnLimits
+    settings: WorkspaceSettings
+    """Those in force in the workspace, now."""
     retry: RetryPolicy
     clock: Clock
     provider_source: ProviderSource
@@ -256,6 +259,7 @@ class Session:
             runtime=parts.runtime,
             with_pictures=parts.with_pictures,
             limits=parts.limits,
+            settings=parts.settings,
             retry=parts.retry,
             known_calls=self.transcript.call_ids,
         )

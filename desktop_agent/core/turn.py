@@ -23,6 +23,7 @@ from desktop_agent.core.providers.base import Completion, Provider, TextChunk, T
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.tools.runtime import CallOutcome, ToolRuntime
 from desktop_agent.core.transcript import RETRYING
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 CUT_OFF = (
     "The reply reached its length limit before this call was complete, so it was not run. Send it again in smaller "
@@ -39,8 +40,8 @@ class TurnLimits:
 
     max_requests: int | None = None
     """How many requests one turn may send; None for no limit."""
-    max_tokens: int = 16_000
-    """The longest single answer."""
+    max_tokens: int | None = None
+    """The longest single answer; None for what the settings say."""
     exits_on_tool_error: bool = False
 
 
@@ -59,6 +60,7 @@ class TurnSetup:
     with_pictures: Callable[[ModelRequest], Awaitable[ModelRequest]]
     """Adds the bytes of the pictures that a request names."""
     limits: TurnLimits
+    settings: WorkspaceSettings
     retry: RetryPolicy
     known_calls: Collection[CallId]
     """Ids that the session has used, so that none is used twice."""
@@ -135,12 +137,13 @@ class Turn:
 
     async def _ask(self) -> Completion:
         """Get one answer, trying again while that makes sense, and put it on record."""
+        await self.setup.settings.refresh()
         request = pack(
             self.setup.history,
             model=self.setup.model.model,
             system=self.setup.system,
             tools=self.setup.tools,
-            max_tokens=self.setup.limits.max_tokens,
+            max_tokens=self.setup.limits.max_tokens or self.setup.settings.current.model.max_tokens,
             stable_messages=self.stable_messages,
         )
         request = await self.setup.with_pictures(request)

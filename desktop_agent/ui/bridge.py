@@ -32,9 +32,18 @@ class SessionBridge(QObject):
     pages_found = Signal(str, object)
     failed = Signal(object)
 
-    def __init__(self, transcript: "Transcript", submit: "Callable[[Op], None]", parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        transcript: "Transcript",
+        submit: "Callable[[Op], None]",
+        parent: QObject | None = None,
+        *,
+        read_only: str = "",
+    ) -> None:
         super().__init__(parent)
         self.transcript = transcript
+        self.read_only = read_only
+        """Why the session can only be read here; empty when it can be written."""
         self._submit = submit
 
     def submit(self, op: "Op") -> None:

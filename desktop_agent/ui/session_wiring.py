@@ -129,10 +129,15 @@ class SessionWiring(QObject):
     def _show_rest(self, bridge: "SessionBridge") -> None:
         """Show all of a session but its conversation."""
         self._panels.review.set_transcript(bridge.transcript)
+        self._panels.composer.set_blocked(bridge.read_only)
         self._panels.composer.set_history(bridge.transcript.whole_prompts)
         self._refresh_status()
         self._refresh_changes()
         self._open_next_approval()
+
+    @property
+    def _is_read_only(self) -> bool:
+        return self._bridge is not None and bool(self._bridge.read_only)
 
     def submit(self, op: "Op") -> None:
         """Ask the shown session for something; nothing happens when none is shown."""
@@ -324,6 +329,8 @@ class SessionWiring(QObject):
         from desktop_agent.core import events as ev
 
         match event:
+            case _ if self._is_read_only:
+                pass  # what it asks, and what waits in it, is for the window that writes it
             case ev.ApprovalRequested(request=request) if not self._is_person_writing():
                 self._open_approval(request.call_id)
             case ev.ApprovalResolved(call_id=call_id):
@@ -351,11 +358,12 @@ class SessionWiring(QObject):
             self._rules = transcript.rules
             self.rules_changed.emit(transcript.rules)
         self._show_in_composer(transcript)
-        self._actions.stop.setEnabled(transcript.is_running)
-        self._actions.undo_turn.setEnabled(not transcript.is_running and bool(transcript.active_changes()))
-        self._actions.rewind.setEnabled(not transcript.is_running and transcript.turn > 0)
-        self._actions.undo_file.setEnabled(not transcript.is_running)
-        self._actions.redo_turn.setEnabled(not transcript.is_running and bool(transcript.undone_changes()))
+        is_resting = not transcript.is_running and not self._is_read_only
+        self._actions.stop.setEnabled(transcript.is_running and not self._is_read_only)
+        self._actions.undo_turn.setEnabled(is_resting and bool(transcript.active_changes()))
+        self._actions.rewind.setEnabled(is_resting and transcript.turn > 0)
+        self._actions.undo_file.setEnabled(is_resting)
+        self._actions.redo_turn.setEnabled(is_resting and bool(transcript.undone_changes()))
 
     def _show_jobs(self, jobs: "Sequence[Job]") -> None:
         self._panels.jobs.show_jobs(jobs)
@@ -385,7 +393,9 @@ class SessionWiring(QObject):
     # -- approvals --
 
     def _open_next_approval(self) -> None:
-        if self._bridge is not None and (pending := self._bridge.transcript.pending_approvals):
+        if self._bridge is None or self._is_read_only:
+            return
+        if pending := self._bridge.transcript.pending_approvals:
             self._open_approval(pending[0].call_id)
 
     def _open_approval(self, call_id: str) -> None:

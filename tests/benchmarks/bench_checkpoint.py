@@ -26,7 +26,7 @@ import pytest
 
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.events import UNSTAMPED, ChangesPrepared
-from desktop_agent.core.files import FileState, FileTransition
+from desktop_agent.core.files import FileState, FileTransition, write_state
 from desktop_agent.core.model import FileChange
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
@@ -82,7 +82,8 @@ class Checkpoints:
         self._sources = [content[:10_000] for content in sources(10_000, 50_000)]
         self._edits = Edits()
         self._count = 0
-        self._last = b""
+        self._last = self._before = b""
+        self._path = ""
         self._folder = folder
 
     def bare_file(self) -> Callable[[], object]:
@@ -108,20 +109,32 @@ class Checkpoints:
         """Of the same file: its before-image is the after-image of the edit before."""
         return self._recording(self._last)
 
-    def written_edit(self) -> Callable[[], object]:
+    def written_edit(self) -> Record:
         """As the first edit, and the intent in the journal: all that is waited for before a file is written."""
         record = self.first_edit()
 
-        def act() -> None:
+        def act() -> FileChange:
             change = record()
             event = ChangesPrepared(turn=1, call_id="c", purpose="apply", changes=(change,))
             self._journal.append(event.stamped(1, UNSTAMPED), is_durable=True)
+            return change
+
+        return act
+
+    def whole_edit(self) -> Callable[[], object]:
+        """As the intent, and the file itself: all that a person waits for until an edit is in the file."""
+        record = self.written_edit()
+        write_state(self._folder / self._path, FileState(content=self._before))
+
+        def act() -> None:
+            self._ledger.apply([record()])
 
         return act
 
     def _recording(self, before: bytes) -> Record:
         after = self._last = self._edits.edit(before)
-        path = f"module{self._count}.py"
+        self._before = before
+        path = self._path = f"module{self._count}.py"
         transition = FileTransition(path, FileState(content=before), FileState(content=after))
         return lambda: self._ledger.record(transition, author="agent", change_id="1.1")
 
@@ -152,6 +165,7 @@ def test_a_checkpoint_per_edited_file(is_nightly: bool, tmp_path: Path, capsys: 
         "first edit of a file": checkpoints.first_edit,
         "next edit of the same file": checkpoints.next_edit,
         "first edit, and the journal": checkpoints.written_edit,
+        "the same, and the file itself": checkpoints.whole_edit,
     }
     os.sync()  # the tree is on the disk: nothing measured waits for it
     shadow()

@@ -46,9 +46,9 @@ from tests.ui.review.stage import Session, Source, Tasks
 class Shown:
     """A session without a model: the test says what happens, and hears what is asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, read_only: str = "") -> None:
         self.asked: list[ops.Op] = []
-        self.bridge = SessionBridge(Transcript(), self.asked.append)
+        self.bridge = SessionBridge(Transcript(), self.asked.append, read_only=read_only)
         self.happen(
             ev.SessionOpened(session_id="s", workspace="/srv", model=MODEL, approval="on_write", app_version="1")
         )
@@ -242,6 +242,25 @@ def test_prompts_that_wait_come_back_when_the_turn_was_stopped(window: Window, s
     shown.end("interrupted")
     assert window.desk.composer.text() == "then this\n\nand that\n\na draft"
     assert [op.prompt_id for op in shown.asked if isinstance(op, ops.Unqueue)] == ["q1", "q2"]
+
+
+def test_a_session_that_is_only_read_asks_nothing_and_is_asked_nothing(window: Window, shown: Shown) -> None:
+    read = Shown(read_only="It is open in another window.")
+    actions = window.desk.window.actions_
+    window.desk.composer.set_text("a draft")
+    window.desk.wiring.show(read.bridge)
+    read.start()
+    read.ask()
+    read.happen(ev.Queued(prompt_id="q1", text="then this"))
+    assert dialogs() == []
+    assert not actions.stop.isEnabled()
+    read.end("interrupted")
+    assert not actions.rewind.isEnabled()
+    assert window.desk.composer.text() == "a draft", "what waits there stays there"
+    assert read.asked == []
+    window.desk.wiring.show(shown.bridge)
+    shown.start()
+    assert actions.stop.isEnabled()
 
 
 def test_a_prompt_the_session_refused_comes_back(window: Window, shown: Shown) -> None:

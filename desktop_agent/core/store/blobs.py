@@ -5,18 +5,24 @@ would not make it smaller; the digest is that of the content in either case. All
 with a new name in it is one more wait for the disk. Earlier versions kept all blobs as they are in `NN/DIGEST`, `NN`
 being the first two digits; these are read for ever. Names come from digests only, so nothing that a journal says can
 lead outside the folder.
+
+A blob is first a draft, whose temporary name ends with the name it will have. The drafts and the folder with their
+temporary names are synced at the same time, so there is one wait for the disk; then each gets its name, and nobody
+waits for that. A power failure can take that name away again, and what it leaves is the whole draft: where no file has
+a blob's name, such a draft is read instead, and `collect` gives it its name.
 """
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from desktop_agent.core.errors import StorageError
-from desktop_agent.core.files import Draft, digest_of, new_hasher, sync_folders
+from desktop_agent.core.files import Draft, digest_of, intended_name, new_hasher, sync_folders
 from desktop_agent.core.ids import Digest, is_digest
 from desktop_agent.core.model import BlobRef
 from desktop_agent.core.store.gzipped import (
@@ -46,7 +52,7 @@ class BlobFile:
     @property
     def is_packed(self) -> bool:
         """Whether it is kept compressed."""
-        return self.path.name.endswith(PACKED_SUFFIX)
+        return (intended_name(self.path.name) or self.path.name).endswith(PACKED_SUFFIX)
 
     def length(self) -> int:
         """The length of the content, as the file says. Raises `OSError` and `DamagedError`."""
@@ -70,6 +76,15 @@ class BlobFile:
         if hasher.hexdigest() != self.digest or size not in (None, total):
             raise DamagedError(f"{total} bytes of another content")
 
+    def is_whole(self, size: int | None = None) -> bool:
+        """Whether all of the content is there, read to its end. The name alone does not say: disks lose things."""
+        try:
+            for _ in self.blocks(size):
+                pass
+        except (OSError, DamagedError):
+            return False
+        return True
+
     def _raw_blocks(self, file: BinaryIO, size: int | None) -> Iterator[bytes]:
         if self.is_packed:
             yield from unpacked(file, told_length(file) if size is None else size)
@@ -85,6 +100,8 @@ class Blobs:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        # Kept from call to call: to start them takes as long as what they wait for. They end with this object.
+        self._waiting = ThreadPoolExecutor(_WAITING_THREADS)
 
     def put(self, content: bytes) -> Digest:
         """Store `content` and return its digest. What is damaged under that name is replaced.
@@ -96,7 +113,8 @@ class Blobs:
     def put_many(self, contents: Sequence[bytes]) -> tuple[Digest, ...]:
         """Store all of `contents` and return their digests, in order: `put`, with fewer waits for the disk.
 
-        No name appears before every content is on the disk. Raises `StorageError` when they cannot be made durable.
+        No name appears before every content is on the disk, where it is found even without its name. Raises
+        `StorageError` when they cannot be made durable.
         """
         digests = tuple(digest_of(content) for content in contents)
         wanted = dict(zip(digests, contents, strict=True))
@@ -128,7 +146,7 @@ class Blobs:
         Whoever knows the `size` says it: then never more than that is unpacked, whatever became of the file.
         """
         reason: Exception | None = None
-        for file in self._files(digest):
+        for file in chain(self._files(digest), self._unplaced(digest)):
             try:
                 return b"".join(file.blocks(size))
             except FileNotFoundError:
@@ -156,7 +174,7 @@ class Blobs:
 
     def has(self, digest: Digest) -> bool:
         """Whether the content is there."""
-        return is_digest(digest) and any(file.path.is_file() for file in self._files(digest))
+        return is_digest(digest) and self._found(digest).path.is_file()
 
     def file_at(self, path: Path) -> BlobFile | None:
         """The blob that `path` is, by its name; None when it is something else."""
@@ -164,9 +182,30 @@ class Blobs:
         is_blob = is_digest(digest) and any(file.path == path for file in self._files(digest))
         return BlobFile(path, digest) if is_blob else None
 
+    def draft_at(self, path: Path) -> BlobFile | None:
+        """The blob that the draft at `path` was to become, or a part of it; None when it is something else."""
+        name = intended_name(path.name)
+        blob = self.file_at(self.folder / name) if name and path.parent == self.folder else None
+        return BlobFile(path, blob.digest) if blob else None
+
+    def place_draft(self, path: Path) -> None:
+        """Give a draft that lost its name that name, if all of it is there. Its process must have ended."""
+        draft = self.draft_at(path)
+        if draft and draft.is_whole():
+            with suppress(FileNotFoundError):  # another process collects, too
+                path.replace(self.folder / intended_name(path.name))
+
     def _found(self, digest: Digest) -> BlobFile:
         files = self._files(digest)
-        return next((file for file in files if file.path.is_file()), files[0])
+        return next((file for file in chain(files, self._unplaced(digest)) if file.path.is_file()), files[0])
+
+    def _unplaced(self, digest: Digest) -> Iterator[BlobFile]:
+        """Whole drafts of it, whose name a power failure took away. Lists the folder, so it is asked last."""
+        try:
+            drafts = [self.draft_at(path) for path in self.folder.iterdir()]
+        except OSError:
+            return
+        yield from (draft for draft in drafts if draft and draft.digest == digest and draft.is_whole())
 
     def _files(self, digest: Digest) -> tuple[BlobFile, BlobFile, BlobFile]:
         """Where it may be kept: packed, plain, and as earlier versions did."""
@@ -186,18 +225,18 @@ class Blobs:
                 if any(_is_kept(file, len(content)) for file in files if file.path.is_file()):
                     continue
                 smaller = packed(content)
-                draft = drafts.enter_context(Draft(self.folder))
+                path = files[1 if smaller is None else 0].path
+                draft = drafts.enter_context(Draft(self.folder, path.name))
                 draft.write(content if smaller is None else smaller)
                 written.append(draft)
-                placed.append((draft, files[1 if smaller is None else 0].path))
+                placed.append((draft, path))
                 if len(written) == _SYNCED_AT_ONCE:
-                    _sync(written)
+                    self._sync(written)
                     written.clear()
-            _sync(written)
+            # Also when all was there before: another process may have put it a moment ago, and wait for the disk yet.
+            self._sync(written, self.folder)
             for draft, path in placed:
                 draft.place(path)
-        # Also when all was there before: another process may have put it a moment ago, and wait for the disk yet.
-        sync_folders((self.folder,))
 
     def _adopt(self, path: Path) -> tuple[Digest, int]:
         self._make_folder()
@@ -224,35 +263,27 @@ class Blobs:
             path.unlink(missing_ok=True)
         return plain_file.digest, size
 
+    def _sync(self, drafts: Sequence[Draft], *folders: Path) -> None:
+        """Wait for the disk with all of them at once: it serves many requests in little more time than one."""
+        waits = [self._waiting.submit(draft.sync) for draft in drafts]
+        waits += [self._waiting.submit(sync_folders, (folder,)) for folder in folders]
+        wait(waits)
+        for each in waits:
+            each.result()
+
     def _make_folder(self) -> None:
         if not self.folder.is_dir():
             self.folder.mkdir(parents=True, exist_ok=True)
             sync_folders((self.folder.parent,))
 
 
-def _sync(drafts: Sequence[Draft]) -> None:
-    """Wait for the disk with all of them at once: it serves many requests in little more time than one."""
-    if len(drafts) < 2:
-        for draft in drafts:
-            draft.sync()
-        return
-    own, *others = drafts
-    with ThreadPoolExecutor(min(_WAITING_THREADS, len(others)), thread_name_prefix="sync") as waiting:
-        synced = waiting.map(Draft.sync, others)
-        own.sync()
-        list(synced)
-
-
 def _is_kept(file: BlobFile, size: int) -> bool:
-    """Whether `file` has the content it should, and if so, make it young: what was put just now is not collected.
-
-    The name alone does not say: a disk may have lost what was in it.
-    """
+    """Whether `file` has the content it should, and if so, make it young: what was put just now is not collected."""
+    if not file.is_whole(size):
+        return False
     try:
-        for _ in file.blocks(size):
-            pass
         os.utime(file.path)
-    except (OSError, DamagedError):
+    except OSError:
         return False
     return True
 

@@ -6,13 +6,16 @@ newer version's, a torn one, or the text of a message. What cannot be read may n
 Sessions may run meanwhile, in any process. They put a blob first and write its name down later; so only what nobody put
 for a day is removed, and `Blobs.put` makes what it finds young again. A blob is moved aside before its age is looked at
 for the last time: from then on a session that puts the same content writes it anew.
+
+A draft that a power failure left without its name is a blob like any other while a session needs it, and gets its name
+when it is a day old; until then its process may be about to do so.
 """
 
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
@@ -81,10 +84,11 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A file of the blob folder. `digest` is empty for a temporary one."""
+    """A file of the blob folder. `digest` is empty for a temporary one that is no blob, not even without its name."""
 
     path: Path
     digest: Digest
+    is_draft: bool
     size: int
     changed_at: float
 
@@ -115,13 +119,13 @@ def digests_in(blocks: Iterable[bytes], known: Collection[Digest]) -> set[Digest
 def report_storage(blobs: Blobs, sessions: Path) -> StorageReport:
     """Count what is kept. Raises `StorageError` when something cannot be read."""
     files = _files_in(blobs)
-    kept = [file for file in files if file.digest]
-    temporary = [file for file in files if not file.digest]
+    holdings = _holdings(sessions, {file.digest for file in files if file.digest})
+    users = Counter(digest for holding in holdings for digest in holding.digests)
+    kept = [file for file in files if file.digest in users or (file.digest and not file.is_draft)]
+    temporary = [file for file in files if not file.digest or (file.is_draft and file.digest not in users)]
     sizes: Counter[Digest] = Counter()
     for file in kept:
         sizes[file.digest] += file.size
-    holdings = _holdings(sessions, sizes)
-    users = Counter(digest for holding in holdings for digest in holding.digests)
     lost = [digest for digest in sizes if digest not in users]
     return StorageReport(
         blobs=len(sizes),
@@ -163,6 +167,8 @@ def collect(
             if file.digest in needed:
                 if not is_dry_run:
                     _put_back(file.path)
+                    if file.is_draft and file.changed_at <= oldest:
+                        blobs.place_draft(file.path)
             elif file.changed_at > oldest or not (is_dry_run or _is_removed(file.path, oldest)):
                 kept_young += 1
             else:
@@ -205,16 +211,19 @@ def _files_in(blobs: Blobs) -> list[_Found]:
             return found
         for path in _walk(blobs.folder, depth=1):
             blob = blobs.file_at(_without_suffix(path))
+            draft = blobs.draft_at(_without_suffix(path))
             if blob is None and not is_left_over(_without_suffix(path)):
                 continue
             try:
                 status = path.lstat()
             except FileNotFoundError:
                 continue  # a temporary file that got its name meanwhile
-            found.append(_Found(path, blob.digest if blob else "", status.st_size, status.st_mtime))
+            digest = next((file.digest for file in (blob, draft) if file), "")
+            found.append(_Found(path, digest, draft is not None, status.st_size, status.st_mtime))
     except OSError as error:
         raise StorageError("The stored contents could not be listed.", hint=_PERMISSIONS, detail=str(error)) from error
-    return found
+    placed = {file.digest for file in found if not file.is_draft}
+    return [replace(file, digest="") if file.is_draft and file.digest in placed else file for file in found]
 
 
 def _walk(folder: Path, depth: int) -> Iterator[Path]:

@@ -4,22 +4,18 @@ Every step is one line, so that a thread that reads never keeps the interpreter 
 `Breather` gives it away now and then.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
-from pydantic_core import from_json
-
-from desktop_agent.core.codec import MalformedLineError, decode_event
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.events import JournalEvent
 from desktop_agent.core.ids import Digest
-from desktop_agent.core.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.payloads import internalise
+from desktop_agent.core.store.journal import Damage, placed, read_record, refuse_links
+from desktop_agent.core.store.lines import Line, open_regular, read_lines
 
 Breathe = Callable[[], None]
 """Called between two records; lets other threads run."""
@@ -70,12 +66,16 @@ def read_records(
     """
     results = _WithoutTexts(blobs.folder) if is_thin else blobs
     try:
-        with path.open("rb") as file:
+        refuse_links(path)
+        with open_regular(path) as file:
             file.seek(start)
-            offset = start
-            while (end is None or offset < end) and (line := file.readline()).endswith(b"\n"):
-                yield _record(line, offset, results if _is_result(line) else blobs)
-                offset += len(line)
+            is_first = start == 0
+            for line in read_lines(file):
+                if not line.is_ended or (end is not None and line.offset >= end):
+                    return
+                record = _record(line, results if _is_result(line) else blobs, path.parent.name, is_first=is_first)
+                is_first = is_first and record.event is None
+                yield record
                 breathe()
     except OSError as error:
         raise cannot_read(path, error) from error
@@ -113,37 +113,20 @@ class _WithoutTexts(Blobs):
         return "…".encode()
 
 
-def _is_result(line: bytes) -> bool:
+def _is_result(line: Line) -> bool:
     """Whether it is a tool's result without a plan in it."""
-    return line.find(b'"tool_call_finished"', 0, _TYPE_BYTES) >= 0 and b'"todos"' not in line
+    content = line.content or b""
+    return content.find(b'"tool_call_finished"', 0, _TYPE_BYTES) >= 0 and b'"todos"' not in content
 
 
-def _decode(content: bytes, blobs: Blobs) -> tuple[JournalEvent, tuple[str, ...]]:
-    """Return the event on a line, and what of it is lost. Raises `MalformedLineError`."""
-    try:
-        fields: object = from_json(content)
-    except ValueError:
-        fields = _decoded_slowly(content)
-    if not isinstance(fields, dict):
-        raise MalformedLineError("not a JSON object")
-    known, lost = internalise(cast("JsonObject", fields), blobs)
-    return decode_event(known), tuple(lost)
-
-
-def _record(line: bytes, offset: int, blobs: Blobs) -> Record:
-    try:
-        event, problems = _decode(line, blobs)
-    except MalformedLineError as error:
-        return Record(offset, offset + len(line), None, (str(error),))
-    return Record(offset, offset + len(line), event, problems)
-
-
-def _decoded_slowly(content: bytes) -> object:
-    """Read what the quick reader refuses and `json` takes: a lone surrogate."""
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise MalformedLineError(f"not JSON: {error}") from error
+def _record(line: Line, blobs: Blobs, folder: str, *, is_first: bool) -> Record:
+    found = read_record(line, blobs)
+    if not isinstance(found, Damage):
+        found = placed(found, line, folder, is_first=is_first)
+    end = line.offset + line.size
+    if isinstance(found, Damage):
+        return Record(line.offset, end, None, (found.reason,))
+    return Record(line.offset, end, found.event, tuple(found.lost))
 
 
 def _start_of_last_lines(file: BinaryIO, count: int, max_bytes: int) -> int:

@@ -5,7 +5,7 @@ The orchestrator of one call. No tool asks for itself, confines itself or writes
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import assert_never
 
@@ -46,7 +46,8 @@ class Toolbox:
     """What calls work with: one per session."""
 
     access: Access
-    boundary: Boundary
+    boundary: Callable[[], Boundary]
+    """What calls may reach under the settings in force."""
     confiner: Confiner
     reads: ReadLog
     processes: ProcessRunner
@@ -55,7 +56,7 @@ class Toolbox:
     environ: Mapping[str, str]
     spool_folder: Path
     todos: Callable[[], tuple[TodoItem, ...]]
-    limits: ContextLimits = field(default_factory=ContextLimits)
+    limits: Callable[[], ContextLimits] = ContextLimits
 
 
 @dataclass(slots=True)
@@ -101,7 +102,7 @@ class Execution:
     @property
     def workspace(self) -> Path:
         """The folder that calls work in."""
-        return self._box.boundary.root
+        return self._box.boundary().root
 
     async def run(self, turn: int, call: TakenCall) -> ToolResult:
         """Carry out one call and return its result. Raises `ToolError` for what the model should read instead."""
@@ -281,7 +282,7 @@ class Execution:
             result = replace(result, output=output, metadata=metadata)
         # What a command printed has been cut by the same limits already; around it stand only facts and notes.
         is_printed = "exit_code" in result.metadata
-        fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits)
+        fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits())
         return replace(result, content=fitted.text)
 
     async def _drop(self, result: ToolResult) -> None:
@@ -301,7 +302,7 @@ class Execution:
 
         return ToolContext(
             call_id=call_id,
-            boundary=self._box.boundary,
+            boundary=self._box.boundary(),
             reads=self._box.reads,
             processes=self._box.processes,
             jobs=self._box.jobs,
@@ -310,7 +311,7 @@ class Execution:
             emit_output=emit_output,
             clock=self._clock,
             todos=self._box.todos,
-            limits=self._box.limits,
+            limits=self._box.limits(),
             keep=self._box.blobs.put_ref,
             keep_partial=keep_partial,
         )

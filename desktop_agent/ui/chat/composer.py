@@ -41,6 +41,7 @@ class Composer(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._theme = theme
         self._is_working = False
+        self._blocked = ""
         self._field = QRect()
         self._controls: list[QWidget] = []
         self._cards: list[QueueCard] = []
@@ -90,15 +91,28 @@ class Composer(QWidget):
     def set_working(self, *, is_working: bool) -> None:
         """Say whether a turn is running: what is sent then waits for its end."""
         self._is_working = is_working
-        self._stop.setVisible(is_working)
+        self._stop.setVisible(is_working and not self._blocked)
         placeholder = (
             self.tr("Queue the next message…")
             if is_working
             else self.tr("Ask for a change, or a question about this folder…")
         )
-        self._edit.setPlaceholderText(placeholder)
+        self._edit.setPlaceholderText(self._blocked or placeholder)
         self._send.setText(self.tr("Queue") if is_working else self.tr("Send"))
         self._arrange()
+
+    def set_blocked(self, reason: str) -> None:
+        """Take no messages, and say why; with no reason, take them again. A draft stays."""
+        if reason == self._blocked:
+            return
+        self._blocked = reason
+        self._edit.setEnabled(not reason)
+        self._edit.setAccessibleDescription(reason)
+        for widget in self._controls:
+            widget.setEnabled(not reason)
+        self._send.setToolTip(reason)
+        self._on_text_changed()
+        self.set_working(is_working=self._is_working)
 
     def set_queued(self, prompts: Sequence[tuple[str, str]]) -> None:
         """Show the waiting prompts, each an id and a text, next one first."""
@@ -213,14 +227,14 @@ class Composer(QWidget):
 
     def _on_submitted(self) -> None:
         text = self._edit.toPlainText().strip()
-        if not text:
+        if not text or self._blocked:
             return
         self._edit.history.add(text)
         self._edit.clear()
         self.prompt_submitted.emit(text)
 
     def _on_text_changed(self) -> None:
-        self._send.setEnabled(bool(self._edit.toPlainText().strip()))
+        self._send.setEnabled(bool(self._edit.toPlainText().strip()) and not self._blocked)
         self._arrange()
 
 
