@@ -29,6 +29,7 @@ from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.processes.runner import ProcessRunner
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
+from desktop_agent.core.resuming.opening import close_with_snapshot, read_whole_history
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.secrets import child_environment
 from desktop_agent.core.session import ProviderSource, Session, SessionParts
@@ -36,8 +37,9 @@ from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.sight import Sight, SightParts
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal import Journal
+from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.records import Breather
 from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.confiner import Confiner, SandboxProbe
@@ -168,6 +170,7 @@ class Assembly:
                 clock=self.clock,
                 provider_source=self.provider_source,
                 is_attended=plan.is_attended,
+                read_history=self._history_reader(plan),
                 release=self._release(plan.storage, processes, jobs, reports),
             )
         )
@@ -189,9 +192,18 @@ class Assembly:
                 system=system,
                 tools=access.definitions,
                 with_pictures=partial(with_pictures, blobs=self.blobs),
+                read_history=self._history_reader(plan),
                 max_tokens=lambda: limits.max_tokens or plan.settings.current.model.max_tokens,
             )
         )
+
+    def _history_reader(self, plan: SessionPlan) -> Callable[[], Awaitable[None]]:
+        journal = self.catalog.session_folder(plan.storage.session_id) / JOURNAL_NAME
+
+        async def read() -> None:
+            await asyncio.to_thread(read_whole_history, plan.state, journal, self.blobs, breathe=Breather())
+
+        return read
 
     def _job_logs(self, plan: SessionPlan) -> Path:
         """A folder of the session's own: its commands may read it, and what others printed is not their business."""
@@ -270,6 +282,8 @@ class Assembly:
             async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
                 stack.callback(storage.lock.release)
                 stack.push_async_callback(asyncio.to_thread, self.catalog.refresh_summary, storage.session_id)
+                journal = self.catalog.session_folder(storage.session_id) / JOURNAL_NAME
+                stack.push_async_callback(asyncio.to_thread, close_with_snapshot, journal, self.blobs)
                 temp = self._temp(storage.session_id)
                 stack.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
                 stack.push_async_callback(processes.aclose)

@@ -30,6 +30,7 @@ from desktop_agent.core.project_trust import ProjectTrust
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.recorder import Sink
+from desktop_agent.core.resuming.opening import LONG_BYTES, Resumed, resume_beside, show_end
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.session_search.index import SessionSearch
@@ -39,12 +40,15 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.follow import Follower
 from desktop_agent.core.store.forking import Fork, fork_journal
-from desktop_agent.core.store.journal import JOURNAL_NAME, Damage, Journal, read_journal
-from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.lock import SessionLock, is_locked
+from desktop_agent.core.store.pages import find_pages, read_last_page, read_page
+from desktop_agent.core.store.records import Breather
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.transcript import Page, Transcript
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.core.workspace import usable_workspace
 from desktop_agent.core.workspace_settings import WorkspaceSettings
@@ -53,10 +57,13 @@ from desktop_agent.viewing import ViewedSession
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A session opened again: its running end, and everything that happened in it so far."""
+    """A session opened again: its running end, and what happened in it so far, for a front to carry on.
+
+    Of a long session, the entries of earlier pages are placeholders: `Workbench.read_page` reads one.
+    """
 
     session: Session
-    events: Sequence[ev.JournalEvent]
+    transcript: Transcript
 
 
 class Workbench:
@@ -183,8 +190,9 @@ class Workbench:
         storage, torn = await asyncio.to_thread(self._open_storage, session_id)
         try:
             path = self.catalog.journal_path(session_id)
-            events, damages = await asyncio.to_thread(read_journal, path, self.blobs)
-            state = await asyncio.to_thread(_fold, events)
+            resumed = await resume_beside(path, self.blobs)
+            state = _checked(resumed)
+            transcript = await asyncio.to_thread(self._for_front, path, state)
             root = Path(state.transcript.workspace)
             settings = self.settings_in(root)
             await settings.refresh()
@@ -198,14 +206,39 @@ class Workbench:
             state=state,
             root=root,
             system=system,
-            opening=_damage_notices(torn, damages),
+            opening=_damage_notices(torn, resumed),
             sink=sink,
             settings=settings,
             rules=rules,
             limits=limits,
             is_attended=is_attended,
         )
-        return OpenedSession(self._assemble(plan), events)
+        return OpenedSession(self._assemble(plan), transcript)
+
+    async def read_end(self, session_id: SessionId) -> Transcript:
+        """Return the end of a session in a moment, however long it is; the rest of it is not looked at.
+
+        Raises `SessionNotFoundError` or `StorageError`.
+        """
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        return await asyncio.to_thread(read_last_page, path, self.blobs, breathe=Breather())
+
+    async def read_page(self, session_id: SessionId, page: Page) -> Transcript:
+        """Return the fold of one page, for `Transcript.expand`. Raises `SessionNotFoundError` or `StorageError`."""
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        return await asyncio.to_thread(read_page, path, self.blobs, page, breathe=Breather())
+
+    async def find_pages(self, session_id: SessionId, pages: Sequence[Page], text: str) -> list[int]:
+        """Return which of `pages` (from 0) may show `text`. Raises `SessionNotFoundError` or `StorageError`."""
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        return await asyncio.to_thread(find_pages, path, pages, text, breathe=Breather())
+
+    async def is_long(self, session_id: SessionId) -> bool:
+        """Whether opening it takes so long that its end should be shown meanwhile: not when it is open elsewhere."""
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        if (await asyncio.to_thread(path.stat)).st_size <= LONG_BYTES:
+            return False
+        return not await asyncio.to_thread(is_locked, path.parent)
 
     async def view_session(self, session_id: SessionId, *, sink: Sink) -> ViewedSession:
         """Open a session only to read it, while somebody else writes it: `run()` it to hear what happens in it.
@@ -256,6 +289,11 @@ class Workbench:
         journal = Journal.create(folder / JOURNAL_NAME, self.blobs)
         return SessionStorage(session_id, SessionLock(folder), journal)
 
+    def _for_front(self, path: Path, state: SessionState) -> Transcript:
+        transcript = state.transcript.copy()
+        show_end(transcript, path, self.blobs, breathe=Breather())
+        return transcript
+
     def _open_storage(self, session_id: SessionId) -> tuple[SessionStorage, Path | None]:
         path = self.catalog.journal_path(session_id)
         lock = SessionLock(path.parent)
@@ -267,16 +305,14 @@ class Workbench:
         return SessionStorage(session_id, lock, journal), torn
 
 
-def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
+def _checked(resumed: Resumed) -> SessionState:
     """Return the state that a journal comes to.
 
     Raises `StorageError` when it does not say where to work: only the first line does, and nothing is guessed.
     """
-    if not events:
+    if resumed.is_empty:
         raise StorageError("This session was never written: the application ended while it was created.")
-    state = SessionState()
-    for event in events:
-        state.apply(event)
+    state = resumed.state
     if not Path(state.transcript.workspace).is_absolute():
         raise StorageError(
             "The session cannot be continued: the line of its journal that names its folder cannot be read.",
@@ -285,7 +321,7 @@ def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
     return state
 
 
-def _damage_notices(torn: Path | None, damages: Sequence[Damage]) -> tuple[ev.Notice, ...]:
+def _damage_notices(torn: Path | None, resumed: Resumed) -> tuple[ev.Notice, ...]:
     notices: list[ev.Notice] = []
     if torn is not None:
         notices.append(
@@ -297,13 +333,13 @@ def _damage_notices(torn: Path | None, damages: Sequence[Damage]) -> tuple[ev.No
                 detail=str(torn),
             )
         )
-    if damages:
-        listed = "\n".join(f"line {damage.line}: {damage.reason}" for damage in damages[:20])
+    if resumed.damages:
+        listed = "\n".join(f"line {damage.line}: {damage.reason}" for damage in resumed.damages)
         notices.append(
             ev.Notice(
                 level="warning",
                 code="damaged_journal",
-                title=f"{len(damages)} records of this session could not be read and were left out.",
+                title=f"{resumed.damage_count} records of this session could not be read and were left out.",
                 detail=listed,
             )
         )

@@ -37,7 +37,7 @@ from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
-from desktop_agent.core.transcript import Transcript, replay
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.workbench import Workbench
 
@@ -239,7 +239,7 @@ class Ground:
             )
         else:
             opened = await bench.open_session(resume, sink=rx, rules=rules, limits=limits, is_attended=is_attended)
-            session, transcript = opened.session, replay(opened.events)
+            session, transcript = opened.session, opened.transcript
         task = asyncio.create_task(session.run(), name="session")
         running = Open(session, rx, provider, self.workspace, task, transcript)
         try:

@@ -306,6 +306,7 @@ class Conductor(QObject):
     def _watch(self, bridge: SessionBridge) -> None:
         """Keep the session list up to date with what this session does."""
         bridge.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
+        bridge.failed.connect(self._desk.banner.show_error, Qt.ConnectionType.UniqueConnection)
 
     def _on_happened(self, event: object) -> None:
         bridge = self.sender()

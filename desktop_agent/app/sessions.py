@@ -1,15 +1,20 @@
 """The sessions that are open in this process: several may run at once, whichever of them the window shows."""
 
 import asyncio
+import gc
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from desktop_agent.app.pages import PageLoader
+from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.events import Event
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.ids import SessionId, new_prompt_id
 from desktop_agent.core.model import ApprovalPolicy, ModelRef
 from desktop_agent.core.session import Session
-from desktop_agent.core.transcript import Transcript, replay
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.workbench import Workbench
 
@@ -21,6 +26,15 @@ class LiveSession:
     session: Session
     task: asyncio.Task[None]
     bridge: SessionBridge
+    pages: PageLoader
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningSession:
+    """A long session of which only the end is there yet, and what the person asked for meanwhile."""
+
+    bridge: SessionBridge
+    task: asyncio.Task[None]
 
 
 class LiveSessions:
@@ -29,11 +43,12 @@ class LiveSessions:
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
         self._live: dict[SessionId, LiveSession] = {}
+        self._opening: dict[SessionId, OpeningSession] = {}
 
     @property
     def bridges(self) -> list[SessionBridge]:
         """The window's side of every open session."""
-        return [live.bridge for live in self._live.values()]
+        return [known.bridge for known in (*self._live.values(), *self._opening.values())]
 
     @property
     def working(self) -> int:
@@ -43,7 +58,7 @@ class LiveSessions:
     @property
     def ids(self) -> frozenset[SessionId]:
         """The ids of the open sessions."""
-        return frozenset(self._live)
+        return frozenset((*self._live, *self._opening))
 
     def id_of(self, bridge: SessionBridge) -> SessionId:
         """The session of a bridge; its transcript does not know before the session's first event."""
@@ -53,30 +68,73 @@ class LiveSessions:
         """Start a session. Raises `AgentError` when the folder or the disk does not allow it."""
         inlet = _Inlet()
         session = await self._bench.create_session(workspace, sink=inlet.take, model=model, approval=approval)
-        return self._serve(session, Transcript(), inlet)
+        inlet.bridge = SessionBridge(Transcript(), session.submit)
+        return self._serve(session, inlet.bridge, self._loader(session.id, inlet.bridge))
 
     async def open(self, session_id: SessionId) -> SessionBridge:
-        """Return the session, opening it when it is not open yet. Raises `AgentError` when that is not possible."""
-        if session_id in self._live:
-            return self._live[session_id].bridge
+        """Return the session, opening it when it is not open yet. Raises `AgentError` when that is not possible.
+
+        Of a long one the end comes at once, and the rest when it is there: the bridge tells.
+        """
+        known = self._live.get(session_id) or self._opening.get(session_id)
+        if known is not None:
+            return known.bridge
+        if await self._bench.is_long(session_id):
+            return await self._open_end(session_id)
         inlet = _Inlet()
         opened = await self._bench.open_session(session_id, sink=inlet.take)
-        transcript = await asyncio.to_thread(replay, opened.events)
-        return self._serve(opened.session, transcript, inlet)
+        inlet.bridge = SessionBridge(opened.transcript, opened.session.submit)
+        return self._serve(opened.session, inlet.bridge, self._loader(session_id, inlet.bridge))
 
     async def aclose(self) -> None:
         """Stop everything and close every session; returns when nothing of them is left."""
+        for opening in self._opening.values():
+            opening.task.cancel()
+        if self._opening:
+            await asyncio.wait([opening.task for opening in self._opening.values()])
         for live in self._live.values():
+            await live.pages.aclose()
             live.session.submit(ops.Shutdown())
         await asyncio.gather(*(live.task for live in self._live.values()))
         self._live.clear()
 
-    def _serve(self, session: Session, transcript: Transcript, inlet: "_Inlet") -> SessionBridge:
-        bridge = SessionBridge(transcript, session.submit)
-        inlet.bridge = bridge
+    async def _open_end(self, session_id: SessionId) -> SessionBridge:
+        end = await self._bench.read_end(session_id)
+        if session_id in self.ids:  # somebody else asked for it meanwhile
+            return await self.open(session_id)
+        waiting = _Waiting()
+        waiting.bridge = SessionBridge(end, waiting.submit)
+        task = asyncio.create_task(self._open_rest(session_id, waiting), name=f"open {session_id}")
+        self._opening[session_id] = OpeningSession(waiting.bridge, task)
+        return waiting.bridge
+
+    async def _open_rest(self, session_id: SessionId, waiting: "_Waiting") -> None:
+        assert waiting.bridge is not None
+        inlet = _Inlet()
+        inlet.bridge = waiting.bridge
+        try:
+            opened = await self._bench.open_session(session_id, sink=inlet.take)
+        except AgentError as error:
+            waiting.give_back()
+            waiting.bridge.failed.emit(error)
+            return
+        finally:
+            del self._opening[session_id]
+        gc.freeze()  # what is known of a session lives as long as it; looking through it would take a frame or two
+        pages = self._loader(session_id, waiting.bridge)
+        waiting.bridge.replace(opened.transcript, opened.session.submit)
+        self._serve(opened.session, waiting.bridge, pages)
+        for op in waiting.asked:
+            opened.session.submit(op)
+
+    def _loader(self, session_id: SessionId, bridge: SessionBridge) -> PageLoader:
+        read, find = partial(self._bench.read_page, session_id), partial(self._bench.find_pages, session_id)
+        return PageLoader(bridge, read, find)
+
+    def _serve(self, session: Session, bridge: SessionBridge, pages: PageLoader) -> SessionBridge:
         session_id = session.id
         task = asyncio.create_task(session.run(), name=f"session {session_id}")
-        self._live[session_id] = LiveSession(session, task, bridge)
+        self._live[session_id] = LiveSession(session, task, bridge, pages)
         return bridge
 
 
@@ -86,6 +144,39 @@ class _Inlet:
     def __init__(self) -> None:
         self.bridge: SessionBridge | None = None
 
-    def take(self, event: Event) -> None:
+    def take(self, event: ev.Event) -> None:
         assert self.bridge is not None, "a session says nothing before it runs"
         self.bridge.deliver(event)
+
+
+class _Waiting:
+    """Takes what the person asks for while a session is being opened. Prompts are shown as waiting."""
+
+    def __init__(self) -> None:
+        self.bridge: SessionBridge | None = None
+        self._asked: dict[str, ops.Op] = {}
+
+    @property
+    def asked(self) -> list[ops.Op]:
+        """What was asked for, in its order."""
+        return list(self._asked.values())
+
+    def submit(self, op: ops.Op) -> None:
+        """Keep it."""
+        assert self.bridge is not None
+        name = new_prompt_id()
+        if isinstance(op, ops.Unqueue):
+            with suppress(KeyError):
+                del self._asked[op.prompt_id]
+                self.bridge.deliver(ev.Unqueued(prompt_id=op.prompt_id))
+            return
+        self._asked[name] = op
+        if isinstance(op, ops.SubmitPrompt):
+            self.bridge.deliver(ev.Queued(prompt_id=name, text=op.text))
+
+    def give_back(self) -> None:
+        """Give the prompts back to the person."""
+        assert self.bridge is not None
+        for op in self.asked:
+            if isinstance(op, ops.SubmitPrompt):
+                self.bridge.deliver(ev.PromptRejected(text=op.text))

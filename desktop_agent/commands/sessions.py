@@ -19,6 +19,7 @@ from desktop_agent.core.transcript import (
     Entry,
     ForkEntry,
     NoticeEntry,
+    PageEntry,
     PromptEntry,
     RewindEntry,
     TextEntry,
@@ -110,7 +111,7 @@ async def _fork(bench: Workbench, console: Console, source: SessionId, before_tu
     console.result({"id": session_id, "source": source, "before_turn": before_turn}, session_id)
 
 
-def _describe(entry: Entry) -> str:
+def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
     match entry:
         case PromptEntry(text=text):
             return "\n".join(f"> {line}" for line in text.splitlines())
@@ -132,6 +133,8 @@ def _describe(entry: Entry) -> str:
             return f"{text}\n{output}".strip()
         case ForkEntry(source=source, title=title):
             return f"— a copy of {source} “{title}” up to here —"
+        case PageEntry():
+            return ""
         case TurnEndEntry(turn=turn, reason=reason):
             return f"— turn {turn} ended: {reason} —"
 

@@ -10,7 +10,7 @@ from desktop_agent.core.errors import AgentError, StorageError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.failure_notices import notice_of
 from desktop_agent.core.model import ChangeSelection
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.undoing import Undoing
 
 _PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}
@@ -21,19 +21,24 @@ class ChangeOps:
 
     def __init__(
         self,
-        transcript: Transcript,
+        state: SessionState,
         undoing: Undoing,
         log: EventLog,
         *,
         is_busy: Callable[[], bool],
         get_ready: Callable[[], Awaitable[None]],
+        read_history: Callable[[], Awaitable[None]],
     ) -> None:
-        """`get_ready` concludes what an earlier process left open; it is awaited before anything is done."""
-        self._transcript = transcript
+        """`get_ready` concludes what an earlier process left open; it is awaited before anything is done.
+
+        `read_history` folds in what the history has not, because it was summarised.
+        """
+        self._state = state
         self._undoing = undoing
         self._log = log
         self._is_busy = is_busy
         self._get_ready = get_ready
+        self._read_history = read_history
 
     async def revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
         """Undo or redo what `op` selects. Whether it was carried out; a notice says why not."""
@@ -65,9 +70,11 @@ class ChangeOps:
             await self._notify("busy", "The agent is working, so nothing was taken back.", "Stop it first.")
             return
         await self._get_ready()
-        if not 1 <= op.turn <= self._transcript.turn:
+        if not 1 <= op.turn <= self._state.transcript.turn:
             await self._notify("nothing_selected", f"There is no turn {op.turn} to go back to.", "")
             return
+        if op.scope != "files" and not self._state.history.can_rewind_to(op.turn):
+            await self._read_history()
         if op.scope != "conversation":
             await self._undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
         await self._log.record(ev.Rewound(turn=op.turn, scope=op.scope))

@@ -70,6 +70,9 @@ class SessionParts:
     provider_source: ProviderSource
     is_attended: bool
     """Whether somebody can answer what an earlier process asked; otherwise nobody did, and its turn is over."""
+
+    read_history: Callable[[], Awaitable[None]]
+    """Folds into the state's history what was left out because a compaction had summarised it."""
     release: Callable[[], Awaitable[None]]
     """Called once when the session has closed: ends its jobs and gives up its lock."""
 
@@ -89,11 +92,12 @@ class Session:
         self._parts = parts
         undoing = Undoing(parts.state.transcript, parts.ledger, parts.effects, parts.recorder)
         self._changes = ChangeOps(
-            parts.state.transcript,
+            parts.state,
             undoing,
             parts.recorder,
             is_busy=lambda: self._is_running,
             get_ready=self._get_ready,
+            read_history=parts.read_history,
         )
         self._mailbox: asyncio.Queue[ops.Op | _TurnDone] = asyncio.Queue()
         self._turn: asyncio.Task[None] | None = None

@@ -1,6 +1,6 @@
-"""What a session knows about itself: the folds of its journal, which begin where the last process left them."""
+"""Everything a session knows about itself: the folds of its journal, which begin where the last process left them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.context.history import History
@@ -13,7 +13,7 @@ from desktop_agent.core.transcript import Transcript
 
 @dataclass(slots=True)
 class SessionState:
-    """The folds of one journal: everything a session knows about itself."""
+    """The folds of one journal."""
 
     transcript: Transcript = field(default_factory=Transcript)
     history: History = field(default_factory=History)
@@ -22,18 +22,22 @@ class SessionState:
     rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
     """What the person decided for the rest of the session, by id."""
 
+    def put_history(self, history: History) -> None:
+        """Let another fold of the same journal take the place of the history. Whoever holds it sees that one."""
+        for field_ in fields(History):
+            setattr(self.history, field_.name, getattr(history, field_.name))
+
     def apply(self, event: ev.Event) -> None:
         """Fold one event into all of them."""
+        asked = self.transcript.waiting.get(event.call_id) if isinstance(event, ev.ApprovalResolved) else None
         self.transcript.apply(event)
         self.history.apply(event)
         self.unfinished.apply(event)
         self.reads.apply(event)
         match event:
-            case ev.ApprovalResolved(call_id=call_id, decision=Allowed() as answer):
-                entry = self.transcript.tool_entry(call_id)
-                if entry is not None and entry.approval is not None:
-                    made = rules_of(entry.approval, answer, now=event.at, workspace=self.transcript.workspace)
-                    self.rules |= {rule.id: rule for rule in made if rule.scope == "session"}
+            case ev.ApprovalResolved(decision=Allowed() as answer) if asked is not None:
+                made = rules_of(asked, answer, now=event.at, workspace=self.transcript.workspace)
+                self.rules |= {rule.id: rule for rule in made if rule.scope == "session"}
             case ev.RuleRevoked(rule_id=rule_id):
                 self.rules.pop(rule_id, None)
             case _:

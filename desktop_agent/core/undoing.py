@@ -29,7 +29,7 @@ from desktop_agent.core.model import (
 from desktop_agent.core.processes.child import unhurried
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.safeguard import Recovered, recover
-from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript
+from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript
 
 SHARED = "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
 
@@ -64,7 +64,7 @@ class Undoing:
     # -- undo and redo --
 
     async def _carry_out(
-        self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges, draft: Draft, destroyed: ToolEntry | None
+        self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges, draft: Draft, destroyed: Destroyed | None
     ) -> None:
         turn = self._transcript.turn
         changes = await asyncio.to_thread(self._recorded, turn, draft.writes)
@@ -92,17 +92,17 @@ class Undoing:
                 recorder.add(transition, author="undo", change_id=change_id, reverts=write.reverts)
         return recorder.changes
 
-    def _destroyed(self, op: ops.UndoChanges | ops.RedoChanges) -> ToolEntry | None:
+    def _destroyed(self, op: ops.UndoChanges | ops.RedoChanges) -> Destroyed | None:
         """The call that a recovery is about, if it lost more than changes can tell."""
         if not (isinstance(op, ops.UndoChanges) and op.is_recovery and op.selection.call_id):
             return None
-        entry = self._transcript.tool_entry(op.selection.call_id)
-        if entry is None or entry.is_recovered:
+        known = self._transcript.destroyed.get(op.selection.call_id)
+        if known is None or known.is_recovered:
             return None
-        return entry if entry.outside or any(change.is_loss for change in entry.refs) else None
+        return known if known.outside or any(change.is_loss for change in known.refs) else None
 
-    async def _recover(self, entry: ToolEntry) -> Recovered:
-        return await recover(self._ledger.root, entry.refs, entry.outside, self._ledger.blob)
+    async def _recover(self, lost: Destroyed) -> Recovered:
+        return await recover(self._ledger.root, lost.refs, lost.outside, self._ledger.blob)
 
     # -- the person's own writes --
 

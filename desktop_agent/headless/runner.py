@@ -17,7 +17,7 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import Aborted, ApprovalPolicy, ChangeSelection, FileOutcome, ModelRef, SandboxMode, Usage
 from desktop_agent.core.session import Session
 from desktop_agent.core.tools.access import CallRules
-from desktop_agent.core.transcript import Transcript, replay
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.headless.logs import RunLogs
 from desktop_agent.headless.result import RunResult, collect_result, describe
@@ -117,7 +117,7 @@ class HeadlessRun:
         opened = await self._bench.open_session(
             options.resume, sink=self._on_event, rules=options.rules, limits=options.limits, is_attended=False
         )
-        self._transcript = replay(opened.events)
+        self._transcript = opened.transcript
         self._turn_before = self._transcript.turn
         if (options.model, options.approval, options.sandbox) != (None, None, None):
             mode = ops.SetMode(model=options.model, approval=options.approval, sandbox=options.sandbox)

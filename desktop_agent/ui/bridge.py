@@ -1,6 +1,6 @@
 """The bridge between one session and the window: ops go in, events come out and are folded for the panels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -17,10 +17,20 @@ class SessionBridge(QObject):
     Signals (`object`, because Qt's own conversions lose or overflow some values):
         patched: a list of `Patch`, after the transcript changed.
         happened: an `Event`, after it was folded. (`event` is taken: every QObject has a method of that name.)
+        replaced: `transcript` is another object now, with the same end and more before it.
+        pages_wanted: the numbers of the pages that somebody is looking at, the most urgent first.
+        pages_sought: somebody searches for this text; which pages have it is to be told by `tell_pages`.
+        pages_found: that text, and the numbers of the pages that may have it.
+        failed: the session could not be opened (an `AgentError`); what is shown of it stays.
     """
 
     patched = Signal(object)
     happened = Signal(object)
+    replaced = Signal()
+    pages_wanted = Signal(object)
+    pages_sought = Signal(str)
+    pages_found = Signal(str, object)
+    failed = Signal(object)
 
     def __init__(
         self,
@@ -41,6 +51,34 @@ class SessionBridge(QObject):
     def submit(self, op: "Op") -> None:
         """Ask the session for something; what comes of it arrives as events."""
         self._submit(op)
+
+    def replace(self, transcript: "Transcript", submit: "Callable[[Op], None]") -> None:
+        """Show more of the same session: until now only its end was known."""
+        self.transcript = transcript
+        self._submit = submit
+        self.replaced.emit()
+
+    def want_pages(self, numbers: "Sequence[int]") -> None:
+        """Say which pages somebody is looking at; those that are not loaded arrive as patches."""
+        self.pages_wanted.emit(numbers)
+
+    def find_pages(self, text: str) -> None:
+        """Ask which pages may show this text."""
+        self.pages_sought.emit(text)
+
+    def tell_pages(self, text: str, numbers: "Sequence[int]") -> None:
+        """Where the answer enters the window."""
+        self.pages_found.emit(text, numbers)
+
+    def deliver_page(self, number: int, page: "Transcript") -> None:
+        """Where the pages of the session enter the window. Call it on the window's thread."""
+        if patches := self.transcript.expand(number, page):
+            self.patched.emit(patches)
+
+    def drop_page(self, number: int) -> None:
+        """Let the entries of a page go."""
+        if patches := self.transcript.collapse(number):
+            self.patched.emit(patches)
 
     def deliver(self, event: "Event") -> None:
         """Where the session's events enter the window. Call it on the window's thread."""

@@ -62,7 +62,11 @@ class FindBar(QFrame):
         if not self._field.text():
             self._count.clear()
         elif count:
-            self._count.setText(self.tr("{0} of {1}").format(number, count))
+            # Pages that are not loaded have more; how many is known when one gets there.
+            pattern = self.tr("{0} of {1}+") if self._view.has_unread_matches else self.tr("{0} of {1}")
+            self._count.setText(pattern.format(number, count))
+        elif self._view.has_unread_matches:
+            self._count.setText(self.tr("Looking…"))
         else:
             self._count.setText(self.tr("Nothing found"))
 

@@ -1,9 +1,9 @@
 """Connects the panels with the session that is shown: events become drawings, what the person does becomes ops."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -99,15 +99,41 @@ class SessionWiring(QObject):
         if self._bridge is not None:
             self._bridge.patched.disconnect(self._on_patched)
             self._bridge.happened.disconnect(self._on_happened)
+            self._bridge.replaced.disconnect(self._on_replaced)
+            self._bridge.pages_found.disconnect(self._panels.transcript.add_places)
         self._close_dialog()
         self._bridge = bridge
         bridge.patched.connect(self._on_patched)
         bridge.happened.connect(self._on_happened)
         self._context.show(bridge)
+        bridge.replaced.connect(self._on_replaced)
+        bridge.pages_found.connect(self._panels.transcript.add_places)
         self._panels.transcript.show_transcript(bridge.transcript)
+        self._show_rest(bridge)
+
+    def _on_replaced(self) -> None:
+        if self._bridge is not None:
+            self._close_dialog()
+            self._panels.transcript.exchange_transcript(self._bridge.transcript)
+            QTimer.singleShot(0, self, self._show_replaced)  # the conversation is painted before
+
+    def _show_replaced(self) -> None:
+        if self._bridge is not None:
+            self._show_rest(self._bridge)
+
+    def _find_pages(self, text: str) -> None:
+        if self._bridge is not None:
+            self._bridge.find_pages(text)
+
+    def _want_pages(self, numbers: object) -> None:
+        if self._bridge is not None:
+            self._bridge.want_pages(cast("Sequence[int]", numbers))
+
+    def _show_rest(self, bridge: "SessionBridge") -> None:
+        """Show all of a session but its conversation."""
         self._panels.review.set_transcript(bridge.transcript)
         self._panels.composer.set_blocked(bridge.read_only)
-        self._panels.composer.set_history([e.text for e in bridge.transcript.entries if e.kind == "prompt"])
+        self._panels.composer.set_history(bridge.transcript.whole_prompts)
         self._refresh_status()
         self._refresh_changes()
         self._open_next_approval()
@@ -144,6 +170,8 @@ class SessionWiring(QObject):
         view.approval_answered.connect(self._answer)
         view.approval_opened.connect(self._open_approval)
         view.stop_requested.connect(self._interrupt)
+        view.pages_wanted.connect(self._want_pages)
+        view.pages_sought.connect(self._find_pages)
         view.changes_requested.connect(self._show_changes)
         view.recover_requested.connect(self._recover)
         view.link_activated.connect(self._open_link)
@@ -285,12 +313,11 @@ class SessionWiring(QObject):
 
     def _retry(self) -> None:
         """Ask again with the last prompt of the person."""
-        from desktop_agent.core.transcript import PromptEntry
-
-        if self._bridge is not None:
-            prompts = [entry for entry in self._bridge.transcript.entries if isinstance(entry, PromptEntry)]
-            if prompts:
-                self._submit_prompt(prompts[-1].text)
+        entries = self._bridge.transcript.entries if self._bridge is not None else ()
+        for entry in reversed(entries):
+            if entry.kind == "prompt":
+                self._submit_prompt(entry.text)
+                return
 
     def _show_changes(self, call_id: str) -> None:
         self.review_requested.emit()

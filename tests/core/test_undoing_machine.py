@@ -42,7 +42,7 @@ from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.model import ChangeSelection, FileChange, FileImage, ModelRef
 from desktop_agent.core.recorder import Recorder
-from desktop_agent.core.session import SessionState
+from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Journal, read_journal
 from desktop_agent.core.tools.effects import Effects

@@ -53,6 +53,8 @@ class SightParts:
     tools: Callable[[], tuple[ToolDefinition, ...]]
     with_pictures: Callable[[ModelRequest], Awaitable[ModelRequest]]
     """Adds the bytes of the pictures that a request names."""
+    read_history: Callable[[], Awaitable[None]]
+    """Folds in what the history has not, because it was summarised before the session was opened."""
     max_tokens: Callable[[], int]
     """How long an answer may be, now."""
 
@@ -210,6 +212,8 @@ class Sight:
         if compaction is None:
             await self._notify("There is no summary in force.", "")
         elif isinstance(op, ops.UndoCompaction):
+            if not self.history.can_undo_compaction:
+                await self._parts.read_history()
             await self._log.record(ev.CompactionUndone(compaction_id=compaction.id))
         elif op.summary != compaction.summary:
             await self._log.record(ev.SummaryEdited(compaction_id=compaction.id, summary=op.summary))

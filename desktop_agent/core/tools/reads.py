@@ -17,7 +17,8 @@ class ReadLog:
     """The files of one session as the model knows them, by path relative to the workspace."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, Digest | None] = {}
+        self.seen: dict[str, Digest | None] = {}
+        """What the model knows each file to be; `None` means that it knows the file to be absent."""
 
     def apply(self, event: ev.Event) -> None:
         """Fold one event in: a file was read, or the agent's edit of one was written."""
@@ -35,11 +36,11 @@ class ReadLog:
 
     def note(self, path: str, digest: Digest | None) -> None:
         """Remember that the model knows `path` in this state; `None` means that it knows the file to be absent."""
-        self._seen[path] = digest
+        self.seen[path] = digest
 
     def require_fresh(self, path: str, digest: Digest | None) -> None:
         """Raise `ToolError` when the model has seen `path`, but not as it is now (`digest`)."""
-        if path in self._seen and self._seen[path] != digest:
+        if path in self.seen and self.seen[path] != digest:
             raise ToolError(
                 f"{path} changed on disk since you last read it. Nothing was written. Read it again, then redo the "
                 "edit against its current content."

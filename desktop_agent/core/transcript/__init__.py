@@ -8,9 +8,12 @@ from desktop_agent.core.transcript.entries import (
     ChangeRecord,
     CommandEntry,
     CompactionEntry,
+    Destroyed,
     Entry,
     ForkEntry,
     NoticeEntry,
+    Page,
+    PageEntry,
     PromptEntry,
     QueuedPrompt,
     RewindEntry,
@@ -19,29 +22,28 @@ from desktop_agent.core.transcript.entries import (
     TurnEndEntry,
     UndoEntry,
 )
-from desktop_agent.core.transcript.fold import (
-    CHANGES,
-    OUTPUT_TAIL_CHARS,
-    RETRYING,
-    STATUS,
-    Patch,
-    Status,
-    Transcript,
-    replay,
-    todos_of,
-)
+from desktop_agent.core.transcript.fold import OUTPUT_TAIL_CHARS, RETRYING, Transcript, replay
+from desktop_agent.core.transcript.head import Head, Status
+from desktop_agent.core.transcript.paged import CUT
+from desktop_agent.core.transcript.patches import CHANGES, STATUS, Patch
+from desktop_agent.core.transcript.reading import first_line, todos_of
 
 __all__ = [
     "CHANGES",
+    "CUT",
     "OUTPUT_TAIL_CHARS",
     "RETRYING",
     "STATUS",
     "ChangeRecord",
     "CommandEntry",
     "CompactionEntry",
+    "Destroyed",
     "Entry",
     "ForkEntry",
+    "Head",
     "NoticeEntry",
+    "Page",
+    "PageEntry",
     "Patch",
     "PromptEntry",
     "QueuedPrompt",
@@ -52,6 +54,7 @@ __all__ = [
     "Transcript",
     "TurnEndEntry",
     "UndoEntry",
+    "first_line",
     "replay",
     "todos_of",
 ]

@@ -1,11 +1,11 @@
 """The entries of a transcript: what a person reads, one after the other."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.ids import CallId, HunkKey, PromptId, SessionId
+from desktop_agent.core.ids import CallId, ChangeId, HunkKey, PromptId, SessionId
 from desktop_agent.core.model import (
     ApprovalRequest,
     Decision,
@@ -172,8 +172,22 @@ class ForkEntry:
     kind: Literal["fork"] = "fork"
 
 
+@dataclass(slots=True, kw_only=True)
+class PageEntry:
+    """Stands for entries that are not loaded. `Transcript.pages` says where they are."""
+
+    number: int
+    """Which page, from 0."""
+    entries: int
+    """How many entries it stands for."""
+    characters: int
+    """How much text they show unfolded: for how high they are."""
+    kind: Literal["page"] = "page"
+
+
 Entry = (
-    PromptEntry
+    PageEntry
+    | PromptEntry
     | TextEntry
     | ToolEntry
     | NoticeEntry
@@ -198,6 +212,39 @@ class ChangeRecord:
     """Whether nothing of it is in force any more."""
     undone_hunks: frozenset[HunkKey] = frozenset()
     """What is undone of it while the rest stands."""
+    tool: str = ""
+    """The tool of the call."""
+
+
+@dataclass(slots=True)
+class Destroyed:
+    """What a call destroyed: changes, and what stands outside of them."""
+
+    changes: tuple[ChangeId, ...] = ()
+    refs: tuple[RefChange, ...] = ()
+    outside: tuple[OutsideFile, ...] = ()
+    is_recoverable: bool = False
+    """Whether a safety copy was made."""
+    is_recovered: bool = False
+    """Whether all of it is back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A stretch of the journal whose entries are read together: the lines from byte `start` to `end`."""
+
+    start: int
+    end: int
+    first_seq: int
+    first_turn: int
+    """The turn that runs where it begins, or ran last."""
+    entries: int
+    characters: int
+    calls: dict[CallId, str] = field(default_factory=dict[CallId, str])
+    """The tool calls that it shows, each with the name of its tool."""
+    compactions: tuple[str, ...] = ()
+    late: tuple[int, ...] = ()
+    """Where lines begin that stand later in the journal and concern entries of this page."""
 
 
 @dataclass(frozen=True, slots=True)

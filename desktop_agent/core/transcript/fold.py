@@ -1,39 +1,15 @@
 """The fold itself: one event in, the entries it changes, and patches that say which."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Literal, assert_never, cast, get_args
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal, assert_never
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.ids import CallId, ChangeId, HunkKey, SessionId
-from desktop_agent.core.model import (
-    ApprovalPolicy,
-    ApprovalRequest,
-    AssistantBlock,
-    ContextUse,
-    FileImage,
-    GuidanceFile,
-    Job,
-    JsonObject,
-    LineComment,
-    ModelRef,
-    OutsideFile,
-    Pin,
-    RefChange,
-    Rule,
-    SandboxMode,
-    TextBlock,
-    ThinkingBlock,
-    TodoItem,
-    TodoStatus,
-    ToolResult,
-    Usage,
-)
 from desktop_agent.core.transcript.entries import (
     ChangeRecord,
     CommandEntry,
     CompactionEntry,
+    Destroyed,
     Entry,
     ForkEntry,
     NoticeEntry,
@@ -45,6 +21,9 @@ from desktop_agent.core.transcript.entries import (
     TurnEndEntry,
     UndoEntry,
 )
+from desktop_agent.core.transcript.paged import PagedEntries
+from desktop_agent.core.transcript.patches import CHANGES, STATUS, Patch
+from desktop_agent.core.transcript.reading import first_line, is_index, readable, todos_of
 
 OUTPUT_TAIL_CHARS = 65_536
 """How much live output of a call a transcript keeps; the whole is in the tool's result or its blob."""
@@ -52,140 +31,48 @@ OUTPUT_TAIL_CHARS = 65_536
 RETRYING = "retrying"
 """The notice code after which a half-streamed message is void: the request is sent again."""
 
-# --- patches ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """What one event changed.
-
-    `append` and `remove` concern the entry at `index`; `update` says to draw it anew; `text` and `output` carry only
-    what was added to it; `changes` means the recorded changes or their state; `status` everything outside the entries.
-    """
-
-    kind: Literal["append", "remove", "update", "text", "output", "changes", "status"]
-    index: int = -1
-    text: str = ""
-
-
-STATUS = Patch("status")
-CHANGES = Patch("changes")
-
-Status = Literal["idle", "working", "waiting"]
-
 
 @dataclass(slots=True)
-class Transcript:
-    """One session as a person sees it. Only `apply` changes it."""
+class Transcript(PagedEntries):
+    """One session as a person sees it. Only `apply`, and loading its pages, changes it."""
 
-    session_id: SessionId = ""
-    workspace: str = ""
-    title: str = ""
-    model: ModelRef | None = None
-    approval: ApprovalPolicy = "on_write"
-    sandbox: SandboxMode = "restricted"
-    jobs: tuple[Job, ...] = ()
-    """The background commands of the running session; a journal alone has none."""
-    rules: tuple[Rule, ...] = ()
-    """The rules in force, as the running session last told them."""
-    todos: tuple[TodoItem, ...] = ()
-    """The agent's plan as it last wrote it."""
-    opened_at: datetime = ev.UNSTAMPED
-    updated_at: datetime = ev.UNSTAMPED
-    last_seq: int = 0
-    turn: int = 0
-    """The number of the last turn; 0 before the first."""
-    is_running: bool = False
-    last_end: ev.TurnEndReason | None = None
-    activity: str = ""
-    """What happens right now beyond the entries: `writing edit_file (3.2 kB)`."""
-    usage: Usage = field(default_factory=Usage)
-    """Sum over all requests."""
-    context_tokens: int = 0
-    """How full the context was after the last request."""
-    context: ContextUse | None = None
-    """The same against the model's window, as the running session last told it."""
-    is_title_given: bool = False
-    """Whether the person gave the title."""
-    is_archived: bool = False
-    is_pinned: bool = False
-    """Whether the person wants the session at the top of the list."""
-    forked_from: SessionId = ""
-    pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
-    """What stays in the model's sight, by id, oldest first."""
-    guidance: tuple[GuidanceFile, ...] = ()
-    """The AGENTS.md files that hold."""
-    entries: list[Entry] = field(default_factory=list[Entry])
-    changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
-    """In the order they were made, with the person's and with undos and redos."""
-    kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
-    """By path, the hunks that the person decided to keep."""
-    comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
-    """The person's remarks that are not sent yet, by id, oldest first."""
-    rewound: set[int] = field(default_factory=set[int])
-    """The turns that the model does not see any more."""
-    queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
-    """Prompts that wait for the running turn, oldest first."""
-    _tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
-    _put_back: set[tuple[CallId, RefChange | OutsideFile]] = field(
-        default_factory=set[tuple[CallId, RefChange | OutsideFile]]
-    )
-    """What recoveries put back besides the changes, by the call that destroyed it."""
     _open: list[int] = field(default_factory=list[int])
-    """Entries of the message that is being streamed."""
+    """Entries of the message that is being streamed, counted from the first live one."""
 
-    # -- questions --
-
-    @property
-    def status(self) -> Status:
-        """`waiting` when a running turn needs the person."""
-        if not self.is_running:
-            return "idle"
-        return "waiting" if self.pending_approvals else "working"
-
-    @property
-    def pending_approvals(self) -> list[ApprovalRequest]:
-        """What waits for the person, oldest first."""
-        if not self.is_running:
+    def expand(self, number: int, page: "Transcript") -> list[Patch]:
+        """Put the entries of a page in the place of its placeholder; `page` is the fold of its lines alone."""
+        if self.is_loaded(number) or not 0 <= number < len(self.pages):
             return []
-        waiting = (self.entries[index] for index in self._tools.values())
-        return [
-            entry.approval for entry in waiting if isinstance(entry, ToolEntry) and entry.is_waiting and entry.approval
-        ]
+        for event in self.late.get(number, ()):
+            page.apply(event)
+        return [self._put_in(number, page)]
 
-    def tool_entry(self, call_id: CallId) -> ToolEntry | None:
-        """The entry of this call, if it has one."""
-        index = self._tools.get(call_id)
-        entry = self.entries[index] if index is not None else None
-        return entry if isinstance(entry, ToolEntry) else None
-
-    @property
-    def call_ids(self) -> set[CallId]:
-        """The ids of all tool calls so far."""
-        return set(self._tools)
-
-    def active_changes(self, turn: int | None = None) -> list[ChangeRecord]:
-        """The agent's changes that stand (are not undone), of one turn or of all."""
-        return [record for record in self._agents(turn) if not record.is_undone]
-
-    def undone_changes(self) -> list[ChangeRecord]:
-        """The agent's changes that are undone at the moment, wholly or in part."""
-        return [record for record in self._agents(None) if record.is_undone or record.undone_hunks]
-
-    def _agents(self, turn: int | None) -> list[ChangeRecord]:
-        records = (record for record in self.changes.values() if record.change.is_by_agent)
-        return [record for record in records if turn in (None, record.turn)]
-
-    def last_images(self) -> dict[str, FileImage | None]:
-        """How the records left each file that they name."""
-        images: dict[str, FileImage | None] = {}
-        for record in self.changes.values():
-            change = record.change
-            if record.is_undone:  # what the undo wrote follows as a record of its own, except in old journals
-                images.setdefault(change.path, change.before)
-            else:
-                images[change.path] = change.after
-        return images
+    def copy(self) -> "Transcript":
+        """Return the same for another fold: what either of them folds in is not seen by the other."""
+        return replace(
+            self,
+            pins=dict(self.pins),
+            changes={change_id: replace(record) for change_id, record in self.changes.items()},
+            kept={path: set(hunks) for path, hunks in self.kept.items()},
+            comments=dict(self.comments),
+            rewound=set(self.rewound),
+            queued=list(self.queued),
+            prompts=dict(self.prompts),
+            cut_prompts=set(self.cut_prompts),
+            undos=list(self.undos),
+            uncaptured=list(self.uncaptured),
+            destroyed={call_id: replace(known) for call_id, known in self.destroyed.items()},
+            put_back=set(self.put_back),
+            waiting=dict(self.waiting),
+            entries=[_copied(entry) for entry in self.entries],
+            pages=list(self.pages),
+            late={number: list(events) for number, events in self.late.items()},
+            _loaded=dict(self._loaded),
+            _tools=dict(self._tools),
+            _paged_tools=dict(self._paged_tools),
+            _paged_compactions=dict(self._paged_compactions),
+            _open=list(self._open),
+        )
 
     # -- the fold --
 
@@ -254,37 +141,25 @@ class Transcript:
             case _:
                 assert_never(event)
 
-    def _append(self, entry: Entry) -> Patch:
-        self.entries.append(entry)
-        return Patch("append", len(self.entries) - 1)
-
     def _stream(self, kind: Literal["text", "thinking"], turn: int, text: str) -> list[Patch]:
         if self._open:
-            index = self._open[-1]
+            index = self._base + self._open[-1]
             entry = self.entries[index]
             if isinstance(entry, TextEntry) and entry.kind == kind:
                 entry.chunks.append(text)
                 return [Patch("text", index, text)]
         patch = self._append(TextEntry(turn=turn, chunks=[text], is_open=True, kind=kind))
-        self._open.append(patch.index)
+        self._open.append(patch.index - self._base)
         return [patch]
 
     def _message_done(self, event: ev.MessageDone) -> list[Patch]:
         """Make the streamed entries final; create them when nothing was streamed (replay)."""
         self.activity = ""
-        patches = [STATUS]
-        streamed = [self.entries[index] for index in self._open]
-        final = _readable(event.content)
-        matches = [(e.kind, e.text) for e in streamed if isinstance(e, TextEntry)] == final
-        if matches:
-            for index in self._open:
-                entry = self.entries[index]
-                assert isinstance(entry, TextEntry)
-                entry.is_open = False
-                patches.append(Patch("update", index))
-            self._open.clear()
-            return patches
-        patches += self._discard_open()
+        streamed = [self.entries[self._base + at] for at in self._open]
+        final = readable(event.content)
+        if [(e.kind, e.text) for e in streamed if isinstance(e, TextEntry)] == final:
+            return [STATUS, *self._close_open()]
+        patches = [STATUS, *self._discard_open()]
         patches += [
             self._append(TextEntry(turn=event.turn, chunks=[text], is_open=False, kind=kind)) for kind, text in final
         ]
@@ -292,22 +167,18 @@ class Transcript:
 
     def _discard_open(self) -> list[Patch]:
         """Drop what was streamed of a message that will come again."""
-        patches: list[Patch] = []
-        for index in reversed(self._open):
-            del self.entries[index]
-            self._tools = {call_id: at - (at > index) for call_id, at in self._tools.items()}
-            patches.append(Patch("remove", index))
+        patches = [self._remove(self._base + at) for at in reversed(self._open)]
         self._open.clear()
         return patches
 
     def _close_open(self) -> list[Patch]:
-        """Keep what was streamed of a message that will never be finished."""
+        """Keep what was streamed, as it is."""
         patches: list[Patch] = []
-        for index in self._open:
-            entry = self.entries[index]
+        for at in self._open:
+            entry = self.entries[self._base + at]
             if isinstance(entry, TextEntry):
                 entry.is_open = False
-                patches.append(Patch("update", index))
+                patches.append(Patch("update", self._base + at))
         self._open.clear()
         return patches
 
@@ -319,48 +190,57 @@ class Transcript:
             is_read_only=event.is_read_only,
             started_at=event.at,
         )
-        patch = self._append(entry)
-        self._tools[event.call.id] = patch.index
-        return [patch]
+        self.waiting.pop(event.call.id, None)
+        self.destroyed.pop(event.call.id, None)
+        return [self._append(entry)]
 
     def _output(self, event: ev.ToolOutputDelta) -> list[Patch]:
-        entry = self.tool_entry(event.call_id)
+        index, entry = self._locate(event.call_id)
         if entry is None:
             return []
         entry.output_chars += len(event.text)
         entry.output_tail = (entry.output_tail + event.text)[-OUTPUT_TAIL_CHARS:]
-        return [Patch("output", self._tools[event.call_id], event.text)]
+        return [Patch("output", index, event.text)]
 
     def _tool_finished(self, event: ev.ToolCallFinished) -> list[Patch]:
-        entry = self.tool_entry(event.call_id)
-        if entry is None:
+        if not self.knows_call(event.call_id):
             return []
-        entry.state = event.state
-        entry.result = event.result
-        entry.duration_s = event.duration_s
+        patches: list[Patch] = []
+        index, entry = self._locate(event.call_id, event)
+        if entry is not None:
+            entry.state = event.state
+            entry.result = event.result
+            entry.duration_s = event.duration_s
+            patches.append(Patch("update", index))
         todos = todos_of(event.result)
         if todos is None:
-            return [Patch("update", self._tools[event.call_id])]
+            return patches
         self.todos = todos
-        return [Patch("update", self._tools[event.call_id]), STATUS]
+        return [*patches, STATUS]
 
     def _approval(self, event: ev.ApprovalRequested | ev.ApprovalResolved) -> list[Patch]:
+        call_id = event.request.call_id if isinstance(event, ev.ApprovalRequested) else event.call_id
+        index, entry = self._locate(call_id, event)
         if isinstance(event, ev.ApprovalRequested):
-            call_id = event.request.call_id
-            entry = self.tool_entry(call_id)
+            if self.knows_call(call_id):
+                self.waiting[call_id] = event.request
             if entry is not None:
                 entry.approval, entry.decision = event.request, None
         else:
-            call_id = event.call_id
-            entry = self.tool_entry(call_id)
+            self.waiting.pop(call_id, None)
             if entry is not None:
                 entry.decision = event.decision
-        return [Patch("update", self._tools[call_id]), STATUS] if entry is not None else [STATUS]
+        return [Patch("update", index), STATUS] if entry is not None else [STATUS]
 
     def _changes_recorded(self, event: ev.ChangesRecorded) -> list[Patch]:
+        index, entry = self._locate(event.call_id, event)
+        is_known = self.knows_call(event.call_id)
+        if is_known:
+            self.uncaptured += ((event.turn, found) for found in event.uncaptured)
+            self._note_destroyed(event)
+        tool = self.tool_of(event.call_id)
         for change in event.changes:
-            self.changes[change.id] = ChangeRecord(change, event.turn, event.call_id, event.at)
-        entry = self.tool_entry(event.call_id)
+            self.changes[change.id] = ChangeRecord(change, event.turn, event.call_id, event.at, tool=tool)
         if entry is None:
             return [CHANGES]
         entry.changes += event.changes
@@ -368,7 +248,19 @@ class Transcript:
         entry.refs += event.refs
         entry.outside += event.outside
         entry.is_recoverable = entry.is_recoverable or event.is_recoverable
-        return [Patch("update", self._tools[event.call_id]), CHANGES]
+        return [Patch("update", index), CHANGES]
+
+    def _note_destroyed(self, event: ev.ChangesRecorded) -> None:
+        known = self.destroyed.get(event.call_id)
+        if known is None:
+            if not (event.refs or event.outside or event.is_recoverable):
+                return
+            before = (record.change.id for record in self.changes.values() if record.call_id == event.call_id)
+            known = self.destroyed[event.call_id] = Destroyed(changes=tuple(before))
+        known.changes += tuple(change.id for change in event.changes)
+        known.refs += event.refs
+        known.outside += event.outside
+        known.is_recoverable = known.is_recoverable or event.is_recoverable
 
     def _changes_reverted(self, event: ev.ChangesUndone | ev.ChangesRedone) -> list[Patch]:
         is_undo = isinstance(event, ev.ChangesUndone)
@@ -388,22 +280,26 @@ class Transcript:
         )
         if isinstance(event, ev.ChangesUndone):
             entry.refs, entry.outside = event.refs, event.outside
+        self.undos.append(entry)
         return [self._append(entry), *self._note_recovered(event), CHANGES]
 
     def _note_recovered(self, event: ev.ChangesUndone | ev.ChangesRedone) -> list[Patch]:
         """Find out of which calls everything that they destroyed is back now."""
         call_id = event.selection.call_id or ""
         if isinstance(event, ev.ChangesUndone):
-            self._put_back.update((call_id, item) for item in (*event.refs, *event.outside))
+            self.put_back.update((call_id, item) for item in (*event.refs, *event.outside))
         patches: list[Patch] = []
-        for own_id, index in self._tools.items():
-            entry = self.tool_entry(own_id)
-            if entry is None or not entry.is_recoverable:
+        for own_id, known in self.destroyed.items():
+            if not known.is_recoverable:
                 continue
-            lost = (*(change for change in entry.refs if change.is_loss), *entry.outside)
-            is_back = all(self.changes[change.id].is_undone for change in entry.changes if change.id in self.changes)
-            is_back = is_back and all((own_id, item) in self._put_back for item in lost if not _is_index(item))
-            if is_back != entry.is_recovered:
+            lost = (*(change for change in known.refs if change.is_loss), *known.outside)
+            is_back = all(self.changes[change_id].is_undone for change_id in known.changes if change_id in self.changes)
+            is_back = is_back and all((own_id, item) in self.put_back for item in lost if not is_index(item))
+            if is_back == known.is_recovered:
+                continue
+            known.is_recovered = is_back
+            index, entry = self._locate(own_id)
+            if entry is not None:
                 entry.is_recovered = is_back
                 patches.append(Patch("update", index))
         return patches
@@ -425,6 +321,7 @@ class Transcript:
     def _rewound(self, event: ev.Rewound) -> list[Patch]:
         if event.scope != "files":
             self.rewound.update(range(event.turn, self.turn + 1))
+            self.compactions = {name: last for name, last in self.compactions.items() if last < event.turn}
         entry = RewindEntry(turn=event.turn, scope=event.scope, at=event.at)
         return [self._append(entry), *self._note_in_force(), STATUS]
 
@@ -435,7 +332,8 @@ class Transcript:
                 self.queued.append(QueuedPrompt(event.prompt_id, event.text))
             case ev.PromptSubmitted():
                 if not self.title:
-                    self.title = _first_line(event.text)
+                    self.title = first_line(event.text)
+                self.prompts[event.turn] = event.text
                 entry = PromptEntry(prompt_id=event.prompt_id, text=event.text, turn=event.turn, at=event.at)
                 return [self._append(entry), STATUS]
             case ev.Unqueued():
@@ -492,29 +390,25 @@ class Transcript:
                 shortened=len(event.shortened),
             )
             self.activity = ""
+            self.compactions[event.compaction_id] = event.through_turn
             return [self._append(entry), *self._note_in_force(), STATUS]
-        for index in range(len(self.entries) - 1, -1, -1):
-            entry = self.entries[index]
-            if isinstance(entry, CompactionEntry) and entry.compaction_id == event.compaction_id:
-                if isinstance(event, ev.SummaryEdited):
-                    entry.summary = event.summary
-                else:
-                    entry.is_undone = True
-                return [Patch("update", index), *self._note_in_force(), STATUS]
-        return []
+        if isinstance(event, ev.CompactionUndone):
+            self.compactions.pop(event.compaction_id, None)
+        index, entry = self._locate_compaction(event)
+        if entry is None:
+            return [*self._note_in_force(), STATUS]
+        if isinstance(event, ev.SummaryEdited):
+            entry.summary = event.summary
+        else:
+            entry.is_undone = True
+        return [Patch("update", index), *self._note_in_force(), STATUS]
 
     def _note_in_force(self) -> list[Patch]:
-        """Find out which summary the model sees: the last that was neither taken back nor rewound."""
+        """Mark the summary that the model sees, among those that are loaded."""
         patches: list[Patch] = []
-        is_found = False
-        for index in range(len(self.entries) - 1, -1, -1):
-            entry = self.entries[index]
-            if not isinstance(entry, CompactionEntry):
-                continue
-            is_in_force = not is_found and not entry.is_undone and entry.through_turn not in self.rewound
-            is_found = is_found or is_in_force
-            if is_in_force != entry.is_in_force:
-                entry.is_in_force = is_in_force
+        for index, entry in enumerate(self.entries):
+            if isinstance(entry, CompactionEntry) and entry.is_in_force != self.is_in_force(entry):
+                entry.is_in_force = self.is_in_force(entry)
                 patches.append(Patch("update", index))
         return patches
 
@@ -560,46 +454,7 @@ def replay(events: Iterable[ev.Event]) -> Transcript:
     return transcript
 
 
-def todos_of(result: ToolResult) -> tuple[TodoItem, ...] | None:
-    """Return the plan that a call wrote (`todos` in its metadata), or None when it wrote none. Never raises."""
-    listed = result.metadata.get("todos")
-    if not isinstance(listed, list):
-        return None
-    items = (cast("JsonObject", item) for item in cast("list[object]", listed) if isinstance(item, dict))
-    return tuple(
-        TodoItem(id=str(item.get("id", "")), content=str(item.get("content", "")), status=_todo_status(item))
-        for item in items
-    )
-
-
-def _todo_status(item: JsonObject) -> TodoStatus:
-    status = item.get("status")
-    return cast("TodoStatus", status) if status in get_args(TodoStatus) else "pending"
-
-
-def _readable(content: Sequence[AssistantBlock]) -> list[tuple[Literal["text", "thinking"], str]]:
-    """The blocks a person reads, neighbours of one kind joined as they are while streaming."""
-    readable: list[tuple[Literal["text", "thinking"], str]] = []
-    for block in content:
-        match block:
-            case TextBlock(text=text) if text:
-                piece = ("text", text)
-            case ThinkingBlock(thinking=text) if text:
-                piece = ("thinking", text)
-            case _:
-                continue
-        if readable and readable[-1][0] == piece[0]:
-            readable[-1] = (piece[0], readable[-1][1] + piece[1])
-        else:
-            readable.append(piece)
-    return readable
-
-
-def _first_line(text: str, limit: int = 80) -> str:
-    line = text.strip().partition("\n")[0].strip()
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
-
-
-def _is_index(item: RefChange | OutsideFile) -> bool:
-    """Whether it is git's list of what is staged, which the next look at the repository writes anew."""
-    return isinstance(item, OutsideFile) and item.path.endswith("/index") and "/.git/" in item.path
+def _copied(entry: Entry) -> Entry:
+    if isinstance(entry, TextEntry):
+        return replace(entry, chunks=list(entry.chunks))
+    return replace(entry)

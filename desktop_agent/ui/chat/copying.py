@@ -24,6 +24,8 @@ def copied_row(row: "Row") -> str:
         case "notice":
             notice = entry.notice
             return "\n".join(part for part in (notice.title, notice.hint) if part)
+        case "page":
+            return words.page(entry)
         case "undo":
             return words.undo(entry)
         case "rewind":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from desktop_agent.ui.chat.entries.compaction import CompactionWidget
 from desktop_agent.ui.chat.entries.line import LineWidget
 from desktop_agent.ui.chat.entries.notice import NoticeWidget
+from desktop_agent.ui.chat.entries.page import PageWidget
 from desktop_agent.ui.chat.entries.prompt import PromptWidget
 from desktop_agent.ui.chat.entries.text import TextWidget
 from desktop_agent.ui.chat.entries.thinking import ThinkingWidget
@@ -39,6 +40,8 @@ def make_widget(
             return ThinkingWidget(row, styles, parent)
         case "tool":
             return ToolWidget(row, styles, parent, now, loader)
+        case "page":
+            return PageWidget(row, styles, parent)
         case "notice":
             return NoticeWidget(row, styles, parent)
         case "compaction":

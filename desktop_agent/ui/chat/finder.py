@@ -1,17 +1,24 @@
 """Runs a search over the rows of a transcript a few milliseconds at a time, and shows what it finds."""
 
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from desktop_agent.ui.chat.row import Row
     from desktop_agent.ui.chat.row_area import RowArea
     from desktop_agent.ui.chat.search import Search
 
 _SLICE_MS = 6
+
+
+class _Sought(NamedTuple):
+    page: int
+    direction: int
+    """In which the search goes on when the page is there."""
 
 
 class Finder(QObject):
@@ -27,6 +34,11 @@ class Finder(QObject):
         super().__init__(area)
         self._area = area
         self._search: Search | None = None
+        self._candidates: frozenset[int | None] = frozenset()
+        """The pages that may have matches, as far as that is known."""
+        self._unread: frozenset[int | None] = frozenset()
+        """Those of them that are not loaded."""
+        self._sought: _Sought | None = None
         self._steps: Iterator[None] | None = None
         self._timer = QTimer(self, interval=0, singleShot=True)
         self._timer.timeout.connect(self._go_on)
@@ -38,6 +50,8 @@ class Finder(QObject):
 
     def find(self, text: str) -> None:
         """Search for `text`, not minding case; nothing for an empty one. Shows the match nearest to the end in view."""
+        self._candidates = self._unread = frozenset()
+        self._sought = None
         if not text:
             self._search = self._steps = None
             self._timer.stop()
@@ -54,7 +68,17 @@ class Finder(QObject):
         """Go to the next match (1) or the one before (-1)."""
         if self._search is None:
             return
+        before = self._search.current
+        origin = before[0].index if before is not None else min(self._last_visible(), len(self._area.rows) - 1)
         target = self._search.step(direction, self._last_visible())
+        is_near = before is not None and target is not None and target[0] is before[0] and target != before
+        page = None if is_near else self._page_before(target[0] if target else None, direction, origin)
+        if page is not None:
+            self._search.current = before
+            self._sought = _Sought(page, direction)
+            self._area.after_layout()  # which asks for it
+            return
+        self._sought = None
         if target is not None:
             self._show(*target)
         self._report()
@@ -67,6 +91,59 @@ class Finder(QObject):
         """Go on reading."""
         if self._steps is not None:
             self._timer.start()
+
+    # -- pages that are not loaded --
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether pages that are not loaded may have matches."""
+        return bool(self._unread)
+
+    @property
+    def wanted_pages(self) -> tuple[int, ...]:
+        """The page that the search wants to go to."""
+        return () if self._sought is None else (self._sought.page,)
+
+    def add_pages(self, text: str, numbers: "Sequence[int]") -> None:
+        """Take in which pages may have `text`."""
+        if self._search is None or self._search.text != text:
+            return
+        rows = (self._area.rows[index] for index in range(len(self._area.rows)))
+        placeholders = {row.page for row in rows if row.entry.kind == "page"}
+        self._candidates = frozenset(numbers)
+        self._unread = self._candidates & placeholders
+        if not self.is_reading and not self._search.total:
+            self.step(-1)
+        self._report()
+
+    def read_rows(self, start: int, count: int) -> None:
+        """Search the rows of a page that was loaded; go on if it is the one that was wanted."""
+        if self._search is None or not count:
+            return
+        rows = [self._area.rows[index] for index in range(start, start + count)]
+        self._unread -= {rows[0].page}
+        self._steps = chain(self._search.read(rows), self._steps or ())
+        self._timer.start()
+
+    def let_go(self, number: int | None) -> None:
+        """Take in that a page is not loaded any more."""
+        if number in self._candidates:
+            self._unread |= {number}
+
+    def _page_before(self, target: "Row | None", direction: int, origin: int) -> int | None:
+        """Return the page that may have a match on the way from row `origin` to `target`, round the end."""
+        rows = self._area.rows
+        if direction > 0:
+            way = chain(range(origin + 1, len(rows)), range(origin + 1))
+        else:
+            way = chain(range(origin, -1, -1), range(len(rows) - 1, origin, -1))
+        for index in way:
+            row = rows[index]
+            if row is target and index != origin:
+                return None
+            if row.entry.kind == "page" and row.page in self._unread:
+                return row.page
+        return None
 
     def forget(self, row: "Row") -> None:
         """Drop what was found in a row that is no more."""
@@ -99,7 +176,10 @@ class Finder(QObject):
             if next(self._steps, self) is self:
                 self._steps = None
         assert self._search is not None
-        if self._search.current is None and self._search.total:
+        sought = self._sought
+        if sought is not None and self._steps is None and sought.page not in self._unread:
+            self.step(sought.direction)
+        elif self._search.current is None and self._search.total and sought is None:
             self.step(1)
         self._decorate_all()
         self._report()

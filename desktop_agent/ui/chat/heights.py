@@ -44,6 +44,11 @@ class Heights:
             self._heights[index] = height
             del self._bottoms[index:]
 
+    def splice(self, start: int, count: int, heights: Iterable[int]) -> None:
+        """Put `heights` in the place of `count` of them."""
+        self._heights[start : start + count] = heights
+        del self._bottoms[start:]
+
     def append(self, height: int) -> None:
         """Add one at the end."""
         self._heights.append(height)

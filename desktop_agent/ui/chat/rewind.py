@@ -19,7 +19,7 @@ class RewindChoice(NamedTuple):
 
 def rewind_choices(transcript: "Transcript") -> list[RewindChoice]:
     """Return the messages that one can go back to before, the newest first."""
-    prompts = {entry.turn: entry.text for entry in transcript.entries if entry.kind == "prompt"}
+    prompts = transcript.prompts
     standing = [record for record in transcript.changes.values() if not record.is_undone and record.change.is_by_agent]
     choices: list[RewindChoice] = []
     for turn, prompt in prompts.items():

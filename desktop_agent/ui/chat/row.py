@@ -14,19 +14,25 @@ class Row:
     __slots__ = (
         "drafts",
         "entry",
+        "height_hint",
         "index",
         "is_dirty",
         "is_superseded",
         "is_unfolded",
         "loaded",
         "opened",
+        "page",
         "stream",
         "widget",
     )
 
-    def __init__(self, entry: "Entry", index: int) -> None:
+    def __init__(self, entry: "Entry", index: int, page: int | None = None) -> None:
         self.entry = entry
         self.index = index
+        self.page = page
+        """The page it belongs to, or stands for; None for what came since the session was opened."""
+        self.height_hint = 0
+        """Of a page that is not loaded: how high its rows are, with the gap below."""
         self.widget: EntryWidget | None = None
         self.is_dirty = False
         """Whether the entry changed since it was shown or measured."""

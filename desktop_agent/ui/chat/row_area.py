@@ -8,7 +8,7 @@ the end only while it is at the end.
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtCore import QElapsedTimer, QRect, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
@@ -37,6 +37,8 @@ _SHELF = 64
 """How many rows off screen keep their parsed text."""
 
 _TICK_MS = 250
+_SLICE_MS = 4
+_FAR = 4
 
 
 class _Anchor(NamedTuple):
@@ -44,6 +46,15 @@ class _Anchor(NamedTuple):
     block: int
     """-1 for the row itself."""
     distance: int
+
+
+class _Place(NamedTuple):
+    row: int
+    """Which row the page is."""
+    distance: int
+    """How far below the beginning of the page the view begins."""
+    height: int
+    """Of the page."""
 
 
 class RowArea(QAbstractScrollArea):
@@ -66,6 +77,8 @@ class RowArea(QAbstractScrollArea):
         self._is_footer_shown = False
         self._throttle = Throttle(self._update_rows, self)
         self._colours = CodeColours(self._in_sight, self)
+        self._gentle_timer = QTimer(self, interval=0, singleShot=True)
+        self._gentle_timer.timeout.connect(self.lay_out_gently)
         self._tick_timer = QTimer(self, interval=_TICK_MS)
         self._tick_timer.timeout.connect(self._tick)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -158,6 +171,24 @@ class RowArea(QAbstractScrollArea):
         """Return where a row begins in the whole column."""
         return Space.XL + self.rows.heights.top(row.index)
 
+    def place_from_end(self) -> tuple[int, int, int] | None:
+        """Return what is read, with its row counted from the end; None while the end is followed."""
+        if self._is_following or self._anchor is None:
+            return None
+        return len(self.rows) - self._anchor.row.index, self._anchor.block, self._anchor.distance
+
+    def go_to_place_from_end(self, place: tuple[int, int, int]) -> None:
+        """Go where `place_from_end` was, perhaps with more before it."""
+        from_end, block, distance = place
+        if from_end > len(self.rows):
+            return
+        row = self.rows[len(self.rows) - from_end]
+        if row.widget is None:
+            self.create_widget(row)
+        self._is_following = False
+        self._anchor = _Anchor(row, block, distance)
+        self.lay_out()
+
     def flush(self) -> None:
         """Show at once what was applied and not shown yet."""
         self._throttle.run_now()
@@ -182,6 +213,24 @@ class RowArea(QAbstractScrollArea):
             _discard(row)
         if self._anchor is not None and self._anchor.row is row:
             self._anchor = None
+
+    def hold_place(self, index: int) -> "_Place | None":
+        """Return what to tell `put_back` when the row at `index`, a page, has become its rows."""
+        row = self.rows[index]
+        if self._anchor is None or self._anchor.row is not row:
+            return None
+        return _Place(index, self._anchor.distance, self.rows.heights[index])
+
+    def put_back(self, place: "_Place", count: int) -> None:
+        """Let what is read stay where it is: what follows the page if that is in view, else the place in the page."""
+        heights, end = self.rows.heights, place.row + count
+        is_end_in_view = place.height - place.distance < self.viewport().height()
+        if is_end_in_view and end < len(self.rows):
+            self._anchor = _Anchor(self.rows[end], -1, place.distance - place.height)
+            return
+        top, height = heights.top(place.row), heights.top(end) - heights.top(place.row)
+        inside = height * place.distance // max(1, place.height)
+        self._anchor = self._anchor_at(Space.XL + top + inside)
 
     def mark_dirty(self, row: "Row") -> None:
         """Say that a row's entry changed. It is shown with the next frame."""
@@ -223,18 +272,31 @@ class RowArea(QAbstractScrollArea):
 
     def lay_out(self) -> None:
         """Lay out what is in view and put it in its place."""
+        self._gentle_timer.stop()
+        self._lay_out(None)
+
+    def lay_out_gently(self) -> None:
+        """Lay out what is in view a few rows at a time, the first ones now, so that nothing else waits for it."""
+        clock = QElapsedTimer()
+        clock.start()
+        if not self._lay_out(clock):
+            self._gentle_timer.start()
+
+    def _lay_out(self, clock: QElapsedTimer | None) -> bool:
+        """Lay out until the clock says that it is enough. Whether all was laid out."""
         if not self.isVisible() or self.viewport().width() < 1:
-            return
+            return True
         self._fit_width()
         height = self.viewport().height()
         value = self._value()
         for _ in range(_PASSES):
-            if not self._realise(value - _MARGIN, value + height + _MARGIN):
+            if not self._realise(value - _MARGIN, value + height + _MARGIN, clock):
                 break
             value = self._value()
         self._place(value)
         self._colours.request()
         self.after_layout()
+        return clock is None or clock.elapsed() < _SLICE_MS
 
     def _lay_out_anew(self) -> None:
         """Lay out what was not in view before."""
@@ -283,15 +345,18 @@ class RowArea(QAbstractScrollArea):
         block, inside = widget.column.anchor(distance - widget.column_origin.y())
         return _Anchor(row, block, inside)
 
-    def _realise(self, top: int, bottom: int) -> bool:
-        """Give every row between these edges a widget and an exact height. Whether a height changed by it."""
+    def _realise(self, top: int, bottom: int, clock: QElapsedTimer | None) -> bool:
+        """Give the rows between these edges a widget and an exact height. Whether a height changed by it.
+
+        Every row, or as many as the clock leaves time for.
+        """
         heights = self.rows.heights
         index = max(0, heights.at(top - Space.XL))
         is_changed = False
         while index < len(self.rows):
             row = self.rows[index]
             row_top = self.row_top(row)
-            if row_top >= bottom:
+            if row_top >= bottom or (clock is not None and clock.elapsed() >= _SLICE_MS):
                 break
             widget = row.widget or self.create_widget(row)
             widget.lay_out(top - row_top, bottom - row_top)
@@ -423,7 +488,10 @@ class RowArea(QAbstractScrollArea):
         bar = self.verticalScrollBar()
         self._is_following = bar.value() >= bar.maximum()
         self._anchor = self._anchor_at(bar.value())
-        self._lay_out_anew()
+        if abs(bar.value() - self._shown_value) > _FAR * self.viewport().height():
+            self.lay_out_gently()  # nothing of what was in view is
+        else:
+            self._lay_out_anew()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -439,6 +507,7 @@ class RowArea(QAbstractScrollArea):
         self._throttle.pause()
         self._colours.stop()
         self._tick_timer.stop()
+        self._gentle_timer.stop()
         super().hideEvent(event)
 
 

@@ -9,7 +9,7 @@ from desktop_agent.ui.theme import Space
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.transcript import Entry, Patch, ToolEntry
+    from desktop_agent.core.transcript import Entry, PageEntry, Patch, ToolEntry
     from desktop_agent.ui.chat.text.styles import TextStyles
 
 _FOLDED = 28
@@ -24,6 +24,7 @@ _PICTURE = 280
 _BUBBLE = 18
 _BLOCK_GAP = 8
 _PROMPT_SHARE = 0.75
+_LEAST_ENTRIES = 4
 
 
 class Rows:
@@ -49,6 +50,8 @@ class Rows:
         self._rows = [Row(entry, index) for index, entry in enumerate(entries)]
         self._plan = None
         for row in self._rows:
+            if row.entry.kind == "page":
+                row.page = row.entry.number
             if _is_plan(row):
                 self._take_plan(row)
         self._superseded = None
@@ -59,9 +62,13 @@ class Rows:
         self._width = width
         if styles is not None:
             self._letter_width = styles.text_width
+        for row in self._rows:
+            row.height_hint = 0
         self.heights.replace(0, map(self.estimate, self._rows))
 
-    def apply(self, entries: "Sequence[Entry]", patches: "Sequence[Patch]") -> list[Row]:
+    def apply(  # noqa: C901 - one closed vocabulary
+        self, entries: "Sequence[Entry]", patches: "Sequence[Patch]"
+    ) -> list[Row]:
         """Follow these patches, after which the entries are `entries`. Return the rows that are no more."""
         if not entries:
             removed, self._rows = self._rows, []
@@ -82,6 +89,10 @@ class Rows:
                     self._rows[patch.index].is_dirty = True
                     if patch.kind == "update" and _is_plan(self._rows[patch.index]):
                         self._take_plan(self._rows[patch.index])
+                case "expand":
+                    removed += self._expand(patch, entries)
+                case "collapse":
+                    removed += self._collapse(patch, entries)
                 case "changes" | "status":
                     pass
         if removed:
@@ -93,6 +104,33 @@ class Rows:
                 self.heights.set(row.index, self.estimate(row))
         return removed
 
+    def _expand(self, patch: "Patch", entries: "Sequence[Entry]") -> list[Row]:
+        """Put the rows of a page in the place of the one that stood for it."""
+        start, gone = patch.index, self._rows[patch.index]
+        rows = [
+            Row(entry, index, gone.page)
+            for index, entry in enumerate(entries[start : start + patch.count], start=start)
+        ]
+        self._rows[start : start + 1] = rows
+        for index in range(start + len(rows), len(self._rows)):
+            self._rows[index].index = index
+        for row in filter(_is_plan, rows):
+            self._place_plan(row)
+        self.heights.splice(start, 1, map(self.estimate, rows))
+        return [gone]
+
+    def _collapse(self, patch: "Patch", entries: "Sequence[Entry]") -> list[Row]:
+        """Let one row stand for a page again, as high as the page was."""
+        start, end = patch.index, patch.index + patch.count
+        gone = self._rows[start:end]
+        row = Row(entries[start], start, gone[0].page if gone else None)
+        row.height_hint = self.heights.top(end) - self.heights.top(start)
+        self._rows[start:end] = [row]
+        if self._plan in gone:
+            self._plan = None
+        self.heights.splice(start, patch.count, (row.height_hint,))
+        return gone
+
     def supersede(self) -> Row | None:
         """Return the row whose plan became an older one by the last patches, if any."""
         superseded, self._superseded = self._superseded, None
@@ -103,6 +141,13 @@ class Rows:
             self._plan.is_superseded = self._plan.is_dirty = True
             self._superseded = self._plan
         self._plan = row
+
+    def _place_plan(self, row: Row) -> None:
+        """Take in a plan that may be older than the newest."""
+        if self._plan is None or self._plan.index < row.index:
+            self._take_plan(row)
+        else:
+            row.is_superseded = True
 
     def estimate(self, row: Row) -> int:
         """Return about how high a row is, from nothing but the length of its text."""
@@ -118,11 +163,19 @@ class Rows:
                 height = _estimate_card(row, entry)
             case "notice":
                 height = _NOTICE
+            case "page":
+                row.height_hint = row.height_hint or self._estimate_page(entry)
+                return row.height_hint
             case "command":
                 height = _LINE + self._estimate_text(entry.output, self._width)
             case "undo" | "rewind" | "compaction" | "fork" | "turn_end":
                 height = _LINE
         return height + Space.ENTRY
+
+    def _estimate_page(self, entry: "PageEntry") -> int:
+        letters = max(20.0, self._width / self._letter_width)
+        lines = int(entry.characters / letters * _LINE)
+        return lines + max(_LEAST_ENTRIES, entry.entries) * (_LINE + Space.ENTRY)
 
     def _estimate_text(self, text: str, width: int) -> int:
         letters = max(20.0, width / self._letter_width)

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.selection import Selection
 
 
+_NEAR = 2
+"""How many screens beyond the view pages are loaded before anybody gets there."""
+
+
 def _utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -62,6 +66,8 @@ class TranscriptView(RowArea):
         rewind_requested: the person wants to go back to before this turn; asks how first.
         example_chosen: the person picked this prompt in an empty conversation.
         found: number of the current match, from 1 (0: none), and how many there are so far.
+        pages_wanted: the pages (numbers, the most urgent first) that are in view or near it, loaded or not.
+        pages_sought: a search began for this text; `add_places` takes the pages that may have it.
     """
 
     approval_answered = Signal(str, object)
@@ -85,6 +91,8 @@ class TranscriptView(RowArea):
     summary_edit_requested = Signal()
     summary_undo_requested = Signal()
     found = Signal(int, int)
+    pages_wanted = Signal(object)
+    pages_sought = Signal(str)
 
     def __init__(
         self,
@@ -103,6 +111,8 @@ class TranscriptView(RowArea):
         self._now = now
         self._loader = loader
         self._tab_order: tuple[int, ...] = ()
+        self._wanted: tuple[int, ...] = ()
+        self._sought_call = ""
         self._finder = Finder(self)
         self._finder.found.connect(self.found)
         self._activity = ActivityLine(theme, self.viewport())
@@ -126,23 +136,48 @@ class TranscriptView(RowArea):
             self.selection.clear()
         self._finder.find("")
         self.rows.reset(transcript.entries)
+        for number in transcript.loaded_pages:
+            for index in transcript.span_of_page(number):
+                self.rows[index].page = number
+        self._wanted = ()
         self._show_status()
         self.replace_rows()
+
+    def exchange_transcript(self, transcript: "Transcript") -> None:
+        """Show this one, which has the same end but more before it, and stay at the same place."""
+        place = self.place_from_end()
+        self.show_transcript(transcript)
+        if place is not None:
+            self.go_to_place_from_end(place)
 
     def apply(self, patches: "Sequence[Patch]") -> None:
         """Follow what `Transcript.apply` changed. Cheap: it is shown with the next frame, at most 30 times a second."""
         transcript = self._transcript
         if transcript is None:
             return
+        pages = [patch for patch in patches if patch.kind == "expand"]
+        places = [(patch, self.hold_place(patch.index)) for patch in pages]
         for row in self.rows.apply(transcript.entries, patches):
             self.selection.forget(row)
             self._finder.forget(row)
             self.drop_row(row)
         for patch in patches:
+            if patch.kind == "collapse":
+                self._finder.let_go(self.rows[patch.index].page)
+        for patch, place in places:
+            self._finder.read_rows(patch.index, patch.count)
+            if place is not None:
+                self.put_back(place, patch.count)
+        for patch in patches:
             if patch.kind in ("append", "update", "text", "output") and patch.index < len(self.rows):
                 self.mark_dirty(self.rows[patch.index])
         if (superseded := self.rows.supersede()) is not None:
             self.mark_dirty(superseded)
+        if pages and len(pages) == len(patches):
+            self.lay_out_gently()
+            if self._sought_call:
+                self.show_call(self._sought_call)
+            return
         self._show_status()
         self.request_layout()
 
@@ -151,7 +186,15 @@ class TranscriptView(RowArea):
         self._empty.set_examples(examples)
 
     def show_call(self, call_id: str) -> None:
-        """Bring the card of this call into view."""
+        """Bring the card of this call into view, as soon as its page is loaded."""
+        self._sought_call = ""
+        if self._transcript is None or not self._transcript.knows_call(call_id):
+            return
+        number = self._transcript.page_of_call(call_id)
+        if number is not None and not self._transcript.is_loaded(number):
+            self._sought_call = call_id
+            self.scroll_to(self.row_top(self.rows[self._transcript.page_start(number)]))
+            return
         for row in self.rows:
             if row.entry.kind == "tool" and row.entry.call.id == call_id:
                 self.reveal(self.row_top(row))
@@ -278,6 +321,16 @@ class TranscriptView(RowArea):
     def find_text(self, text: str) -> None:
         """Search for `text` and go to the match nearest above; an empty text ends the search. See `found`."""
         self._finder.find(text)
+        self.pages_sought.emit(text)
+
+    def add_places(self, text: str, numbers: object) -> None:
+        """Take in which pages may have a text that is searched for, loaded or not."""
+        self._finder.add_pages(text, cast("Sequence[int]", numbers))
+
+    @property
+    def has_unread_matches(self) -> bool:
+        """Whether there may be more matches on pages that are not loaded."""
+        return self._finder.has_unread
 
     def find_next(self) -> None:
         """Go to the next match below, round the end."""
@@ -351,6 +404,26 @@ class TranscriptView(RowArea):
         self._offer_shortcut()
         self._order_tabs()
         self.keep_time()
+        self._ask_for_pages()
+
+    def _ask_for_pages(self) -> None:
+        """Say which pages are in view, and which are near it."""
+        height = self.viewport().height()
+        in_view = self._pages_between(0, height)
+        near = self._pages_between(-_NEAR * height, (1 + _NEAR) * height)
+        sought = self._finder.wanted_pages
+        wanted = tuple(dict.fromkeys((*in_view, *sought, *near)))
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self.pages_wanted.emit(wanted)
+
+    def _pages_between(self, top: int, bottom: int) -> list[int]:
+        if not len(self.rows):
+            return []
+        start = self.top_edge - self.row_top_padding
+        first, last = self.rows.heights.at(start + top), self.rows.heights.at(start + bottom)
+        pages = (self.rows[index].page for index in range(max(0, first), last + 1))
+        return list(dict.fromkeys(page for page in pages if page is not None))
 
     def _offer_shortcut(self) -> None:
         """Let only the oldest question listen to the keyboard shortcut."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.transcript import (
         CompactionEntry,
         ForkEntry,
+        PageEntry,
         RewindEntry,
         ToolEntry,
         TurnEndEntry,
@@ -382,6 +383,11 @@ def compaction(entry: "CompactionEntry") -> str:
         return pattern.format(count=entry.shortened, before=f"{entry.tokens_before:,}", after=f"{entry.tokens_after:,}")
     pattern = say("Summarised for the agent up to turn {turn}: about {before} tokens became {after}")
     return pattern.format(turn=entry.through_turn, before=f"{entry.tokens_before:,}", after=f"{entry.tokens_after:,}")
+
+
+def page(entry: "PageEntry") -> str:
+    """Return what stands for messages that are not loaded where they are copied."""
+    return say("[{count} earlier messages that are not loaded]").format(count=entry.entries)
 
 
 def fork(entry: "ForkEntry") -> str:

@@ -191,11 +191,11 @@ def newest_digest(transcript: "Transcript", file: "ChangedFile") -> str | None:
 
 def last_undo(transcript: "Transcript | None") -> "UndoEntry | None":
     """Return the newest undo, if nothing was undone or redone since and it did something."""
-    for entry in reversed(transcript.entries if transcript else ()):
-        if entry.kind == "undo":
-            is_done = any(outcome.state in ("restored", "merged") for outcome in entry.outcomes)
-            return entry if entry.purpose == "undo" and is_done else None
-    return None
+    if transcript is None or not transcript.undos:
+        return None
+    entry = transcript.undos[-1]
+    is_done = any(outcome.state in ("restored", "merged") for outcome in entry.outcomes)
+    return entry if entry.purpose == "undo" and is_done else None
 
 
 def selection_of_undo(entry: "UndoEntry") -> "ChangeSelection":

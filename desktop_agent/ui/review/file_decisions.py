@@ -24,6 +24,8 @@ class _Saving(NamedTuple):
     path: str
     change_count: int
     notice: "NoticeEntry | None"
+    seq: int
+    """The number of the last record then: an earlier notice may be loaded meanwhile."""
 
 
 class FileDecisions(QObject):
@@ -90,7 +92,7 @@ class FileDecisions(QObject):
         saving, transcript = self._saving, self._reviewed.transcript
         if saving is None or transcript is None:
             return
-        if entry := _failure_since(transcript, saving.notice):
+        if entry := _failure_since(transcript, saving):
             self._saving = None
             self._pane.edit_failed(entry.notice.title)
         elif _is_written(transcript, saving):
@@ -158,7 +160,7 @@ class FileDecisions(QObject):
     def _save_edit(self, content: bytes) -> None:
         file, transcript = self._list.current_file, self._reviewed.transcript
         if file is not None and transcript is not None:
-            self._saving = _Saving(file.path, len(transcript.changes), _last_notice(transcript))
+            self._saving = _Saving(file.path, len(transcript.changes), _last_notice(transcript), transcript.last_seq)
             self._decisions.save_edit(transcript, file, content)
 
     def _open(self) -> None:
@@ -190,12 +192,14 @@ def _last_notice(transcript: "Transcript") -> "NoticeEntry | None":
     return next((entry for entry in reversed(transcript.entries) if entry.kind == "notice"), None)
 
 
-def _failure_since(transcript: "Transcript", known: "NoticeEntry | None") -> "NoticeEntry | None":
-    """The newest notice that tells why a file was not written, unless it is older than the one that is known."""
+def _failure_since(transcript: "Transcript", saving: _Saving) -> "NoticeEntry | None":
+    """The newest notice that tells why a file was not written, if it came after that was asked for."""
     for entry in reversed(transcript.entries):
-        if entry is known:
+        if entry is saving.notice:
             return None
-        if entry.kind == "notice" and entry.notice.code in _NOT_WRITTEN:
+        if entry.kind != "notice" or entry.notice.code not in _NOT_WRITTEN:
+            continue
+        if not 0 < entry.notice.seq <= saving.seq:  # one that could not be recorded has no number
             return entry
     return None
 

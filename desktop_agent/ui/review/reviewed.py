@@ -110,15 +110,13 @@ class Reviewed:
 
     def uncaptured(self) -> "list[Uncaptured]":
         """What was changed within the baseline and not recorded."""
-        entries = self._transcript.entries if self._transcript and not self.baseline.is_git else ()
+        known = self._transcript.uncaptured if self._transcript and not self.baseline.is_git else ()
         wanted = selection_of(self.baseline, self.turns)
-        tools = (entry for entry in entries if entry.kind == "tool" and wanted.turn in (None, entry.turn))
-        return [found for entry in tools if entry.turn >= (wanted.since_turn or 0) for found in entry.uncaptured]
+        return [found for turn, found in known if wanted.turn in (None, turn) and turn >= (wanted.since_turn or 0)]
 
     def prompts(self) -> dict[int, str]:
         """What the person asked, by turn."""
-        entries = self._transcript.entries if self._transcript else ()
-        return {entry.turn: entry.text for entry in entries if entry.kind == "prompt"}
+        return dict(self._transcript.prompts) if self._transcript else {}
 
     def record_behind(self, file: ChangedFile) -> "ChangeRecord | None":
         """The newest change of a call to this file: of the baseline, or of the session for what git found."""
@@ -129,8 +127,7 @@ class Reviewed:
     def tool_behind(self, file: ChangedFile) -> "tuple[int, str] | None":
         """Which turn and tool changed the file last."""
         record = self.record_behind(file)
-        entry = self._transcript.tool_entry(record.call_id) if self._transcript and record else None
-        return (entry.turn, entry.call.name) if entry is not None else None
+        return (record.turn, record.tool) if record is not None and record.tool else None
 
     def record_of_call(self, call_id: str) -> "ChangeRecord | None":
         """The first thing that this call changed."""
@@ -178,9 +175,8 @@ class Reviewed:
 def undos_since(transcript: "Transcript | None", known: "UndoEntry | None") -> "list[UndoEntry]":
     """Return the undos and redos after the one that is known, oldest first."""
     found: list[UndoEntry] = []
-    for entry in reversed(transcript.entries if transcript else ()):
+    for entry in reversed(transcript.undos if transcript else ()):
         if entry is known:
             break
-        if entry.kind == "undo":
-            found.append(entry)
+        found.append(entry)
     return found[::-1]

@@ -71,9 +71,7 @@ def paths_in_conflict(transcript: "Transcript") -> set[str]:
     """Return the files whose last undo or redo clashed, and that nobody has settled since."""
     seen: set[str] = set()
     clashed: dict[str, datetime] = {}
-    for entry in reversed(transcript.entries):
-        if entry.kind != "undo":
-            continue
+    for entry in reversed(transcript.undos):
         for outcome in entry.outcomes:
             if outcome.path not in seen and outcome.state == "conflict":
                 clashed[outcome.path] = entry.at

@@ -1,5 +1,7 @@
 """The theme as the application installs it, and a stage to show things on."""
 
+from collections.abc import Callable
+
 import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -19,3 +21,13 @@ def theme(qapp: QApplication) -> Theme:
 @pytest.fixture
 def stage(theme: Theme, qtbot: QtBot) -> Stage:
     return Stage(theme, qtbot)
+
+
+@pytest.fixture
+def until(qtbot: QtBot) -> Callable[[Callable[[], bool]], None]:
+    """Wait until something is so; the window goes on meanwhile."""
+
+    def wait(is_so: Callable[[], bool]) -> None:
+        qtbot.waitUntil(is_so, timeout=20_000)
+
+    return wait

@@ -1,0 +1,155 @@
+"""What is known of a journal up to some place in it, and how that is carried on: by folding the next records in."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.context.history import Beginning, History
+from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import Damage
+from desktop_agent.core.store.pages import PageSize, merged
+from desktop_agent.core.store.records import Breathe, Record, read_records
+from desktop_agent.core.transcript import Page
+
+WHOLE: Final = Beginning(1, ())
+MAX_DAMAGES: Final = 20
+"""How many of them are told one by one."""
+ORDINARY: Final = PageSize()
+_REFOLD_BYTES: Final = 8 * 2**20
+
+_Reader = Callable[..., Iterator[Record]]
+"""`read_records` of one journal: from a byte on, up to another."""
+
+
+@dataclass(slots=True)
+class Known:
+    """The state that a journal comes to, up to `offset`."""
+
+    state: SessionState = field(default_factory=SessionState)
+    offset: int = 0
+    records: int = 0
+    """How many lines there are."""
+    events: int = 0
+    """How many of them could be read."""
+    damages: list[Damage] = field(default_factory=list[Damage])
+    """The first of them."""
+    damage_count: int = 0
+    places: dict[int, int] = field(default_factory=dict[int, int])
+    """Where the records begin from which the history may have to be folded again, by number."""
+    beginning: Beginning = WHOLE
+    """From where the history is to be folded."""
+
+    def note(self, record: Record) -> None:
+        """Count a record, and remember what is wrong with it and where it is."""
+        self.offset = record.end
+        self.records += 1
+        self.events += record.event is not None
+        self.damage_count += len(record.problems)
+        room = MAX_DAMAGES - len(self.damages)
+        self.damages += [Damage(self.records, problem) for problem in record.problems[:room]]
+        if isinstance(record.event, ev.PromptSubmitted | ev.Compacted):
+            self.places[record.event.seq] = record.start
+
+    def carry_on(self, path: Path, blobs: Blobs, *, breathe: Breathe, page_size: PageSize = ORDINARY) -> None:
+        """Fold the rest of the journal in, without keeping its entries. Blocks. Raises `StorageError`.
+
+        Its history has no long results afterwards: it only tells from where the real one must be folded.
+        """
+        journal = partial(read_records, path, blobs, is_thin=True, breathe=breathe)
+        if self.offset:
+            self._fold_history(journal, self.beginning)
+        pager = _Pager(self, page_size)
+        folded_at = self.offset
+        for record in journal(self.offset):
+            self.note(record)
+            if record.event is not None:
+                self._apply(record.event, journal)
+            pager.take(record)
+            if isinstance(record.event, ev.Compacted) and self.offset - folded_at > _REFOLD_BYTES:
+                # What was summarised need not stay in memory.
+                self._fold_history(journal, self.state.history.beginning())
+                folded_at = self.offset
+        pager.finish()
+        self.beginning = self.state.history.beginning()
+
+    def offset_of(self, beginning: Beginning) -> int:
+        """Where the records of a beginning are; 0 when that is not known, which is always right."""
+        return self.places.get(beginning.seq, 0)
+
+    def _apply(self, event: ev.Event, journal: "_Reader") -> None:
+        state = self.state
+        goes_beyond = (isinstance(event, ev.CompactionUndone) and not state.history.can_undo_compaction) or (
+            isinstance(event, ev.Rewound) and not state.history.can_rewind_to(event.turn)
+        )
+        state.apply(event)
+        if goes_beyond:
+            self._fold_history(journal, WHOLE)
+
+    def _fold_history(self, journal: "_Reader", beginning: Beginning) -> None:
+        """Fold up to here what the model sees, from `beginning` on."""
+        records = journal(self.offset_of(beginning), self.offset)
+        self.state.put_history(folded_history(beginning, records))
+
+
+def folded_history(beginning: Beginning, records: Iterable[Record]) -> History:
+    """Return what the model sees of the records that come from `beginning` on."""
+    history = History(is_whole=beginning.seq <= 1)
+    for event in beginning.events:
+        history.apply(event)
+    for record in records:
+        if record.event is not None:
+            history.apply(record.event)
+    return history
+
+
+class _Pager:
+    """Turns entries into pages while records are folded in."""
+
+    def __init__(self, known: Known, size: PageSize) -> None:
+        self._known = known
+        self._size = size
+        self._transcript = known.state.transcript
+        self._records = 0
+        self._page = self._next_page()
+        self._may_join = bool(self._transcript.pages)
+
+    def take(self, record: Record) -> None:
+        """Take in what the record did to the pages."""
+        transcript = self._transcript
+        for number in transcript.late:
+            page = transcript.pages[number]
+            transcript.pages[number] = replace(page, late=(*page.late, record.start))
+        transcript.late.clear()
+        self._records += 1
+        self._page = replace(self._page, end=record.end)
+        if self._records >= self._size.records or self._page.end - self._page.start >= self._size.length:
+            self.finish()
+
+    def finish(self) -> None:
+        """End the page."""
+        if self._records:
+            transcript = self._transcript
+            transcript.page_out(self._page)
+            if self._may_join:
+                *_, before, last = transcript.pages
+                if last.end - before.start <= self._size.length:
+                    transcript.join_last_pages(merged(before, last))
+            self._may_join = False
+        self._records = 0
+        self._page = self._next_page()
+
+    def _next_page(self) -> Page:
+        known = self._known
+        head = known.state.transcript
+        return Page(
+            start=known.offset,
+            end=known.offset,
+            first_seq=head.last_seq + 1,
+            first_turn=head.turn,
+            entries=0,
+            characters=0,
+        )

@@ -1,0 +1,144 @@
+"""Opening a session again: its state, quickly. What a snapshot does not know is folded from the journal.
+
+Nothing here is the truth: whatever is wrong with a snapshot, the journal alone gives the same state.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.resuming.known import WHOLE, Known, folded_history
+from desktop_agent.core.resuming.process import SnapshotProcess
+from desktop_agent.core.resuming.sections import known_of, sections_of
+from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import Damage
+from desktop_agent.core.store.pages import read_page
+from desktop_agent.core.store.records import Breathe, Breather, cannot_read, read_records
+from desktop_agent.core.store.snapshot import (
+    SNAPSHOT_NAME,
+    extent_of,
+    read_extent,
+    read_sections,
+    write_snapshot,
+)
+from desktop_agent.core.transcript import Transcript
+
+LONG_BYTES: Final = 4 * 2**20
+"""How much of a journal is folded in a thread; more of it is folded in a process of its own, into a snapshot."""
+WORTH_BYTES: Final = 2**20
+"""A journal shorter than this has no snapshot: folding it is as quick."""
+FRESH_BYTES: Final = 2**18
+"""A snapshot is made again when more than this came since."""
+SHOWN_ENTRIES: Final = 40
+"""How many entries at the end are there from the beginning."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """What a journal comes to."""
+
+    state: SessionState
+    damages: Sequence[Damage]
+    """The first of them."""
+    damage_count: int
+    is_empty: bool
+    """Whether there is not one record that could be read."""
+
+
+async def resume_beside(journal: Path, blobs: Blobs) -> Resumed:
+    """Return the state of a session, without keeping the event loop waiting. Raises `StorageError`.
+
+    Of a long journal without a snapshot, a process makes one first. Cancelled, that is ended.
+    """
+    try:
+        is_long = await asyncio.to_thread(bytes_to_fold, journal) > LONG_BYTES
+    except OSError as error:
+        raise cannot_read(journal, error) from error
+    if is_long:
+        await _make_snapshot(journal, blobs)
+    return await asyncio.to_thread(resume, journal, blobs, breathe=Breather())
+
+
+async def _make_snapshot(journal: Path, blobs: Blobs) -> None:
+    """Let a process make a snapshot. If that is not possible, it is slower without."""
+    try:
+        process = await asyncio.to_thread(SnapshotProcess, journal, blobs.folder, journal.with_name(SNAPSHOT_NAME))
+    except OSError:
+        return
+    try:
+        await asyncio.to_thread(process.wait)
+    except BaseException:
+        process.kill()
+        raise
+
+
+def bytes_to_fold(journal: Path) -> int:
+    """Return how much of the journal no snapshot knows. Blocks. Raises `OSError`."""
+    return journal.stat().st_size - (read_extent(journal.with_name(SNAPSHOT_NAME), journal) or 0)
+
+
+def resume(journal: Path, blobs: Blobs, *, breathe: Breathe) -> Resumed:
+    """Return the state of a session. Blocks. Raises `StorageError` when the journal cannot be read."""
+    known = load(journal, journal.with_name(SNAPSHOT_NAME), breathe)
+    state, rest = known.state, known.offset
+    if rest:
+        records = read_records(journal, blobs, known.offset_of(known.beginning), rest, breathe=breathe)
+        state.put_history(folded_history(known.beginning, records))
+    for record in read_records(journal, blobs, rest, breathe=breathe):
+        known.note(record)
+        if record.event is not None:
+            state.apply(record.event)
+    return Resumed(state, known.damages, known.damage_count, is_empty=not known.events)
+
+
+def show_end(transcript: Transcript, journal: Path, blobs: Blobs, *, breathe: Breathe) -> None:
+    """Load the last pages, so that there is something to read. Blocks. Raises `StorageError`."""
+    number = len(transcript.pages)
+    shown = len(transcript.entries) - number
+    while number and shown < SHOWN_ENTRIES:
+        number -= 1
+        page = read_page(journal, blobs, transcript.pages[number], breathe=breathe)
+        shown += len(page.entries)
+        transcript.expand(number, page)
+
+
+def read_whole_history(state: SessionState, journal: Path, blobs: Blobs, *, breathe: Breathe) -> None:
+    """See that nothing is missing from what `state` knows the model to see. Blocks. Raises `StorageError`."""
+    if not state.history.is_whole:
+        state.put_history(folded_history(WHOLE, read_records(journal, blobs, breathe=breathe)))
+
+
+def load(journal: Path, snapshot: Path, breathe: Breathe) -> Known:
+    """Return what the snapshot knows of the journal; nothing, when it is of no use."""
+    offset = read_extent(snapshot, journal)
+    if offset is None:
+        return Known()
+    try:
+        return known_of(read_sections(snapshot), offset, breathe)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        _log.info("The snapshot of a session is of no use and is made again: %s", type(error).__name__)
+        return Known()
+
+
+def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, breathe: Breathe) -> None:
+    """Write a snapshot of all there is. Blocks. Raises `OSError`, `StorageError`, or `ValueError`."""
+    known = load(journal, journal.with_name(SNAPSHOT_NAME), breathe)
+    known.carry_on(journal, blobs, breathe=breathe)
+    write_snapshot(snapshot, extent_of(journal, known.offset), sections_of(known))
+
+
+def close_with_snapshot(journal: Path, blobs: Blobs) -> None:
+    """Write a snapshot of a session that closes, if that pays and is done in a moment. Blocks; raises nothing."""
+    try:
+        came = bytes_to_fold(journal)
+        if journal.stat().st_size >= WORTH_BYTES and FRESH_BYTES <= came <= LONG_BYTES:
+            renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), breathe=Breather())
+    except (OSError, StorageError, ValueError) as error:  # a cache is not worth an error
+        _log.warning("No snapshot of a session could be written: %s", error)

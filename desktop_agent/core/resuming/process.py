@@ -1,0 +1,65 @@
+"""The process that folds long journals: `python -m desktop_agent.core.resuming.process JOURNAL BLOBS SNAPSHOT`.
+
+Folding hundreds of megabytes takes seconds in which the interpreter lock is hardly ever free; in a thread of the
+window's process every frame would wait for it. The process writes a snapshot and ends.
+"""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from desktop_agent.core.errors import StorageError
+
+_MODULE: Final = "desktop_agent.core.resuming.process"
+
+
+class SnapshotProcess:
+    """The process, seen from the one that waits for its snapshot."""
+
+    def __init__(self, journal: Path, blobs: Path, snapshot: Path) -> None:
+        """Start it. Raises `OSError` when there can be no more processes."""
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            # -P: nothing is imported from the current folder, which may be somebody's workspace.
+            [sys.executable, "-P", "-m", _MODULE, str(journal), str(blobs), str(snapshot)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
+        )
+
+    def wait(self) -> bool:
+        """Block until it has ended. Whether there is a snapshot now."""
+        return self._process.wait() == 0
+
+    def kill(self) -> None:
+        """Let it end at once. Whoever waits is told that there is no snapshot."""
+        self._process.kill()
+
+
+def main(arguments: list[str]) -> int:
+    """Write the snapshot; 0 when it is written."""
+    from desktop_agent.core.resuming.opening import renew_snapshot
+    from desktop_agent.core.store.blobs import Blobs
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for the window
+    if sys.platform != "win32":
+        os.nice(5)  # somebody reads the end of the conversation meanwhile
+    gc.disable()  # what is read leaves no cycles
+    journal, blobs, snapshot = map(Path, arguments)
+    try:
+        renew_snapshot(journal, Blobs(blobs), snapshot, breathe=_go_on)
+    except (OSError, StorageError, ValueError):
+        return 1
+    return 0
+
+
+def _go_on() -> None:
+    """Nobody else wants this interpreter."""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

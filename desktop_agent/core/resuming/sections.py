@@ -1,0 +1,216 @@
+"""The state of a session as sections of a snapshot, and back.
+
+What grows with a session (changes, prompts, pages …) is written in pieces of some hundred, so that reading one of them
+holds the interpreter lock for a moment only.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from itertools import islice
+from typing import Final, Generic, TypeVar, cast
+
+from pydantic import TypeAdapter
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.codec import decode_event, encode_event
+from desktop_agent.core.context.history import Beginning
+from desktop_agent.core.ids import CallId
+from desktop_agent.core.model import (
+    ApprovalRequest,
+    JsonObject,
+    ModelRef,
+    OutsideFile,
+    RefChange,
+    Rule,
+    ToolUseBlock,
+    Uncaptured,
+)
+from desktop_agent.core.resuming.known import Known
+from desktop_agent.core.store.journal import Damage
+from desktop_agent.core.store.snapshot import Section
+from desktop_agent.core.transcript import ChangeRecord, Destroyed, Head, Page, Transcript, UndoEntry
+
+T = TypeVar("T")
+
+_PIECE: Final = 100
+_LIVE: Final = {"jobs", "rules", "activity", "context"}
+"""What only a running session has."""
+_GROWING: Final = {"changes", "kept", "prompts", "undos", "uncaptured", "destroyed", "put_back"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Series(Generic[T]):
+    """Something that grows with a session."""
+
+    adapter: TypeAdapter[list[T]]
+    items: Callable[[Known], Iterable[T]]
+    put: Callable[[Known, list[T]], object]
+
+    def pieces(self, known: Known) -> Iterator[object]:
+        """Yield its items as JSON, piece by piece."""
+        items = iter(self.items(known))
+        while piece := list(islice(items, _PIECE)):
+            yield self.adapter.dump_python(piece, mode="json")
+
+    def add(self, known: Known, piece: object) -> None:
+        """Put a piece back. Raises `ValueError`."""
+        self.put(known, self.adapter.validate_python(piece))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """Everything that stays small."""
+
+    records: int
+    events: int
+    damages: list[Damage]
+    damage_count: int
+    beginning: int
+    rules: list[Rule]
+    turn: int | None
+    model: ModelRef | None
+    requests: int
+    calls: list[ToolUseBlock]
+    started: set[CallId]
+    asked: list[ApprovalRequest]
+    acted: set[CallId]
+
+
+def sections_of(known: Known) -> Iterator[Section]:
+    """Yield what is known, for `write_snapshot`."""
+    head = known.state.transcript
+    small = {field.name for field in fields(Head)} - _LIVE - _GROWING
+    yield "head", _head().dump_python(_head_of(head), mode="json", include=small)
+    unfinished = known.state.unfinished
+    rest = _Rest(
+        records=known.records,
+        events=known.events,
+        damages=known.damages,
+        damage_count=known.damage_count,
+        beginning=known.beginning.seq,
+        rules=list(known.state.rules.values()),
+        turn=unfinished.turn,
+        model=unfinished.model,
+        requests=unfinished.requests,
+        calls=list(unfinished.calls.values()),
+        started=unfinished.started,
+        asked=list(unfinished.asked.values()),
+        acted=unfinished.acted,
+    )
+    yield "rest", _rest().dump_python(rest, mode="json")
+    if unfinished.prepared is not None:
+        yield "prepared", encode_event(unfinished.prepared)
+    for event in known.beginning.events:
+        yield "beginning", encode_event(event)
+    for name, series in _series().items():
+        for piece in series.pieces(known):
+            yield name, piece
+
+
+def known_of(sections: Iterable[Section], offset: int, breathe: Callable[[], None]) -> Known:
+    """Return what `sections_of` was given; it holds up to `offset`. Raises `ValueError` for anything else."""
+    known = Known(offset=offset)
+    for name, value in sections:
+        match name:
+            case "head":
+                head = _head().validate_python(value)
+                known.state.transcript = Transcript(**{field.name: getattr(head, field.name) for field in fields(Head)})
+            case "rest":
+                _put_rest(known, _rest().validate_python(value))
+            case "prepared":
+                event = decode_event(cast("JsonObject", value))
+                known.state.unfinished.prepared = event if isinstance(event, ev.ChangesPrepared) else None
+            case "beginning":
+                event = cast("ev.KnownEvent", decode_event(cast("JsonObject", value)))
+                known.beginning = known.beginning._replace(events=(*known.beginning.events, event))
+            case _ if name in _series():
+                _series()[name].add(known, value)
+            case _:
+                raise ValueError(f"an unknown section: {name}")
+        breathe()
+    return known
+
+
+def _put_rest(known: Known, rest: _Rest) -> None:
+    known.records, known.events = rest.records, rest.events
+    known.damages, known.damage_count = rest.damages, rest.damage_count
+    known.beginning = Beginning(rest.beginning, ())
+    known.state.rules = {rule.id: rule for rule in rest.rules}
+    unfinished = known.state.unfinished
+    unfinished.turn, unfinished.model, unfinished.requests = rest.turn, rest.model, rest.requests
+    unfinished.calls = {block.id: block for block in rest.calls}
+    unfinished.asked = {request.call_id: request for request in rest.asked}
+    unfinished.started, unfinished.acted = rest.started, rest.acted
+
+
+def _head_of(transcript: Transcript) -> Head:
+    return Head(**{field.name: getattr(transcript, field.name) for field in fields(Head)})
+
+
+def _put_pages(known: Known, pages: list[Page]) -> None:
+    for page in pages:
+        known.state.transcript.add_page(page)
+
+
+@cache
+def _head() -> TypeAdapter[Head]:
+    return TypeAdapter(Head)
+
+
+@cache
+def _rest() -> TypeAdapter[_Rest]:
+    return TypeAdapter(_Rest)
+
+
+@cache
+def _series() -> "dict[str, _Series[object]]":
+    series = {
+        "changes": _Series(
+            TypeAdapter(list[ChangeRecord]),
+            lambda known: known.state.transcript.changes.values(),
+            lambda known, found: known.state.transcript.changes.update((item.change.id, item) for item in found),
+        ),
+        "kept": _Series(
+            TypeAdapter(list[tuple[str, set[str]]]),
+            lambda known: known.state.transcript.kept.items(),
+            lambda known, found: known.state.transcript.kept.update(found),
+        ),
+        "prompts": _Series(
+            TypeAdapter(list[tuple[int, str]]),
+            lambda known: known.state.transcript.prompts.items(),
+            lambda known, found: known.state.transcript.prompts.update(found),
+        ),
+        "undos": _Series(
+            TypeAdapter(list[UndoEntry]),
+            lambda known: known.state.transcript.undos,
+            lambda known, found: known.state.transcript.undos.extend(found),
+        ),
+        "uncaptured": _Series(
+            TypeAdapter(list[tuple[int, Uncaptured]]),
+            lambda known: known.state.transcript.uncaptured,
+            lambda known, found: known.state.transcript.uncaptured.extend(found),
+        ),
+        "destroyed": _Series(
+            TypeAdapter(list[tuple[CallId, Destroyed]]),
+            lambda known: known.state.transcript.destroyed.items(),
+            lambda known, found: known.state.transcript.destroyed.update(found),
+        ),
+        "put_back": _Series(
+            TypeAdapter(list[tuple[CallId, RefChange | OutsideFile]]),
+            lambda known: known.state.transcript.put_back,
+            lambda known, found: known.state.transcript.put_back.update(found),
+        ),
+        "reads": _Series(
+            TypeAdapter(list[tuple[str, str | None]]),
+            lambda known: known.state.reads.seen.items(),
+            lambda known, found: known.state.reads.seen.update(found),
+        ),
+        "pages": _Series(TypeAdapter(list[Page]), lambda known: known.state.transcript.pages, _put_pages),
+        "places": _Series(
+            TypeAdapter(list[tuple[int, int]]),
+            lambda known: known.places.items(),
+            lambda known, found: known.places.update(found),
+        ),
+    }
+    return cast("dict[str, _Series[object]]", series)

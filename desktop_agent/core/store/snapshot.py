@@ -1,0 +1,107 @@
+"""The snapshot of a session: what its journal comes to up to some place, so that opening it need not read all of it.
+
+It is a cache beside the journal: sections of JSON, one a line, each small enough to be read in a moment. It says how
+much of the journal it stands for and what the last bytes of that were, so a journal that was changed is noticed, and
+whatever is wrong with a snapshot, it is as if there were none.
+"""
+
+import hmac
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from desktop_agent.core.files import new_hasher, write_atomically
+from desktop_agent.core.model import JsonObject
+
+SNAPSHOT_NAME: Final = "snapshot.jsonl"
+VERSION: Final = 2
+"""Of what the sections mean. Another one is not read: the snapshot is made again."""
+
+_CHECKED_BYTES: Final = 65_536
+_NO_SNAPSHOT = (OSError, ValueError, KeyError, TypeError)
+
+Section = tuple[str, object]
+"""A name and what is to be written under it, as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of a journal is meant."""
+
+    offset: int
+    """Everything before this byte."""
+    check: str
+    """Tells whether it is still the same."""
+
+
+def extent_of(journal: Path, offset: int) -> Extent:
+    """Return the extent of a journal up to `offset`. Raises `OSError`, and `ValueError` when it is shorter."""
+    hasher = new_hasher()
+    with journal.open("rb") as file:
+        hasher.update(file.read(min(offset, _CHECKED_BYTES)))
+        file.seek(max(0, offset - _CHECKED_BYTES))
+        end = file.read(min(offset, _CHECKED_BYTES))
+    if len(end) < min(offset, _CHECKED_BYTES) or not end.endswith(b"\n"):
+        raise ValueError("The journal is not what it was")
+    hasher.update(end)
+    return Extent(offset, hasher.hexdigest())
+
+
+def write_snapshot(path: Path, extent: Extent, sections: Iterable[Section]) -> None:
+    """Replace the snapshot. Raises `OSError`."""
+    lines = [_line({"snapshot": VERSION, "offset": extent.offset, "check": extent.check})]
+    lines += [_line({name: value}) for name, value in sections]
+    lines.append(_line({"end": len(lines)}))
+    write_atomically(path, b"\n".join(lines) + b"\n", mode=0o600)
+
+
+def read_extent(path: Path, journal: Path) -> int | None:
+    """Return up to where the snapshot stands for this journal; None when it does not, or there is none."""
+    try:
+        with path.open("rb") as file:
+            header = _object(file.readline())
+        offset, check = header["offset"], header["check"]
+        if header["snapshot"] != VERSION or not isinstance(offset, int) or not isinstance(check, str):
+            return None
+        return offset if hmac.compare_digest(extent_of(journal, offset).check, check) else None
+    except _NO_SNAPSHOT:
+        return None
+
+
+def read_sections(path: Path) -> Iterator[Section]:
+    """Yield the sections one after the other. Raises `OSError`, or `ValueError` when it is not whole."""
+    number = 0
+    with path.open("rb") as file:
+        for line in file:
+            fields = _object(line)
+            [(name, value)] = fields.items() if len(fields) == 1 else [("", None)]
+            if name == "end":
+                if value != number:
+                    break
+                return
+            if number:
+                yield name, value
+            number += 1
+    raise ValueError("The snapshot is not whole")
+
+
+def _line(fields: JsonObject) -> bytes:
+    try:
+        return to_json(fields)
+    except PydanticSerializationError:
+        # A lone surrogate has no UTF-8 form; escaped it is valid JSON and comes back the same.
+        return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _object(line: bytes) -> JsonObject:
+    try:
+        fields: object = from_json(line)
+    except ValueError:
+        fields = json.loads(line)
+    if not isinstance(fields, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - as any other line that is not what it should be
+    return cast("JsonObject", fields)

@@ -1,0 +1,239 @@
+"""The entries of a transcript, of which whole pages may stay on disk.
+
+The entries are those of the pages, in their order, then the live ones, which events append. A page that is not loaded
+is one `PageEntry`. What happens to an entry on a page later (`late`) is kept here, so that the page shows it whenever
+it is loaded.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.ids import CallId
+from desktop_agent.core.transcript.entries import (
+    CompactionEntry,
+    Entry,
+    Page,
+    PageEntry,
+    PromptEntry,
+    ToolEntry,
+)
+from desktop_agent.core.transcript.head import Head
+from desktop_agent.core.transcript.patches import Patch
+
+CUT = 2_000
+"""How many characters of a prompt a head keeps when its entry goes to a page."""
+
+LateEvent = (
+    ev.ToolCallFinished
+    | ev.ApprovalRequested
+    | ev.ApprovalResolved
+    | ev.ChangesRecorded
+    | ev.SummaryEdited
+    | ev.CompactionUndone
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A page whose entries are there."""
+
+    count: int
+    tools: dict[CallId, int]
+    """Where its calls are, from the beginning of the page."""
+    compactions: dict[str, int]
+
+
+@dataclass(slots=True)
+class PagedEntries(Head):
+    """A head with its entries."""
+
+    entries: list[Entry] = field(default_factory=list[Entry])
+    pages: list[Page] = field(default_factory=list[Page])
+    """The pages before the live entries, the oldest first."""
+    late: dict[int, list[LateEvent]] = field(default_factory=dict[int, list[LateEvent]])
+    """What happened to entries on pages since the page table was made, by page."""
+    _loaded: dict[int, _Loaded] = field(default_factory=dict[int, _Loaded])
+    _base: int = 0
+    """Where the live entries begin."""
+    _tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
+    """Where the live calls are, from the first live entry."""
+    _paged_tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
+    """On which page the others are."""
+    _paged_compactions: dict[str, int] = field(default_factory=dict[str, int])
+
+    # -- questions --
+
+    def tool_entry(self, call_id: CallId) -> ToolEntry | None:
+        """The entry of this call, if it has one and that is loaded."""
+        return self._locate(call_id)[1]
+
+    def knows_call(self, call_id: CallId) -> bool:
+        """Whether there was such a call."""
+        return call_id in self._tools or call_id in self._paged_tools
+
+    @property
+    def call_ids(self) -> set[CallId]:
+        """The ids of all tool calls so far."""
+        return {*self._paged_tools, *self._tools}
+
+    def tool_of(self, call_id: CallId) -> str:
+        """The name of the tool that was called; empty when there was no such call."""
+        number = self.page_of_call(call_id)
+        if number is not None:
+            return self.pages[number].calls[call_id]
+        entry = self.tool_entry(call_id)
+        return entry.call.name if entry is not None else ""
+
+    def page_of_call(self, call_id: CallId) -> int | None:
+        """The page that shows this call; None for a live one, and for none at all."""
+        return None if call_id in self._tools else self._paged_tools.get(call_id)
+
+    def page_start(self, number: int) -> int:
+        """Where the entries of a page, or its placeholder, begin."""
+        loaded = (known.count - 1 for at, known in self._loaded.items() if at < number)
+        return number + sum(loaded)
+
+    def span_of_page(self, number: int) -> range:
+        """Where the entries of a page, or its placeholder, are."""
+        start = self.page_start(number)
+        return range(start, start + self._span(number))
+
+    def is_loaded(self, number: int) -> bool:
+        """Whether the entries of a page are there."""
+        return number in self._loaded
+
+    @property
+    def loaded_pages(self) -> list[int]:
+        """The pages whose entries are there."""
+        return sorted(self._loaded)
+
+    # -- pages --
+
+    def add_page(self, page: Page) -> None:
+        """Put a placeholder for `page` behind the others and before the live entries."""
+        number = len(self.pages)
+        self.pages.append(page)
+        self.entries.insert(self._base, _placeholder(number, page))
+        self._base += 1
+        self._paged_tools.update(dict.fromkeys(page.calls, number))
+        self._paged_compactions.update(dict.fromkeys(page.compactions, number))
+
+    def page_out(self, page: Page) -> None:
+        """Let all live entries go; `page` is where they are. It gets the names of what was on it."""
+        calls, live = {call_id: self.tool_of(call_id) for call_id in self._tools}, self.entries[self._base :]
+        compactions = tuple(entry.compaction_id for entry in live if isinstance(entry, CompactionEntry))
+        for entry in live:
+            if isinstance(entry, PromptEntry) and len(entry.text) > CUT:
+                self.prompts[entry.turn] = entry.text[:CUT]
+                self.cut_prompts.add(entry.turn)
+        del self.entries[self._base :]
+        self._tools.clear()
+        self.add_page(
+            replace(
+                page,
+                entries=len(live),
+                characters=sum(map(_shown_characters, live)),
+                calls=calls,
+                compactions=compactions,
+            )
+        )
+
+    def join_last_pages(self, page: Page) -> None:
+        """Let the last two pages be one. Neither may be loaded."""
+        number = len(self.pages) - 2
+        self.pages[number:] = [page]
+        del self.entries[self._base - 1]
+        self._base -= 1
+        self.entries[self._base - 1] = _placeholder(number, page)
+        self._paged_tools.update(dict.fromkeys(page.calls, number))
+        self._paged_compactions.update(dict.fromkeys(page.compactions, number))
+
+    def collapse(self, number: int) -> list[Patch]:
+        """Let the entries of a page go again."""
+        known = self._loaded.get(number)
+        if known is None:
+            return []
+        start = self.page_start(number)
+        del self._loaded[number]
+        self.entries[start : start + known.count] = [_placeholder(number, self.pages[number])]
+        self._base += 1 - known.count
+        return [Patch("collapse", start, count=known.count)]
+
+    # -- for the fold --
+
+    def _put_in(self, number: int, page: "PagedEntries") -> Patch:
+        for call_id, at in page._tools.items():
+            entry, known = page.entries[at], self.destroyed.get(call_id)
+            if isinstance(entry, ToolEntry) and known is not None and self._paged_tools.get(call_id) == number:
+                entry.is_recovered = known.is_recovered
+        start = self.page_start(number)
+        compactions = {e.compaction_id: at for at, e in enumerate(page.entries) if isinstance(e, CompactionEntry)}
+        for at in compactions.values():
+            entry = page.entries[at]
+            assert isinstance(entry, CompactionEntry)
+            entry.is_in_force = self.is_in_force(entry)
+        self._loaded[number] = _Loaded(len(page.entries), dict(page._tools), compactions)
+        self.entries[start : start + 1] = page.entries
+        self._base += len(page.entries) - 1
+        return Patch("expand", start, count=len(page.entries))
+
+    def _append(self, entry: Entry) -> Patch:
+        if isinstance(entry, ToolEntry):
+            self._tools[entry.call.id] = len(self.entries) - self._base
+        self.entries.append(entry)
+        return Patch("append", len(self.entries) - 1)
+
+    def _remove(self, index: int) -> Patch:
+        del self.entries[index]
+        at = index - self._base
+        self._tools = {call_id: other - (other > at) for call_id, other in self._tools.items()}
+        return Patch("remove", index)
+
+    def _locate(self, call_id: CallId, event: LateEvent | None = None) -> tuple[int, ToolEntry | None]:
+        """Return where a call is, and its entry if it is loaded. An `event` that concerns it is kept for its page."""
+        index = self._tools.get(call_id)
+        if index is not None:
+            index += self._base
+        elif (number := self._paged_tools.get(call_id)) is not None:
+            if event is not None:
+                self.late.setdefault(number, []).append(event)
+            if (known := self._loaded.get(number)) is not None and call_id in known.tools:
+                index = self.page_start(number) + known.tools[call_id]
+        entry = self.entries[index] if index is not None else None
+        return (index or 0, entry) if isinstance(entry, ToolEntry) else (-1, None)
+
+    def _locate_compaction(self, event: ev.SummaryEdited | ev.CompactionUndone) -> tuple[int, CompactionEntry | None]:
+        for index in range(len(self.entries) - 1, self._base - 1, -1):
+            entry = self.entries[index]
+            if isinstance(entry, CompactionEntry) and entry.compaction_id == event.compaction_id:
+                return index, entry
+        number = self._paged_compactions.get(event.compaction_id)
+        if number is None:
+            return -1, None
+        self.late.setdefault(number, []).append(event)
+        known = self._loaded.get(number)
+        if known is None or event.compaction_id not in known.compactions:
+            return -1, None
+        index = self.page_start(number) + known.compactions[event.compaction_id]
+        entry = self.entries[index]
+        return (index, entry) if isinstance(entry, CompactionEntry) else (-1, None)
+
+    def _span(self, number: int) -> int:
+        known = self._loaded.get(number)
+        return known.count if known is not None else 1
+
+
+def _placeholder(number: int, page: Page) -> PageEntry:
+    return PageEntry(number=number, entries=page.entries, characters=page.characters)
+
+
+def _shown_characters(entry: Entry) -> int:
+    match entry.kind:
+        case "prompt":
+            return len(entry.text)
+        case "text":
+            return sum(map(len, entry.chunks))
+        case "command":
+            return len(entry.output)
+        case _:
+            return 0

@@ -1,0 +1,38 @@
+"""What stands for messages that are not loaded: as high as they are, and next to nothing to see."""
+
+from PySide6.QtCore import QPointF, QRect
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Space
+
+_STEP = 360
+"""How far apart the words stand, so that some are in view wherever one is."""
+
+
+class PageWidget(EntryWidget):
+    """Keeps the place of a page until it is loaded, which takes a moment."""
+
+    def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
+        super().__init__(row, styles, parent)
+        self._text = self.tr("Earlier messages")
+        self.refresh()
+
+    def refresh(self) -> None:
+        self.setAccessibleName(self._text)
+
+    def set_width(self, width: int) -> None:
+        self.update()
+
+    def entry_height(self) -> int:
+        return max(1, self.row.height_hint - Space.ENTRY)
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        painter.setFont(self.styles.secondary)
+        painter.setPen(self.colour("faint"))
+        width = painter.fontMetrics().horizontalAdvance(self._text)
+        for y in range(min(self.height(), _STEP) // 2, self.height() - _STEP // 4 + 1, _STEP):
+            painter.drawText(QPointF((self.width() - width) / 2, y), self._text)

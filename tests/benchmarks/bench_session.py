@@ -1,0 +1,212 @@
+"""How fast the longest sessions are, in the real window. Run it by name: `pytest tests/benchmarks/bench_session.py`.
+
+`--profile nightly` takes a session of 500 MB instead of 100 MB. The yardstick is `orjson.loads` of every line of the
+same file in the same run. A stall is by how much a timer of 1 ms was late on the window's thread.
+"""
+
+import asyncio
+import gc
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import orjson
+import psutil
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.resuming.opening import renew_snapshot, resume
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.pages import read_last_page
+from desktop_agent.core.store.records import Breather
+from desktop_agent.core.store.snapshot import SNAPSHOT_NAME
+from desktop_agent.ui.chat.view import TranscriptView
+from tests.benchmarks.bench_diff_stalls import FRAME_MS, Heart
+from tests.benchmarks.big_sessions import LARGER, SMALLER, write_session
+from tests.e2e.driver import Driver, drive
+from tests.journals import SESSION_ID
+
+MOST_OF_A_PASS: Final = 0.1
+JUMPS: Final = 50
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    def say(line: str) -> None:
+        with capsys.disabled():
+            sys.stdout.write(f"\n{line}")
+
+    return say
+
+
+@pytest.fixture
+def journal(tmp_path: Path, is_nightly: bool, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A long session in a home of its own."""
+    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / "home"))
+    paths = AppPaths.from_environment()
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    journal = write_session(paths.sessions, LARGER if is_nightly else SMALLER, workspace)
+    # The list of sessions has its cache, and this process has not read the journal.
+    list_sessions = [sys.executable, "-m", "desktop_agent", "sessions", "list"]
+    subprocess.check_output(list_sessions)
+    return journal
+
+
+def pass_over(journal: Path) -> float:
+    """The yardstick, in milliseconds."""
+    start = time.perf_counter()
+    with journal.open("rb") as file:
+        for line in file:
+            orjson.loads(line)
+    return (time.perf_counter() - start) * 1_000
+
+
+def timed(step: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    step()
+    return (time.perf_counter() - start) * 1_000
+
+
+def test_the_last_page_and_the_state_against_one_pass_over_the_file(
+    journal: Path, tmp_path: Path, say: Callable[[str], None]
+) -> None:
+    blobs, breather = Blobs(tmp_path / "blobs"), Breather()
+    snapshot = journal.with_name(SNAPSHOT_NAME)
+    read_last_page(journal, blobs, breathe=breather)  # what is built on first use is not what is measured
+    passes, pages, states = list[float](), list[float](), list[float]()
+    making = timed(lambda: renew_snapshot(journal, blobs, snapshot, breathe=breather))
+    for _ in range(3):
+        passes.append(pass_over(journal))
+        pages.append(timed(lambda: read_last_page(journal, blobs, breathe=breather)))
+        states.append(timed(lambda: resume(journal, blobs, breathe=breather)))
+    one = median(passes)
+    say(
+        f"{journal.stat().st_size / 1e6:.0f} MB: orjson {one:.0f} ms | last page {median(pages):.1f} ms,"
+        f" 1/{one / median(pages):.0f} | state from a snapshot {median(states):.0f} ms, 1/{one / median(states):.1f}"
+        f" | snapshot {snapshot.stat().st_size / 1e6:.1f} MB, made in {making:.0f} ms"
+    )
+    assert median(pages) <= MOST_OF_A_PASS * one
+
+
+class WorkingHeart(Heart):
+    """Also knows how long the thread itself worked between two beats: what other programs take is not in that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._worked = time.thread_time()
+        self._worst_work = 0.0
+
+    def worst_work_ms(self) -> float:
+        """The longest work since it was asked last."""
+        worst, self._worst_work = self._worst_work, 0.0
+        return worst
+
+    def _on_beat(self) -> None:
+        now = time.thread_time()
+        self._worst_work = max(self._worst_work, (now - self._worked) * 1_000)
+        self._worked = now
+        super()._on_beat()
+
+
+class Looking:
+    """What a person does with the window, and what it costs."""
+
+    def __init__(self, person: Driver, say: Callable[[str], None]) -> None:
+        self.person = person
+        self.say = say
+        self.heart = WorkingHeart()
+        self.process = psutil.Process()
+
+    @property
+    def view(self) -> TranscriptView:
+        return self.person.window.desk.transcript
+
+    def megabytes(self) -> float:
+        return self.process.memory_info().rss / 1e6
+
+    async def open(self) -> None:
+        """Choose the session, and wait for its end to be painted and then for the rest."""
+        before = self.megabytes()
+        self.heart.worst_ms()
+        start = time.perf_counter()
+        self.person.window.desk.sessions.session_chosen.emit(SESSION_ID)
+        await self.person.until_true(lambda: len(self.view.live_rows) > 0, "the end is there")
+        self.view.viewport().repaint()
+        painted = (time.perf_counter() - start) * 1_000
+        worst_painting = self.heart.worst_ms()
+        await self.person.until_true(lambda: len(self.person.transcript.pages) > 1, "the whole session is known")
+        known = (time.perf_counter() - start) * 1_000
+        await self.rest()
+        worst_after = self.heart.worst_ms()
+        gc.collect()
+        self.say(
+            f"first paint {painted:.0f} ms | all known {known:.0f} ms | memory +{self.megabytes() - before:.0f} MB"
+            f" | worst stall {worst_painting:.1f} ms painting, {worst_after:.1f} ms after"
+        )
+
+    async def jump(self) -> None:
+        """Go to places all over the session, and wait for each until it is there."""
+        chance = random.Random(3)
+        bar = self.view.verticalScrollBar()
+        waits, stalls, works, idles = list[float](), list[float](), list[float](), list[float]()
+        for _ in range(JUMPS):
+            await self.rest()
+            idles.append(self.heart.worst_ms())
+            self.heart.worst_work_ms()
+            start = time.perf_counter()
+            bar.setValue(int(chance.random() * bar.maximum()))
+            await self.person.until_true(self.is_there, "the place is there")
+            self.view.viewport().repaint()
+            waits.append((time.perf_counter() - start) * 1_000)
+            await self.rest()
+            stalls.append(self.heart.worst_ms())
+            works.append(self.heart.worst_work_ms())
+        over = sum(stall > FRAME_MS for stall in stalls)
+        self.say(
+            f"{JUMPS} jumps: there after {median(waits):.0f} ms, at worst {max(waits):.0f} ms | longest stall of a jump"
+            f" {median(stalls):.1f} ms, of all {max(stalls):.1f} ms, idle {median(idles):.1f} and {max(idles):.1f} ms"
+            f" | over {FRAME_MS:.1f} ms: {over} | longest own work {median(works):.1f} ms, of all {max(works):.1f} ms"
+            f" | memory {self.megabytes():.0f} MB"
+        )
+
+    def is_there(self) -> bool:
+        """Whether no placeholder is in view."""
+        view = self.view
+        top, bottom = view.top_edge, view.top_edge + view.viewport().height()
+        shown = (row for row in view.live_rows if view.row_top(row) < bottom)
+        return not any(
+            row.entry.kind == "page" and view.row_top(row) + view.rows.heights[row.index] > top for row in shown
+        )
+
+    async def rest(self) -> None:
+        for _ in range(10):
+            await asyncio.sleep(0.01)
+
+
+def test_the_window_with_a_long_session(
+    journal: Path, tmp_path: Path, qapp: QApplication, expected_logs: list[str], say: Callable[[str], None]
+) -> None:
+    expected_logs.append("the window stands still")
+
+    async def journey(person: Driver) -> None:
+        ready: list[bool] = []
+        person.window.ready.connect(lambda: ready.append(True))
+        await person.until_true(lambda: bool(ready), "the window is ready")
+        looking = Looking(person, say)
+        looking.heart.start()
+        await looking.rest()
+        await looking.open()
+        await looking.jump()
+        looking.heart.stop()
+        person.window.request_quit()
+        await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+
+    drive([str(tmp_path)], tmp_path / "album", journey)
+    assert journal.exists()

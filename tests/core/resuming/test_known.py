@@ -1,0 +1,200 @@
+"""However a journal is cut into pages and snapshots, what comes of it is what reading all of it gives."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.resuming.known import Known
+from desktop_agent.core.resuming.opening import load, resume
+from desktop_agent.core.resuming.sections import sections_of
+from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import read_journal
+from desktop_agent.core.store.pages import PageSize, read_page
+from desktop_agent.core.store.snapshot import SNAPSHOT_NAME, extent_of, write_snapshot
+from desktop_agent.core.transcript import Entry, Head, PromptEntry, Transcript
+from tests.journals import asked, compacted, opened, recorded, said, started, turn, undone, wild_events, write_journal
+
+SMALL = PageSize(records=3)
+
+
+def no_breath() -> None:
+    """Nobody waits in a test."""
+
+
+def make_snapshot(journal: Path, blobs: Blobs, size: PageSize = SMALL) -> None:
+    """What `renew_snapshot` does, with small pages."""
+    known = load(journal, journal.with_name(SNAPSHOT_NAME), no_breath)
+    known.carry_on(journal, blobs, breathe=no_breath, page_size=size)
+    write_snapshot(journal.with_name(SNAPSHOT_NAME), extent_of(journal, known.offset), sections_of(known))
+
+
+def folded(journal: Path, blobs: Blobs) -> SessionState:
+    """The state as reading everything gives it."""
+    state = SessionState()
+    for event in read_journal(journal, blobs)[0]:
+        state.apply(event)
+    return state
+
+
+def all_entries(transcript: Transcript, journal: Path, blobs: Blobs) -> list[Entry]:
+    """The entries with every page loaded."""
+    for number, page in enumerate(transcript.pages):
+        if not transcript.is_loaded(number):
+            transcript.expand(number, read_page(journal, blobs, page, breathe=no_breath))
+    return transcript.entries
+
+
+def head_of(transcript: Transcript) -> dict[str, object]:
+    return {field.name: getattr(transcript, field.name) for field in fields(Head)}
+
+
+def check(journal: Path, blobs: Blobs, *, is_honest: bool = True) -> None:
+    """Opening it with its snapshot comes to the same as reading everything."""
+    whole, resumed = folded(journal, blobs), resume(journal, blobs, breathe=no_breath).state
+    assert head_of(resumed.transcript) == head_of(whole.transcript)
+    if is_honest:
+        assert resumed.history.messages() == whole.history.messages()
+    assert resumed.unfinished == whole.unfinished
+    assert resumed.rules == whole.rules
+    assert resumed.transcript.call_ids == whole.transcript.call_ids
+    assert all_entries(resumed.transcript, journal, blobs) == whole.transcript.entries
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    return Blobs(tmp_path / "blobs")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "s" / "journal.jsonl"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.lists(wild_events, max_size=12), min_size=1, max_size=4), st.booleans())
+def test_any_journal_in_any_pages_reads_as_one_that_was_read_whole(
+    parts: list[list[ev.KnownEvent]], is_last_one_in_the_snapshot: bool
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        journal, blobs = Path(folder, "s", "journal.jsonl"), Blobs(Path(folder, "blobs"))
+        count = write_journal(journal, blobs, [opened()])
+        for number, part in enumerate(parts, start=1):
+            count = write_journal(journal, blobs, part, first=count + 1)
+            if number < len(parts) or is_last_one_in_the_snapshot:
+                make_snapshot(journal, blobs)
+        # Of compactions of what was summarised already, say, the model sees something valid, but not always the same.
+        is_honest = not any(isinstance(event, ev.Compacted) for part in parts for event in part)
+        check(journal, blobs, is_honest=is_honest)
+
+
+def test_what_happens_to_an_entry_on_an_earlier_page_is_shown_there(journal: Path, blobs: Blobs) -> None:
+    count = write_journal(journal, blobs, [opened(), started(1, "c"), asked(1, "c"), *turn(2), *turn(3)])
+    make_snapshot(journal, blobs)
+    late = [recorded(1, "c", is_lossy=True), undone("c", 3)]
+    count = write_journal(journal, blobs, late, first=count + 1)
+    check(journal, blobs)
+    make_snapshot(journal, blobs)
+    check(journal, blobs)
+    transcript = resume(journal, blobs, breathe=no_breath).state.transcript
+    all_entries(transcript, journal, blobs)
+    entry = transcript.tool_entry("c")
+    assert entry is not None
+    assert entry.is_recovered
+    assert [request.call_id for request in transcript.waiting.values()] == ["c"]
+
+
+def test_the_history_is_folded_from_where_it_matters(journal: Path, blobs: Blobs) -> None:
+    events: list[ev.KnownEvent] = [opened()]
+    for number in range(1, 31):
+        events += turn(number)
+        if number % 10 == 0:
+            events.append(compacted(f"k{number}", number - 2))
+    write_journal(journal, blobs, events)
+    make_snapshot(journal, blobs)
+    state = resume(journal, blobs, breathe=no_breath).state
+    assert not state.history.is_whole
+    assert not state.history.has_turn(18)
+    assert state.history.has_turn(19)
+    check(journal, blobs)
+    for event in (ev.CompactionUndone(compaction_id="k30"), *turn(31)):
+        state.apply(event)
+    whole = folded(journal, blobs)
+    for event in (ev.CompactionUndone(compaction_id="k30"), *turn(31)):
+        whole.apply(event)
+    assert state.history.messages() == whole.history.messages()
+
+
+def test_short_pages_at_the_end_become_one(journal: Path, blobs: Blobs) -> None:
+    count = write_journal(journal, blobs, [opened()])
+    for number in range(1, 6):
+        count = write_journal(journal, blobs, [said(number), *turn(number)], first=count + 1)
+        make_snapshot(journal, blobs, PageSize())
+    known = load(journal, journal.with_name(SNAPSHOT_NAME), no_breath)
+    assert len(known.state.transcript.pages) == 1
+    check(journal, blobs)
+
+
+def test_a_long_prompt_is_whole_on_its_page_and_cut_in_the_head(journal: Path, blobs: Blobs) -> None:
+    write_journal(journal, blobs, [opened(), *turn(1, text="x" * 9_000), *turn(2)])
+    make_snapshot(journal, blobs)
+    transcript = resume(journal, blobs, breathe=no_breath).state.transcript
+    assert len(transcript.prompts[1]) == 2_000
+    assert transcript.whole_prompts == ["Prompt 2: ok"]
+    prompt = all_entries(transcript, journal, blobs)[0]
+    assert isinstance(prompt, PromptEntry)
+    assert prompt.text == "Prompt 1: " + "x" * 9_000
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "no JSON": lambda _: b"{",
+    "cut off": lambda content: content[:-20],
+    "another version": lambda content: content.replace(b'"snapshot":1', b'"snapshot":99'),
+    "an unknown section": lambda content: content.replace(b'"pages"', b'"sages"'),
+    "another shape": lambda content: content.replace(b'"title":', b'"title":7,"was":'),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_snapshot_of_no_use_is_as_none(journal: Path, blobs: Blobs, damage: Callable[[bytes], bytes]) -> None:
+    write_journal(journal, blobs, [opened(), *turn(1), *turn(2)])
+    make_snapshot(journal, blobs)
+    snapshot = journal.with_name(SNAPSHOT_NAME)
+    snapshot.write_bytes(damage(snapshot.read_bytes()))
+    check(journal, blobs)
+
+
+def test_a_snapshot_of_another_journal_is_not_read(journal: Path, blobs: Blobs) -> None:
+    write_journal(journal, blobs, [opened(), *turn(1), *turn(2)])
+    make_snapshot(journal, blobs)
+    journal.write_bytes(journal.read_bytes().replace(b"That was turn 2", b"This was turn 2"))
+    assert load(journal, journal.with_name(SNAPSHOT_NAME), no_breath) == Known()
+    check(journal, blobs)
+
+
+def test_a_journal_that_became_shorter_is_read_anew(journal: Path, blobs: Blobs) -> None:
+    write_journal(journal, blobs, [opened(), *turn(1), *turn(2)])
+    make_snapshot(journal, blobs)
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:-3]))
+    check(journal, blobs)
+
+
+def test_lines_that_cannot_be_read_are_told_with_their_numbers(journal: Path, blobs: Blobs) -> None:
+    write_journal(journal, blobs, [opened(), *turn(1), *turn(2)])
+    lines = journal.read_bytes().splitlines(keepends=True)
+    lines[3] = b"not JSON\n"
+    journal.write_bytes(b"".join(lines))
+    make_snapshot(journal, blobs)
+    with journal.open("ab") as file:
+        file.write(b"neither\n")
+    resumed = resume(journal, blobs, breathe=no_breath)
+    assert [damage.line for damage in resumed.damages] == [4, len(lines) + 1]
+    assert resumed.damage_count == 2

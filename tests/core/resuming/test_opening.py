@@ -1,0 +1,113 @@
+"""A session that is opened from its snapshot asks the model for the same, byte for byte, as one that was read whole."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.codec import encode_op
+from desktop_agent.core.model import ModelRequest
+from desktop_agent.core.providers.scripted import Say
+from desktop_agent.core.resuming import opening
+from desktop_agent.core.resuming.opening import close_with_snapshot, renew_snapshot
+from desktop_agent.core.resuming.process import SnapshotProcess
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.snapshot import SNAPSHOT_NAME
+from tests.harness import FrozenClock, Ground
+from tests.journals import SESSION_ID, compacted, opened, turn, write_journal
+
+
+def no_breath() -> None:
+    """Nobody waits in a test."""
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    """With a session of 30 turns, of which compactions summarised the first 28."""
+    ground = Ground(tmp_path)
+    ground.clock = FrozenClock()
+    events: list[ev.KnownEvent] = [opened(str(ground.workspace))]
+    for number in range(1, 31):
+        events += turn(number, result="x" * 20_000)
+        if number in (10, 20, 30):
+            events.append(compacted(f"k{number}", number - 2, goal=f"Goal {number}"))
+    write_journal(journal_of(ground), Blobs(ground.paths.blobs), events)
+    return ground
+
+
+def journal_of(ground: Ground) -> Path:
+    return ground.paths.sessions / SESSION_ID / "journal.jsonl"
+
+
+async def request_after(ground: Ground, *before: ops.Op) -> ModelRequest:
+    """What the model is asked when the session is opened and a prompt follows these ops."""
+    copy = ground.paths.data.with_name("copy")
+    shutil.copytree(ground.paths.sessions, copy)
+    async with ground.session([[Say("Fine.")]], resume=SESSION_ID) as session:
+        for op in before:
+            session.submit(op)
+        await session.prompt("Go on.")
+        request = session.last_request
+    shutil.rmtree(ground.paths.sessions)
+    copy.rename(ground.paths.sessions)
+    return request
+
+
+@pytest.mark.parametrize(
+    "before",
+    [(), (ops.RewindTo(turn=29, scope="conversation"),), (ops.RewindTo(turn=5, scope="conversation"),)],
+    ids=lambda before: str([encode_op(op) for op in before]),
+)
+async def test_the_request_is_the_same_with_a_snapshot_and_without(ground: Ground, before: tuple[ops.Op, ...]) -> None:
+    whole = await request_after(ground, *before)
+    renew_snapshot(
+        journal_of(ground),
+        Blobs(ground.paths.blobs),
+        journal_of(ground).with_name(SNAPSHOT_NAME),
+        breathe=no_breath,
+    )
+    assert await request_after(ground, *before) == whole
+
+
+async def test_a_front_gets_a_transcript_of_its_own_with_its_end_loaded(ground: Ground) -> None:
+    journal = journal_of(ground)
+    renew_snapshot(journal, Blobs(ground.paths.blobs), journal.with_name(SNAPSHOT_NAME), breathe=no_breath)
+    async with ground.session([[Say("Fine.")]], resume=SESSION_ID) as session:
+        assert session.transcript.turn == 30
+        assert session.transcript.entries[-1].kind != "page"
+        await session.prompt("Go on.")
+        assert session.session.transcript.turn == 31
+        assert session.transcript.turn == 30
+
+
+def test_the_process_writes_the_snapshot_that_a_thread_would(ground: Ground) -> None:
+    journal, blobs = journal_of(ground), Blobs(ground.paths.blobs)
+    snapshot = journal.with_name(SNAPSHOT_NAME)
+    renew_snapshot(journal, blobs, snapshot, breathe=no_breath)
+    expected = snapshot.read_bytes()
+    snapshot.unlink()
+    assert SnapshotProcess(journal, blobs.folder, snapshot).wait()
+    assert snapshot.read_bytes() == expected
+
+
+def test_a_process_that_cannot_write_says_so(ground: Ground, tmp_path: Path) -> None:
+    journal, blobs = journal_of(ground), Blobs(ground.paths.blobs)
+    assert not SnapshotProcess(journal, blobs.folder, tmp_path / "no" / "folder" / SNAPSHOT_NAME).wait()
+    assert not SnapshotProcess(tmp_path / "gone", blobs.folder, tmp_path / SNAPSHOT_NAME).wait()
+
+
+def test_a_session_that_closes_leaves_a_snapshot_when_that_pays(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal, blobs = journal_of(ground), Blobs(ground.paths.blobs)
+    snapshot = journal.with_name(SNAPSHOT_NAME)
+    close_with_snapshot(journal, blobs)
+    assert not snapshot.exists(), "the journal is short"
+    monkeypatch.setattr(opening, "WORTH_BYTES", 1)
+    monkeypatch.setattr(opening, "FRESH_BYTES", 1)
+    close_with_snapshot(journal, blobs)
+    written = snapshot.stat().st_mtime_ns
+    close_with_snapshot(journal, blobs)
+    assert snapshot.stat().st_mtime_ns == written, "nothing came since"

@@ -1,0 +1,159 @@
+"""A conversation of which only the pages near the eye are loaded reads as if all of it were."""
+
+from collections.abc import Callable
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.transcript import Page, PromptEntry, TextEntry, Transcript, replay
+from tests.journals import finished, said_text, started
+from tests.ui.chat.stage import Stage
+
+LINES = "\n\n".join(f"Line {number} of an answer that is long enough to be seen." for number in range(12))
+
+
+def page_events(number: int) -> list[ev.KnownEvent]:
+    """What one page shows: a prompt, a call and a long answer."""
+    return [
+        ev.PromptSubmitted(turn=number, prompt_id="p", text=f"Prompt {number}"),
+        started(number, f"c{number}"),
+        finished(number, f"c{number}"),
+        said_text(number, f"{LINES}\n\nThe end of page {number}, mango{number} is a fruit."),
+    ]
+
+
+class Session:
+    """A transcript with pages, and what loads them."""
+
+    def __init__(self, stage: Stage, pages: int) -> None:
+        self.view = stage.view
+        self.transcript = Transcript()
+        self.wanted: list[tuple[int, ...]] = []
+        for number in range(pages):
+            for event in page_events(number):
+                self.transcript.apply(event)
+            page = Page(start=0, end=1, first_seq=1, first_turn=number, entries=0, characters=0)
+            self.transcript.page_out(page)
+        for event in page_events(pages):
+            self.transcript.apply(event)
+        self.view.pages_wanted.connect(self.wanted.append)
+        self.view.show_transcript(self.transcript)
+
+    def load(self, number: int) -> None:
+        self.view.apply(self.transcript.expand(number, replay(page_events(number))))
+
+    def load_wanted(self) -> bool:
+        """Load what the view asks for now. Whether there was something."""
+        missing = [number for number in self.wanted[-1] if not self.transcript.is_loaded(number)] if self.wanted else []
+        for number in missing[:1]:
+            self.load(number)
+        return bool(missing)
+
+    def collapse(self, number: int) -> None:
+        self.view.apply(self.transcript.collapse(number))
+
+    def y_of(self, text: str) -> int:
+        """Where the live row that begins with this text is in the view."""
+        for row in self.view.live_rows:
+            if isinstance(row.entry, PromptEntry | TextEntry) and text in row.entry.text:
+                return self.view.row_top(row) - self.view.top_edge
+        raise AssertionError(f"{text} is not in sight")
+
+
+@pytest.fixture
+def session(stage: Stage) -> Session:
+    return Session(stage, 30)
+
+
+def test_only_pages_near_the_view_are_asked_for(session: Session) -> None:
+    assert 29 in session.wanted[-1]
+    assert 5 not in session.wanted[-1]
+    session.view.scroll_to_top()
+    assert session.wanted[-1][0] == 0
+    assert 29 not in session.wanted[-1]
+
+
+def test_what_is_read_stays_where_it_is_while_pages_above_are_loaded_and_let_go(session: Session) -> None:
+    session.view.scroll_to_bottom()
+    bar = session.view.verticalScrollBar()
+    bar.setValue(bar.value() - 40)
+    before = session.y_of("mango30")
+    for number in (29, 28, 3):
+        session.load(number)
+        session.view.flush()
+        assert session.y_of("mango30") == before
+    session.collapse(3)
+    session.collapse(28)
+    session.view.flush()
+    assert session.y_of("mango30") == before
+
+
+def test_a_page_that_was_let_go_is_as_high_as_its_rows_were(session: Session) -> None:
+    session.load(29)
+    height = session.view.rows.heights.total
+    session.collapse(29)
+    assert session.view.rows.heights.total == height
+    assert len(session.view.rows) == len(session.transcript.entries)
+
+
+def test_any_place_is_shown_when_its_pages_came(session: Session, until: Callable[[Callable[[], bool]], None]) -> None:
+    bar = session.view.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    until(lambda: not session.load_wanted())
+    kinds = {row.entry.kind for row in session.view.live_rows}
+    assert "text" in kinds
+    top, bottom = session.view.top_edge, session.view.top_edge + session.view.viewport().height()
+    in_view = [row for row in session.view.live_rows if top <= session.view.row_top(row) < bottom]
+    assert all(row.entry.kind != "page" for row in in_view)
+
+
+def test_a_call_on_a_page_that_is_not_loaded_is_brought_into_view(
+    session: Session, until: Callable[[Callable[[], bool]], None]
+) -> None:
+    session.view.show_call("c7")
+    until(lambda: not session.load_wanted())
+    row = next(row for row in session.view.rows if row.entry.kind == "tool" and row.entry.call.id == "c7")
+    y = session.view.row_top(row) - session.view.top_edge
+    assert 0 <= y < session.view.viewport().height()
+
+
+def test_a_search_goes_on_over_pages_that_are_not_loaded(
+    session: Session, until: Callable[[Callable[[], bool]], None]
+) -> None:
+    found: list[tuple[int, int]] = []
+
+    def note(number: int, count: int) -> None:
+        found.append((number, count))
+
+    session.view.found.connect(note)
+    session.view.find_text("mango12")
+    until(lambda: not session.view.is_searching)
+    session.view.add_places("mango12", [12])
+    assert session.view.has_unread_matches
+    until(lambda: not session.load_wanted() and not session.view.is_searching)
+    assert found[-1] == (1, 1)
+    assert not session.view.has_unread_matches
+    assert -session.view.viewport().height() < session.y_of("mango12") < session.view.viewport().height()
+
+
+def test_the_same_end_with_more_before_it_stays_where_it_was(session: Session, stage: Stage) -> None:
+    end = Transcript()
+    for number in (29, 30):
+        for event in page_events(number):
+            end.apply(event)
+    session.view.show_transcript(end)
+    bar = session.view.verticalScrollBar()
+    bar.setValue(bar.value() - 60)
+    before = session.y_of("mango30")
+    session.transcript.expand(29, replay(page_events(29)))
+    session.view.exchange_transcript(session.transcript)
+    assert session.y_of("mango30") == before
+
+
+def test_what_happens_to_a_call_on_a_page_is_shown_when_the_page_is_loaded(session: Session) -> None:
+    late = finished(3, "c3", "came late")
+    assert session.transcript.apply(late)[-1:] != []
+    session.load(3)
+    entry = session.transcript.tool_entry("c3")
+    assert entry is not None
+    assert entry.result == late.result
