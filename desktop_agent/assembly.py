@@ -16,7 +16,9 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.clock import Clock
+from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.pictures import with_pictures
+from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.jobs.background import Jobs
@@ -31,6 +33,7 @@ from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.secrets import child_environment
 from desktop_agent.core.session import ProviderSource, Session, SessionParts, SessionState
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.sight import Sight, SightParts
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import Journal
@@ -89,6 +92,7 @@ class Assembly:
     tools: Sequence[AnyTool]
     probe: SandboxProbe
     provider_source: ProviderSource
+    calibration: Calibration
 
     def session(self, plan: SessionPlan) -> Session:
         """Return the session, ready to run."""
@@ -112,6 +116,7 @@ class Assembly:
         access = Access(registry, plan.rules or CallRules(), policies.sandbox)
         toolbox = self._toolbox(plan, access, policies.confiner, processes, jobs)
         gate = ApprovalGate(approvals, recorder, policies, safeguard)
+        limits = plan.limits or TurnLimits(max_tokens=self.settings.model.max_tokens)
         execution = Execution(toolbox, gate, effects, recorder, self.clock)
         return Session(
             SessionParts(
@@ -124,16 +129,35 @@ class Assembly:
                 ledger=ledger,
                 effects=effects,
                 rulebook=rulebook,
-                with_pictures=partial(with_pictures, blobs=self.blobs),
                 runtime=ToolRuntime(registry, access, execution, recorder, self.clock),
                 workspace=plan.root,
-                access=access,
-                system=plan.system,
-                limits=plan.limits or TurnLimits(max_tokens=self.settings.model.max_tokens),
+                sight=self._sight(plan, recorder, access, limits),
+                limits=limits,
                 retry=RetryPolicy(),
                 clock=self.clock,
                 provider_source=self.provider_source,
                 release=self._release(plan.storage, processes, jobs, reports),
+            )
+        )
+
+    def _sight(self, plan: SessionPlan, recorder: Recorder, access: Access, limits: TurnLimits) -> Sight:
+        def system() -> str:
+            return f"{plan.system}\n\n{access.listing()}"
+
+        return Sight(
+            SightParts(
+                history=plan.state.history,
+                transcript=plan.state.transcript,
+                log=recorder,
+                clock=self.clock,
+                retry=RetryPolicy(),
+                settings=lambda: self.settings,
+                reader=GuidanceReader(plan.root, self.paths.config),
+                calibration=self.calibration,
+                system=system,
+                tools=access.definitions,
+                with_pictures=partial(with_pictures, blobs=self.blobs),
+                max_tokens=limits.max_tokens,
             )
         )
 

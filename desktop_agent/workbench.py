@@ -19,6 +19,7 @@ from desktop_agent.assembly import Assembly, SessionPlan, SessionStorage
 from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.context.packing import system_prompt
+from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import SessionId, new_session_id
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
@@ -77,6 +78,7 @@ class Workbench:
         self._environ = environ
         self._clock = clock or SystemClock()
         self.tools = tools or builtin_tools(paths.cache, longest_command_s=settings.execution.timeout_seconds)
+        self._calibration = Calibration()
         self._probe = probe or SandboxProbe(environ)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
 
@@ -181,6 +183,7 @@ class Workbench:
             tools=self.tools,
             probe=self._probe,
             provider_source=self._provider_source,
+            calibration=self._calibration,
         )
         return assembly.session(plan)
 

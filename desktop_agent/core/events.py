@@ -15,6 +15,7 @@ from desktop_agent.core.model import (
     AssistantBlock,
     Capability,
     ChangeSelection,
+    ContextReport,
     ContextUse,
     Decision,
     FileChange,
@@ -245,6 +246,8 @@ class Compacted(DurableEvent):
     tokens_before: int = 0
     tokens_after: int = 0
     """Both of the whole request, estimated."""
+    shortened: tuple[CallId, ...] = ()
+    """Calls in what is kept of whose results the model sees only the beginning and the end from now on."""
     type: Literal["compacted"] = "compacted"
 
 
@@ -552,6 +555,14 @@ class ContextMeasured:
     type: Literal["context_measured"] = "context_measured"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextInspected:
+    """What the model would see now; the answer to `InspectContext`."""
+
+    report: ContextReport
+    type: Literal["context_inspected"] = "context_inspected"
+
+
 LiveEvent = (
     TextDelta
     | ThinkingDelta
@@ -561,6 +572,7 @@ LiveEvent = (
     | JobsReported
     | RulesReported
     | ContextMeasured
+    | ContextInspected
 )
 KnownEvent = (
     SessionOpened

@@ -52,6 +52,16 @@ def new_rule_id() -> RuleId:
     return f"r-{_random_text(8)}"
 
 
+def new_compaction_id() -> str:
+    """Return a fresh id for a compaction."""
+    return f"c-{_random_text(8)}"
+
+
+def new_pin_id() -> str:
+    """Return a fresh id for a pin: short, because people type it."""
+    return f"pin-{_random_text(4)}"
+
+
 def is_session_id(text: str) -> bool:
     """Whether `text` is a whole, well-formed session id. Anything else must never reach a path."""
     return _SESSION_ID.fullmatch(text) is not None

@@ -210,6 +210,13 @@ class RemovePin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InspectContext:
+    """Tell what the model would see now, part by part, as `ContextInspected`."""
+
+    type: Literal["inspect_context"] = "inspect_context"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunCommand:
     """Carry out a slash command; what it says comes as `CommandRun`. One of the person's own becomes a prompt."""
 
@@ -262,6 +269,7 @@ Op = (
     | UndoCompaction
     | AddPin
     | RemovePin
+    | InspectContext
     | RunCommand
     | StopJob
     | RevokeRule

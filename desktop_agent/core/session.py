@@ -23,14 +23,14 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
 from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ModelRequest, Rule
+from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, Rule
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder
 from desktop_agent.core.recovery import Unfinished, settle
 from desktop_agent.core.rulebook import RuleBook
-from desktop_agent.core.tools.access import Access
+from desktop_agent.core.sight import Sight, SightOp
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
@@ -87,10 +87,7 @@ class SessionParts:
     ledger: Ledger
     effects: Effects
     runtime: ToolRuntime
-    with_pictures: Callable[[ModelRequest], Awaitable[ModelRequest]]
-    access: Access
-    system: str
-    """The system prompt without the list of tools, which may change with the mode."""
+    sight: Sight
     limits: TurnLimits
     retry: RetryPolicy
     clock: Clock
@@ -99,8 +96,12 @@ class SessionParts:
     """Called once when the session has closed: ends its jobs and gives up its lock."""
 
 
+@dataclass(frozen=True, slots=True)
 class _TurnDone:
-    """Posted to the mailbox when the turn task has ended."""
+    """Posted to the mailbox when the turn task has ended, or a summary was made."""
+
+    goes_on: bool = False
+    """Whether queued prompts go on however the last turn ended: they came after it."""
 
 
 class Session:
@@ -113,7 +114,6 @@ class Session:
         self._turn: asyncio.Task[None] | None = None
         self._providers: dict[ModelRef, Provider] = {}
         self._opening = list(parts.opening)
-        self._stable_messages = 0
         self._is_working = False
         self._is_interruptible = False
 
@@ -143,6 +143,7 @@ class Session:
         """
         try:
             await self._guard(self._get_ready(), is_told=self._mailbox.empty)
+            await self._parts.sight.measure_opened()
             while not isinstance(op := await self._mailbox.get(), ops.Shutdown):
                 await self._guard(self._handle(op))
         finally:
@@ -187,8 +188,17 @@ class Session:
                 await self._record(ev.SessionArchived(is_archived=is_archived))
             case ops.PinSession(is_pinned=is_pinned):
                 await self._record(ev.SessionPinned(is_pinned=is_pinned))
-            case _TurnDone():
-                await self._start_queued()
+            case (
+                ops.Compact()
+                | ops.EditSummary()
+                | ops.UndoCompaction()
+                | ops.AddPin()
+                | ops.RemovePin()
+                | ops.InspectContext()
+            ):
+                await self._change_sight(op)
+            case _TurnDone(goes_on=goes_on):
+                await self._start_queued(goes_on=goes_on)
             case ops.Shutdown():
                 pass
             case _:
@@ -199,7 +209,7 @@ class Session:
     async def _submit_prompt(self, text: str) -> None:
         prompt_id = new_prompt_id()
         try:
-            if self._is_running:
+            if self._is_running or self._parts.sight.is_compacting:
                 await self._record(ev.Queued(prompt_id=prompt_id, text=text))
             else:
                 await self._start_turn(prompt_id, text)
@@ -207,10 +217,10 @@ class Session:
             self._parts.recorder.emit(ev.PromptRejected(text=text))
             raise
 
-    async def _start_queued(self) -> None:
+    async def _start_queued(self, *, goes_on: bool) -> None:
         """Go on with the next queued prompt, unless the last turn ended in a way the person should look at first."""
         queued = self.transcript.queued
-        if queued and not self._is_running and self.transcript.last_end in _GOES_ON:
+        if queued and not self._is_running and (goes_on or self.transcript.last_end in _GOES_ON):
             await self._start_turn(queued[0].prompt_id, queued[0].text)
 
     async def _start_turn(self, prompt_id: PromptId, text: str) -> None:
@@ -266,8 +276,6 @@ class Session:
         except Exception as error:
             logger.exception("Turn %s failed unexpectedly", number)
             reason, notice = "internal_error", _defect(error, number)
-        if turn is not None:
-            self._stable_messages = turn.stable_messages
         return reason, turn.requests if turn else 0, notice
 
     def _build_turn(self, number: int, model: ModelRef, provider: Provider) -> Turn:
@@ -276,18 +284,16 @@ class Session:
             number=number,
             model=model,
             provider=provider,
-            history=parts.state.history,
-            system=f"{parts.system}\n\n{parts.access.listing()}",
-            tools=parts.access.definitions(),
+            requests=parts.sight.for_turn(model, provider),
             runtime=parts.runtime,
-            with_pictures=parts.with_pictures,
             limits=parts.limits,
             retry=parts.retry,
             known_calls=self.transcript.call_ids,
         )
-        return Turn(setup, parts.recorder, parts.clock, stable_messages=self._stable_messages)
+        return Turn(setup, parts.recorder, parts.clock)
 
     def _interrupt(self) -> None:
+        self._parts.sight.interrupt()
         if self._turn is not None and self._is_interruptible:
             self._is_interruptible = False
             self._turn.cancel()
@@ -346,6 +352,22 @@ class Session:
             await self._submit_prompt(prompt_of_comments(text, comments))
             await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
 
+    # -- what the model sees --
+
+    async def _change_sight(self, op: SightOp) -> None:
+        await self._get_ready()
+        task = await self._parts.sight.handle(op, is_running=self._is_running, provider=self._provider)
+        if task is not None:
+            task.add_done_callback(self._on_compacted)
+
+    def _on_compacted(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, StorageError):
+            self._tell_storage_failure(error, None)
+        elif error is not None:
+            logger.error("A compaction failed unexpectedly", exc_info=error)
+        self._mailbox.put_nowait(_TurnDone(goes_on=True))
+
     # -- the rest --
 
     async def _set_mode(self, op: ops.SetMode) -> None:
@@ -354,6 +376,7 @@ class Session:
         sandbox = op.sandbox or self.transcript.sandbox
         assert model is not None, "the journal's first line names the model"
         await self._record(ev.ModeSet(model=model, approval=approval, sandbox=sandbox))
+        await self._parts.sight.measure(self._providers.get(model))
 
     def _stop_job(self, job_id: str) -> None:
         with suppress(KeyError):  # a job of an earlier process
@@ -408,6 +431,7 @@ class Session:
             ends.push_async_callback(self._parts.recorder.aclose)
             for provider in self._providers.values():
                 ends.push_async_callback(provider.aclose)
+            ends.push_async_callback(self._parts.sight.aclose)
             self._parts.approvals.abort_all("The application was closed.")
             if self._turn is not None:
                 self._interrupt()

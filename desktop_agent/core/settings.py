@@ -29,6 +29,22 @@ class ModelSettings:
     """Another address than the provider's own; empty for that."""
     max_tokens: int = 16_000
     """The longest answer, in tokens."""
+    context_tokens: int = 200_000
+    """How many tokens fit into the model's window, for a model of which that is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionSettings:
+    """`[compaction]`: when a long conversation is summarised for the model, and what stays in its sight."""
+
+    auto: bool = True
+    """Whether that happens by itself; `/compact` always does it."""
+    keep_last_turns: int = 4
+    """How many turns at the end stay word by word."""
+    target_tokens: int = 180_000
+    """From how many tokens on; less when the model's window is smaller."""
+    pins_tokens: int = 2_000
+    """How much may be pinned, in tokens; it is sent with every request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +135,7 @@ class Settings:
     """Everything that can be set. Names and defaults are part of the application's contract."""
 
     model: ModelSettings = field(default_factory=ModelSettings)
+    compaction: CompactionSettings = field(default_factory=CompactionSettings)
     execution: ExecutionSettings = field(default_factory=ExecutionSettings)
     safety_copy: SafetyCopySettings = field(default_factory=SafetyCopySettings)
     capture: CaptureSettings = field(default_factory=CaptureSettings)

@@ -6,21 +6,20 @@ an answer gets one.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from random import Random
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock
-from desktop_agent.core.context.history import History
-from desktop_agent.core.context.packing import pack
-from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.errors import ProviderError, ProviderFault
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
-from desktop_agent.core.model import AssistantBlock, ModelRef, ModelRequest, TextBlock, ToolDefinition, ToolUseBlock
+from desktop_agent.core.model import AssistantBlock, ModelRef, ModelRequest, TextBlock, ToolUseBlock
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.sight.requests import NoRoomError, TurnRequests
 from desktop_agent.core.tools.runtime import CallOutcome, ToolRuntime
 from desktop_agent.core.transcript import RETRYING
 
@@ -31,6 +30,9 @@ CUT_OFF = (
 NOT_MEANT = "The reply did not stop for this call, so it was not run. Send it again if it is still wanted."
 MAX_CUT_OFF = 3
 """After this many cut-off replies in a row the turn gives up: the model keeps trying something too long."""
+
+_TOO_LONG: frozenset[ProviderFault] = frozenset({"too_large", "invalid_request"})
+"""What an address says that refuses a conversation for its length, among other things."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +53,9 @@ class TurnSetup:
     number: int
     model: ModelRef
     provider: Provider
-    history: History
-    """Already holds the prompt; follows the journal while the turn runs."""
-    system: str
-    tools: tuple[ToolDefinition, ...]
+    requests: TurnRequests
+    """Makes each request of what is on record by then."""
     runtime: ToolRuntime
-    with_pictures: Callable[[ModelRequest], Awaitable[ModelRequest]]
-    """Adds the bytes of the pictures that a request names."""
     limits: TurnLimits
     retry: RetryPolicy
     known_calls: Collection[CallId]
@@ -74,8 +72,6 @@ class Turn:
     random: Random = field(default_factory=Random)
     requests: int = 0
     """How many answers were asked for and came."""
-    stable_messages: int = 0
-    """How many messages the last request had: the next one starts with the same, which providers can cache."""
     _cut_off: int = field(default=0, init=False)
     """How many answers in a row were cut off."""
     _used_ids: set[CallId] = field(init=False)
@@ -92,7 +88,11 @@ class Turn:
         """
         limit = self.setup.limits.max_requests
         while limit is None or self.requests < limit:
-            completion = await self._ask()
+            try:
+                completion = await self._ask()
+            except NoRoomError as error:
+                await self._notify("context_window", error.title, error.hint)
+                return "limit"
             self.requests += 1
             if (reason := await self._act_on(completion)) is not None:
                 return reason
@@ -113,6 +113,8 @@ class Turn:
             case "max_tokens":
                 await self._notify("max_tokens", "The reply was cut at its length limit.", "Say “go on” to continue.")
                 return "limit"
+            case "model_context_window_exceeded" if self.setup.requests.make_room():
+                return None
             case "model_context_window_exceeded":
                 title = "The conversation no longer fits the model's context window."
                 await self._notify("context_window", title, "Start a new session for the next task.")
@@ -135,20 +137,15 @@ class Turn:
 
     async def _ask(self) -> Completion:
         """Get one answer, trying again while that makes sense, and put it on record."""
-        request = pack(
-            self.setup.history,
-            model=self.setup.model.model,
-            system=self.setup.system,
-            tools=self.setup.tools,
-            max_tokens=self.setup.limits.max_tokens,
-            stable_messages=self.stable_messages,
-        )
-        request = await self.setup.with_pictures(request)
+        request = await self.setup.requests.next()
         attempt = 1
         while True:
             try:
                 completion = await self._stream(request)
             except ProviderError as error:
+                if error.fault in _TOO_LONG and self.setup.requests.make_room(is_certain=False):
+                    request = await self.setup.requests.next()
+                    continue
                 if not self.setup.retry.should_retry(error, attempt):
                     raise
                 delay_s = self.setup.retry.delay_s(attempt, error, self.random.random)
@@ -156,7 +153,7 @@ class Turn:
                 await self.clock.sleep(delay_s)
                 attempt += 1
             else:
-                self.stable_messages = len(request.messages)
+                self.setup.requests.answered(completion.usage)
                 return await self._record(completion)
 
     async def _stream(self, request: ModelRequest) -> Completion:

@@ -48,7 +48,16 @@ from desktop_agent.core.model.changes import (
     RewindScope,
     Uncaptured,
 )
-from desktop_agent.core.model.context import ContextUse, GuidanceFile, GuidanceScope, Pin, Summary
+from desktop_agent.core.model.context import (
+    ContextReport,
+    ContextSection,
+    ContextUse,
+    GuidanceFile,
+    GuidanceScope,
+    Pin,
+    SectionKind,
+    Summary,
+)
 from desktop_agent.core.model.diffs import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk, Surplus
 from desktop_agent.core.model.messages import (
     AssistantBlock,
@@ -84,6 +93,8 @@ __all__ = [
     "ChangeKind",
     "ChangeSelection",
     "Clash",
+    "ContextReport",
+    "ContextSection",
     "ContextUse",
     "Decision",
     "Denied",
@@ -121,6 +132,7 @@ __all__ = [
     "RuleScope",
     "SandboxMode",
     "ScopeOffer",
+    "SectionKind",
     "SessionState",
     "SessionSummary",
     "StopReason",

@@ -49,3 +49,31 @@ class ContextUse:
     window: int
     source: Literal["reported", "counted", "estimated"]
     """By the provider with an answer, by its counting endpoint, or by us."""
+
+
+SectionKind = Literal["system", "guidance", "tools", "pins", "summary", "conversation", "pictures"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSection:
+    """One part of what the model sees, as a person can read it."""
+
+    kind: SectionKind
+    name: str = ""
+    """Which one of its kind: the path of a file."""
+    tokens: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextReport:
+    """What the next request would hold, part by part, in the order in which it is sent."""
+
+    sections: tuple[ContextSection, ...]
+    use: ContextUse
+    target: int
+    """From how many tokens on the conversation is summarised by itself; 0 when it is not."""
+    compaction_id: str = ""
+    """The compaction whose summary is in force; empty for none."""
+    summary: Summary | None = None
+    """Its summary."""

@@ -148,7 +148,8 @@ class ModelRequest:
     """Everything a provider needs for one answer. Roles alternate, and every tool call is answered.
 
     `stable_messages` is how many leading messages were already part of the previous request: a provider that caches
-    prompts puts a breakpoint behind them. `images` has the bytes of every picture the messages refer to.
+    prompts puts a breakpoint behind them. `images` has the bytes of every picture the messages refer to. `pinned` goes
+    to the very end of the last message, behind everything that may be cached: it may change with every request.
     """
 
     model: str
@@ -157,4 +158,5 @@ class ModelRequest:
     tools: tuple[ToolDefinition, ...]
     max_tokens: int
     stable_messages: int = 0
+    pinned: str = ""
     images: Mapping[Digest, bytes] = field(default_factory=dict[Digest, bytes])

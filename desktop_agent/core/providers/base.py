@@ -6,7 +6,7 @@ provider, so `stream` must be safe to call again with the same request after it 
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import AssistantBlock, ModelRequest, StopReason, Usage
@@ -83,4 +83,17 @@ class Provider(Protocol):
 
     async def aclose(self) -> None:
         """Release connections. Safe to call twice; `stream` may not be called afterwards."""
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """What a provider has besides, when its address counts tokens and knows its models. Both ask over the network."""
+
+    async def count_tokens(self, request: ModelRequest) -> int:
+        """Return how many tokens the request takes as input, without asking for an answer. Raises `ProviderError`."""
+        ...
+
+    async def context_window(self, model: str) -> int | None:
+        """Return the size of the model's window, or `None` when the address does not say. Raises `ProviderError`."""
         ...

@@ -4,10 +4,12 @@ It is a pure function of the conversation: what it says next depends only on wha
 denial, an error and a file that somebody changed. It needs no key and no network, and is labelled as a demo.
 """
 
+import json
 import re
 import sys
 from dataclasses import dataclass
 
+from desktop_agent.core.context.history import GUIDANCE_NOTE
 from desktop_agent.core.model import (
     AssistantMessage,
     ModelRequest,
@@ -72,6 +74,8 @@ class _Done:
 
 def demo_reply(request: ModelRequest) -> Reply:
     """Return the next reply of the demo."""
+    if not request.tools and "<conversation>" in _last_text(request):
+        return (Say(_SUMMARY),)
     done = _calls_of_turn(request)
     if not done:
         return (
@@ -195,6 +199,21 @@ _NOTHING_LEFT = (
 )
 
 
+_SUMMARY = json.dumps(
+    {
+        "goals": ["Find out why one of the tests fails, and fix it."],
+        "decisions": ["page_count rounds up with -(-total // size), without floating point."],
+        "files": [f"{_PAGES}: page_count, which lost a short last page", "tests/test_pages.py: the test that failed"],
+        "apis": [f"The tests run with: {TEST_COMMAND}"],
+    }
+)
+
+
+def _last_text(request: ModelRequest) -> str:
+    last = request.messages[-1].content[-1]
+    return last.text if isinstance(last, TextBlock) else ""
+
+
 def _calls_of_turn(request: ModelRequest) -> list[_Done]:
     """The calls since the last prompt, with their results."""
     calls: dict[str, ToolUseBlock] = {}
@@ -203,7 +222,8 @@ def _calls_of_turn(request: ModelRequest) -> list[_Done]:
         if isinstance(message, AssistantMessage):
             calls |= {block.id: block for block in message.content if isinstance(block, ToolUseBlock)}
         else:
-            if any(isinstance(block, TextBlock) for block in message.content):
+            texts = [block.text for block in message.content if isinstance(block, TextBlock)]
+            if any(not text.startswith(GUIDANCE_NOTE) for text in texts):
                 done.clear()
                 continue
             results = [block for block in message.content if isinstance(block, ToolResultBlock)]

@@ -243,7 +243,13 @@ class Transcript:
             case ev.RulesReported():
                 self.rules = event.rules
                 return [STATUS]
-            case ev.ChangesPrepared() | ev.RuleRevoked() | ev.PromptRejected() | ev.UnknownEvent():
+            case (
+                ev.ChangesPrepared()
+                | ev.RuleRevoked()
+                | ev.PromptRejected()
+                | ev.ContextInspected()
+                | ev.UnknownEvent()
+            ):
                 return []
             case _:
                 assert_never(event)

@@ -1,4 +1,4 @@
-"""The list of models that the API offers."""
+"""What the API says about models and sizes: the models it offers, and how many tokens a request takes."""
 
 import json
 from typing import cast
@@ -19,6 +19,18 @@ def read_models(page: bytes, call: Call) -> tuple[ModelInfo, ...]:
         raise not_the_api(call, "the list of models has no data")
     entries = [cast("JsonObject", entry) for entry in cast("list[object]", data) if isinstance(entry, dict)]
     return tuple(model for entry in entries if (model := _model(entry)) is not None)
+
+
+def read_count(answer: bytes, call: Call) -> int:
+    """Return what the API counted. Raises `ProviderError` for an answer that has no count."""
+    try:
+        fields: object = json.loads(answer)
+    except (ValueError, RecursionError):
+        raise not_the_api(call, "the count of tokens is not JSON") from None
+    count = _size(cast("JsonObject", fields), "input_tokens") if isinstance(fields, dict) else None
+    if count is None:
+        raise not_the_api(call, "the count of tokens has no number")
+    return count
 
 
 def _model(entry: JsonObject) -> ModelInfo | None:

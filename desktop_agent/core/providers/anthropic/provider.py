@@ -15,8 +15,8 @@ from desktop_agent.core.providers.anthropic.faults import (
     failures,
     not_the_api,
 )
-from desktop_agent.core.providers.anthropic.models import read_models
-from desktop_agent.core.providers.anthropic.request import EncodedPictures, encode_request
+from desktop_agent.core.providers.anthropic.models import read_count, read_models
+from desktop_agent.core.providers.anthropic.request import EncodedPictures, encode_count, encode_request
 from desktop_agent.core.providers.anthropic.stream import MessageBuilder, decode_event
 from desktop_agent.core.providers.base import ModelInfo, StreamPiece
 from desktop_agent.core.providers.http_faults import address_of, bad_address, bad_proxy
@@ -97,6 +97,23 @@ class AnthropicProvider:
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """Return the models that this key can use, in the API's order: newest first. Raises `ProviderError`."""
         return await self._get_models(limit=1_000)  # the API's largest page
+
+    async def count_tokens(self, request: ModelRequest) -> int:
+        """Return how many tokens the request takes, by the API's own count, which is free. Raises `ProviderError`."""
+        call = self._call(request.model)
+        client = await self._ready()
+        import httpx2
+
+        body = await asyncio.to_thread(encode_count, request, self._pictures)
+        try:
+            response = await client.post("/v1/messages/count_tokens", content=body, cast_to=httpx2.Response)
+        except failures() as error:
+            raise explain(error, call, now=self._clock.now()) from None
+        return read_count(response.content, call)
+
+    async def context_window(self, model: str) -> int | None:
+        """Return the size of the model's window as the list of models has it. Raises `ProviderError`."""
+        return next((known.context_tokens for known in await self.list_models() if known.id == model), None)
 
     async def aclose(self) -> None:
         """Release connections; a stream that is still open fails. Safe to call twice."""

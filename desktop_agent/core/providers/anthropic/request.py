@@ -9,7 +9,7 @@ last message.
 import json
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from secrets import token_hex
 from typing import Literal, NamedTuple, assert_never, cast
@@ -69,10 +69,28 @@ def encode_request(request: ModelRequest, pictures: EncodedPictures | None = Non
     `pictures` remembers what was encoded for the request before. Takes milliseconds for a long conversation: call it
     from a thread.
     """
+    return _encoded(request, request_body, pictures)
+
+
+def encode_count(request: ModelRequest, pictures: EncodedPictures | None = None) -> bytes:
+    """Return the body of a question for how many tokens `request` takes, as JSON. Otherwise like `encode_request`."""
+    return _encoded(request, _count_body, pictures)
+
+
+def _count_body(request: ModelRequest, pictures: Mapping[Digest, str]) -> JsonObject:
+    body = request_body(request, pictures)
+    return {key: value for key, value in body.items() if key not in ("max_tokens", "stream")}
+
+
+def _encoded(
+    request: ModelRequest,
+    make_body: Callable[[ModelRequest, Mapping[Digest, str]], JsonObject],
+    pictures: EncodedPictures | None,
+) -> bytes:
     encoded = (pictures or EncodedPictures()).encode(request.images)
     # Megabytes of pictures are put in at the end: the JSON encoder would hold every other thread up meanwhile.
     token = token_hex(16)
-    body = request_body(request, {digest: f"{token}:{digest}" for digest in encoded})
+    body = make_body(request, {digest: f"{token}:{digest}" for digest in encoded})
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     parts = re.split(rb"%s:([0-9a-f]+)" % token.encode(), text)
     parts[1::2] = [encoded[part.decode()] for part in parts[1::2]]
@@ -87,6 +105,9 @@ def request_body(request: ModelRequest, pictures: Mapping[Digest, str]) -> JsonO
     entries = [_Entry(message.role, _blocks(message, pictures)) for message in request.messages]
     _mark(entries[: request.stable_messages])
     _mark(entries)
+    if request.pinned.strip() and entries and entries[-1].role == "user":
+        # Behind the breakpoint: the next request has this message without it, and finds the rest in the cache.
+        entries[-1].blocks.append({"type": "text", "text": repaired(request.pinned)})
     body: JsonObject = {
         "model": request.model,
         "max_tokens": request.max_tokens,

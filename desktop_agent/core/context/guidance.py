@@ -1,0 +1,139 @@
+"""AGENTS.md: the person's own, the workspace's, and those of folders inside it, read off the event loop.
+
+What stands in a workspace is not trusted: it is text for the model and never a setting, it is bounded in size, and a
+link that leads out of the workspace is not followed.
+"""
+
+import codecs
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from desktop_agent.core.model import GuidanceFile, GuidanceScope
+
+GUIDANCE_NAME = "AGENTS.md"
+MAX_BYTES = 32 * 1024
+"""How much of one file is loaded."""
+MAX_FOLDERS = 24
+"""How many folders may bring guidance with them; a hostile tree has one in each."""
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+_NOT_TEXT = "it is not text in UTF-8; what cannot be read is shown as \ufffd"
+
+_Signature = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GuidanceProblem:
+    """A file that could not be used, or not as it is."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    signature: _Signature
+    file: GuidanceFile | None
+    problem: GuidanceProblem | None
+
+
+class GuidanceReader:
+    """Reads the AGENTS.md files of one workspace. A file that has not changed since is not read again."""
+
+    def __init__(self, root: Path, person: Path) -> None:
+        """`root` is the workspace, resolved; `person` the folder that has the person's own file."""
+        self._root = root
+        self._person = person / GUIDANCE_NAME
+        self._known: dict[Path, _Read] = {}
+
+    def read(self, folders: Iterable[str]) -> tuple[tuple[GuidanceFile, ...], tuple[GuidanceProblem, ...]]:
+        """Return the files that there are, the person's first, then those of `folders`, and what was wrong. Blocks.
+
+        Folders are relative to the workspace, with `/`; the root is always read. Never raises.
+        """
+        found = [self._look(self._person, str(self._person), "person")]
+        found.append(self._look(self._root / GUIDANCE_NAME, GUIDANCE_NAME, "workspace"))
+        for folder in list(folders)[:MAX_FOLDERS]:
+            name = str(PurePosixPath(folder) / GUIDANCE_NAME)
+            found.append(self._look(self._root / name, name, "folder"))
+        reads = [read for read in found if read is not None]
+        files = tuple(read.file for read in reads if read.file is not None)
+        return files, tuple(read.problem for read in reads if read.problem is not None)
+
+    def folders_of(self, paths: Iterable[str]) -> list[str]:
+        """Return the folders of the workspace, without its root, that these files or folders lie in. Blocks.
+
+        Outer ones come before those inside them. Paths are relative to the workspace or absolute; others are ignored.
+        """
+        found: dict[str, None] = {}
+        for text in paths:
+            path = Path(os.path.normpath(self._root / text))
+            if not path.is_relative_to(self._root):
+                continue
+            place = PurePosixPath(path.relative_to(self._root).as_posix())
+            inside = place if _is_folder(path) else place.parent
+            chain = [inside, *inside.parents]
+            found |= dict.fromkeys(str(folder) for folder in reversed(chain) if folder != PurePosixPath("."))
+        return list(found)
+
+    def _look(self, path: Path, name: str, scope: GuidanceScope) -> _Read | None:
+        """Return what the file says, or None when there is none."""
+        try:
+            real = path.resolve(strict=True)
+            facts = real.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            self._known.pop(path, None)
+            return None
+        except (OSError, RuntimeError) as error:  # no permission, or links in a circle
+            return _Read((0, 0, 0, 0), None, GuidanceProblem(name, f"it cannot be read: {error}"))
+        signature = (facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size)
+        known = self._known.get(path)
+        if known is not None and known.signature == signature:
+            return known
+        if scope != "person" and not real.is_relative_to(self._root):
+            read = _Read(signature, None, GuidanceProblem(name, "it is a link that leads out of the workspace"))
+        elif not stat.S_ISREG(facts.st_mode):
+            read = _Read(signature, None, GuidanceProblem(name, "it is not a file"))
+        else:
+            read = _loaded(real, name, scope, signature)
+        self._known[path] = read
+        return read
+
+
+def _loaded(path: Path, name: str, scope: GuidanceScope, signature: _Signature) -> _Read:
+    try:
+        with path.open("rb") as source:
+            content = source.read(MAX_BYTES + 1)
+    except OSError as error:
+        return _Read(signature, None, GuidanceProblem(name, f"it cannot be read: {error.strerror}"))
+    is_cut = len(content) > MAX_BYTES
+    text, is_clean = _decoded(content[:MAX_BYTES], is_cut=is_cut)
+    problem = None if is_clean else GuidanceProblem(name, _NOT_TEXT)
+    if not text.strip():
+        return _Read(signature, None, problem)
+    return _Read(signature, GuidanceFile(path=name, scope=scope, text=text, is_cut=is_cut), problem)
+
+
+def _decoded(content: bytes, *, is_cut: bool) -> tuple[str, bool]:
+    """Return the text, and whether all of it was text. A character that the cut goes through is left out."""
+    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    text = decoder.decode(content, final=not is_cut).replace("\r\n", "\n").replace("\0", "\ufffd")
+    return text, "\ufffd" not in text
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False

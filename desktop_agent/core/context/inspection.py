@@ -1,0 +1,57 @@
+"""A request taken apart for a person: which part of it takes how many tokens, and what it says word by word."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from desktop_agent.core.context.history import Compaction
+from desktop_agent.core.context.packing import guidance_text
+from desktop_agent.core.context.readable import conversation_text
+from desktop_agent.core.context.summaries import rendered
+from desktop_agent.core.context.tokens import definition_text, message_tokens, picture_tokens, text_tokens, tool_tokens
+from desktop_agent.core.model import ContextSection, GuidanceFile, Message, ModelRequest
+
+
+def sections(
+    request: ModelRequest,
+    guidance: Sequence[GuidanceFile],
+    compaction: Compaction | None,
+    system: str,
+    ratio: float,
+) -> tuple[ContextSection, ...]:
+    """Return the parts of `request`, in the order in which they are sent, without those that are empty.
+
+    `guidance` and `compaction` are those that the request was made with, `system` is its system prompt without
+    guidance, and `ratio` corrects the estimates. Takes milliseconds for a long conversation: call it from a thread.
+    """
+    found: list[ContextSection] = []
+
+    def add(section: ContextSection) -> None:
+        if section.tokens:
+            found.append(section)
+
+    def tokens(estimated: float) -> int:
+        return round(estimated * ratio)
+
+    tools = "\n\n".join(map(definition_text, request.tools))
+    add(ContextSection(kind="tools", tokens=tokens(tool_tokens(request.tools)), text=tools))
+    add(ContextSection(kind="system", tokens=tokens(text_tokens(system)), text=system))
+    for file in guidance:
+        text = file.text if file.scope == "folder" else guidance_text(file)
+        add(ContextSection(kind="guidance", name=file.path, tokens=tokens(text_tokens(text)), text=text))
+    is_summarised = compaction is not None and compaction.through_turn > 0
+    summary = rendered(compaction.summary) if compaction is not None and is_summarised else ""
+    add(ContextSection(kind="summary", tokens=tokens(text_tokens(summary)), text=summary))
+    in_folders = sum(text_tokens(file.text) for file in guidance if file.scope == "folder")
+    pictures = picture_tokens(request.messages)
+    rest = max(message_tokens(request.messages) - text_tokens(summary) - in_folders - pictures, 0.0)
+    said = _without_summary(request.messages) if is_summarised else request.messages
+    add(ContextSection(kind="conversation", tokens=tokens(rest), text=conversation_text(said)))
+    add(ContextSection(kind="pictures", tokens=tokens(pictures), text=""))
+    add(ContextSection(kind="pins", tokens=tokens(text_tokens(request.pinned)), text=request.pinned))
+    return tuple(found)
+
+
+def _without_summary(messages: Sequence[Message]) -> Sequence[Message]:
+    """The conversation without the block that it begins with."""
+    first, *others = messages
+    return [replace(first, content=first.content[1:]), *others]

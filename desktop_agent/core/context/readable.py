@@ -1,0 +1,62 @@
+"""A conversation as plain text: for a model that summarises it, and for a person who reads what the model sees."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from desktop_agent.core.model import (
+    AssistantBlock,
+    Message,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+
+
+def conversation_text(messages: Iterable[Message], *, longest_part: int | None = None) -> str:
+    """Return the messages one after another, each block under what it is.
+
+    With `longest_part`, results and arguments have at most about so many characters: their beginnings and ends.
+    """
+    return "\n\n".join(
+        part
+        for message in messages
+        for block in message.content
+        if (part := _block_text(block, is_user=message.role == "user", longest=longest_part))
+    )
+
+
+def fitted(text: str, longest: int) -> str:
+    """Return `text`, or its beginning and its longer end when it has more than `longest` characters."""
+    if len(text) <= longest:
+        return text
+    head = longest // 4
+    tail = longest - head
+    return f"{text[:head]}\n[… {len(text) - longest} characters left out …]\n{text[-tail:]}"
+
+
+def _block_text(block: AssistantBlock | ToolResultBlock, *, is_user: bool, longest: int | None) -> str:
+    match block:
+        case TextBlock(text=text):
+            return f"{'Person' if is_user else 'Assistant'}:\n{text}"
+        case ThinkingBlock(thinking=text):
+            return "" if longest is not None else f"Assistant, thinking:\n{text}"
+        case ToolUseBlock(name=name, arguments=arguments):
+            return f"Call of {name}:\n{_short(json.dumps(arguments, ensure_ascii=False), longest)}"
+        case ToolResultBlock(content=content, is_error=is_error, images=images):
+            pictures = _pictures(images)
+            return f"Result{' (an error)' if is_error else ''}:\n{_short(content, longest)}{pictures}"
+        case RedactedThinkingBlock() | OpaqueBlock():
+            return ""
+
+
+def _pictures(images: Sequence[object]) -> str:
+    if not images:
+        return ""
+    return f"\n[{len(images)} picture{'s' if len(images) > 1 else ''}]"
+
+
+def _short(text: str, longest: int | None) -> str:
+    return text if longest is None else fitted(text, longest)

@@ -1,0 +1,144 @@
+"""Summaries as text: how the model reads one, how its answer becomes one, and what stands in when it gives none."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import cast
+
+from desktop_agent.core.model import Message, Summary, TextBlock, ToolUseBlock, UserMessage
+
+SUMMARISED = (
+    "[The conversation up to here was summarised to make room. This is what it came to; read a file again before "
+    "relying on details of it.]"
+)
+
+SECTIONS: Mapping[str, str] = {
+    "goals": "Goals",
+    "decisions": "Decisions",
+    "constraints": "Constraints",
+    "files": "Files",
+    "apis": "APIs and names",
+    "todos": "To do",
+}
+"""What a summary is made of, by the names of its fields, as headings."""
+
+_MAX_ITEMS = 60
+_MAX_ITEM_CHARS = 1_000
+_MAX_EXTRACTED = 20
+_BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*\S)")
+_HEADING = re.compile(r"\s*(?:#+\s*|\*\*)?([A-Za-z][A-Za-z \-/,]*?)\s*:?\s*(?:\*\*)?:?\s*$")
+_FIELD_OF_WORD = {
+    "goal": "goals",
+    "decision": "decisions",
+    "constraint": "constraints",
+    "file": "files",
+    "api": "apis",
+    "todo": "todos",
+    "to-do": "todos",
+    "to do": "todos",
+}
+_PATH_KEYS = ("path", "file_path", "source_path", "dest_path")
+
+
+def summary_text(summary: Summary) -> str:
+    """Return a summary as headings and bullets: what a person reads and edits. Empty parts are left out."""
+    parts = [
+        "\n".join([f"## {title}", *(f"- {item}" for item in items)])
+        for name, title in SECTIONS.items()
+        if (items := cast("tuple[str, ...]", getattr(summary, name)))
+    ]
+    return "\n\n".join(parts)
+
+
+def rendered(summary: Summary) -> str:
+    """Return the block that the model reads instead of what was summarised."""
+    return f"{SUMMARISED}\n\n{summary_text(summary)}".strip()
+
+
+def parsed(answer: str) -> Summary | None:
+    """Return the summary that a model's answer spells, as JSON or as headings with bullets; None when it is neither."""
+    return _from_json(answer) or from_headings(answer)
+
+
+def from_headings(text: str) -> Summary | None:
+    """Return the summary that headings with bullets below them spell, as `summary_text` writes them, or None."""
+    found: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for line in text.splitlines():
+        if current is not None and (bullet := _BULLET.match(line)):
+            current.append(bullet[1])
+        elif (heading := _HEADING.match(line)) and (name := _field_of(heading[1])):
+            current = found.setdefault(name, [])
+        elif current and line.strip() and line[:1].isspace():
+            current[-1] = f"{current[-1]} {line.strip()}"
+    return _summary(found)
+
+
+def extracted(messages: Sequence[Message], before: Summary | None, todos: Iterable[str]) -> Summary:
+    """Return what can be kept of a conversation without asking a model: what was asked, and which files it was about.
+
+    `before` is the summary that it begins with, which is kept whole.
+    """
+    before = before or Summary()
+    asked = [
+        block.text.strip().partition("\n")[0]
+        for message in messages
+        if isinstance(message, UserMessage)
+        for block in message.content
+        if isinstance(block, TextBlock) and not block.text.startswith("[")
+    ]
+    calls = (b for message in messages for b in message.content if isinstance(b, ToolUseBlock))
+    paths = [value for call in calls for key in _PATH_KEYS if isinstance(value := call.arguments.get(key), str)]
+    return Summary(
+        goals=_distinct((*before.goals, *asked))[-_MAX_EXTRACTED:],
+        decisions=before.decisions,
+        constraints=before.constraints,
+        files=_distinct((*before.files, *paths))[-_MAX_EXTRACTED:],
+        apis=before.apis,
+        todos=_distinct(todos) or before.todos,
+    )
+
+
+def _from_json(answer: str) -> Summary | None:
+    """The first JSON object of the answer that has one of the fields, wherever it stands in it."""
+    decoder = json.JSONDecoder()
+    for start in (match.start() for match in re.finditer(r"\{", answer)):
+        try:
+            value, _ = decoder.raw_decode(answer, start)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and (summary := _summary(cast("dict[str, object]", value))):
+            return summary
+    return None
+
+
+def _summary(found: Mapping[str, object]) -> Summary | None:
+    """Return the summary of these lists, or None when nothing of it can be used."""
+    usable: dict[str, tuple[str, ...]] = {}
+    for key, value in found.items():
+        name = _field_of(key)
+        items = [value] if isinstance(value, str) else value
+        if name is None or not isinstance(items, list):
+            continue
+        texts = [_item(item) for item in cast("list[object]", items)]
+        usable[name] = _distinct(text for text in texts if text)[:_MAX_ITEMS]
+    return Summary(**usable) if any(usable.values()) else None
+
+
+def _item(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return " ".join(text.split())[:_MAX_ITEM_CHARS]
+
+
+def _field_of(word: str) -> str | None:
+    """Return the field that a heading or key means: `Goals`, `to-dos`, `APIs and names` …"""
+    plain = word.strip().lower().replace("_", " ")
+    if plain in (names := {item.name for item in fields(Summary)}):
+        return plain
+    known = next((name for start, name in _FIELD_OF_WORD.items() if plain.startswith(start)), None)
+    return known if known in names else None
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text.strip()))

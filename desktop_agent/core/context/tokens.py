@@ -1,0 +1,133 @@
+"""How many tokens a request takes: estimated from its size, and corrected by what providers reported for others.
+
+Nobody's tokenizer is here: one is large, belongs to one model, and is not public for most. An estimate from the number
+of characters is off by a factor that stays much the same for one model, so the factor is learned from every answer.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import cast
+
+from desktop_agent.core.model import (
+    AssistantBlock,
+    Message,
+    ModelRef,
+    ModelRequest,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+
+_BYTES_PER_TOKEN = 3.6
+"""Of UTF-8: code and prose in most languages, and about one token for a sign of Chinese or Japanese."""
+_PICTURE_TOKENS = 1_500
+_BLOCK_TOKENS = 6
+"""What wraps a block."""
+_WEIGHT = 0.4
+"""Of what was reported last, against all before."""
+_BOUNDS = (0.4, 2.5)
+"""A ratio beyond these is no tokenizer's, but a gateway that reports something else."""
+
+
+def text_tokens(text: str) -> float:
+    """Estimate a text, before any correction. Fast: nothing is encoded that is plain ASCII."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return size / _BYTES_PER_TOKEN
+
+
+def block_tokens(block: AssistantBlock | ToolResultBlock) -> float:
+    """Estimate one block of a message."""
+    match block:
+        case TextBlock(text=text):
+            size = text_tokens(text)
+        case ThinkingBlock(thinking=text, signature=signature):
+            size = text_tokens(text) + text_tokens(signature)
+        case RedactedThinkingBlock(data=data):
+            size = text_tokens(data)
+        case ToolUseBlock(name=name, arguments=arguments):
+            size = text_tokens(name) + _value_tokens(arguments)
+        case ToolResultBlock(content=content, images=images):
+            size = text_tokens(content) + _PICTURE_TOKENS * len(images)
+        case OpaqueBlock(payload=payload):
+            size = _value_tokens(payload)
+    return size + _BLOCK_TOKENS
+
+
+def message_tokens(messages: Iterable[Message]) -> float:
+    """Estimate a conversation."""
+    return sum(block_tokens(block) for message in messages for block in message.content)
+
+
+def picture_tokens(messages: Iterable[Message]) -> float:
+    """Estimate the pictures of a conversation, which are part of it."""
+    results = (block for message in messages for block in message.content if isinstance(block, ToolResultBlock))
+    return float(_PICTURE_TOKENS * sum(len(block.images) for block in results))
+
+
+def tool_tokens(tools: Iterable[ToolDefinition]) -> float:
+    """Estimate the definitions of tools."""
+    return sum(text_tokens(definition_text(tool)) for tool in tools)
+
+
+def definition_text(tool: ToolDefinition) -> str:
+    """Return what the model is told of a tool."""
+    schema = json.dumps(tool.input_schema, ensure_ascii=False)
+    return f"{tool.name}\n{tool.description}\n{schema}"
+
+
+def request_tokens(request: ModelRequest) -> float:
+    """Estimate a whole request."""
+    return (
+        text_tokens(request.system)
+        + text_tokens(request.pinned)
+        + tool_tokens(request.tools)
+        + message_tokens(request.messages)
+    )
+
+
+class Calibration:
+    """How far estimates are off, by provider and model family. One for all sessions of a process."""
+
+    def __init__(self) -> None:
+        self._ratios: dict[tuple[str, str], float] = {}
+
+    def learn(self, model: ModelRef, *, estimated: float, reported: int) -> None:
+        """Take in what a provider reported for a request."""
+        if estimated < 1 or reported < 1:
+            return
+        low, high = _BOUNDS
+        ratio = min(max(reported / estimated, low), high)
+        key = model.provider, family(model.model)
+        known = self._ratios.get(key)
+        self._ratios[key] = ratio if known is None else known + _WEIGHT * (ratio - known)
+
+    def ratio(self, model: ModelRef) -> float:
+        """Return what to multiply an estimate with; 1 while nothing was learned."""
+        return self._ratios.get((model.provider, family(model.model)), 1.0)
+
+
+def family(model: str) -> str:
+    """Return the name of a model without its version: those of one family share a tokenizer, as a rule.
+
+    `claude-sonnet-5-5` is of `claude-sonnet`, `gpt-5.1-mini` of `gpt`, `qwen3:8b` of `qwen`.
+    """
+    return re.split(r"[-_:.@]?\d", model.strip().lower(), maxsplit=1)[0] or model
+
+
+def _value_tokens(value: object) -> float:
+    """Estimate a JSON value without writing it out."""
+    match value:
+        case str():
+            return text_tokens(value) + 1
+        case dict():
+            pairs = cast("dict[object, object]", value)
+            return sum(_value_tokens(key) + _value_tokens(item) for key, item in pairs.items()) + 1
+        case list():
+            return sum(map(_value_tokens, cast("list[object]", value))) + 1
+        case _:
+            return 2.0

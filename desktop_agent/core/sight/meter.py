@@ -1,0 +1,110 @@
+"""How full the context is: told at once by estimate, corrected by what a provider reports or counts."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.context.tokens import Calibration, request_tokens
+from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.model import ContextUse, ModelRef, ModelRequest, Usage
+from desktop_agent.core.providers.base import Counting, Provider
+
+logger = logging.getLogger(__name__)
+
+
+class Meter:
+    """Measures the requests of one session. Nothing here ever makes a turn wait for the network."""
+
+    def __init__(self, log: EventLog, calibration: Calibration) -> None:
+        self._log = log
+        self._calibration = calibration
+        self._windows: dict[ModelRef, int] = {}
+        self._asking: set[asyncio.Task[None]] = set()
+        self._use: ContextUse | None = None
+
+    @property
+    def use(self) -> ContextUse | None:
+        """What was told last."""
+        return self._use
+
+    def tokens(self, request: ModelRequest, model: ModelRef) -> int:
+        """Return how many tokens the request takes, estimated and corrected."""
+        return round(request_tokens(request) * self._calibration.ratio(model))
+
+    def ratio(self, model: ModelRef) -> float:
+        """Return what to multiply estimates with."""
+        return self._calibration.ratio(model)
+
+    def window(self, model: ModelRef, default: int) -> int:
+        """Return how many tokens fit."""
+        return self._windows.get(model, default)
+
+    def tell_estimate(self, request: ModelRequest, model: ModelRef, window: int) -> int:
+        """Tell how full the context would be with `request`, and return that."""
+        tokens = self.tokens(request, model)
+        self._tell(ContextUse(tokens=tokens, window=window, source="estimated"))
+        return tokens
+
+    def tell_usage(self, request: ModelRequest, usage: Usage, model: ModelRef, window: int) -> None:
+        """Tell how full the context is after an answer, and learn from it. A usage of nothing says nothing."""
+        reported = usage.context_tokens - usage.output_tokens
+        if reported <= 0:
+            return
+        self._calibration.learn(model, estimated=request_tokens(request), reported=reported)
+        self._tell(ContextUse(tokens=usage.context_tokens, window=window, source="reported"))
+
+    def tell_known(self, tokens: int, window: int) -> None:
+        """Tell what an earlier answer reported, for a session that was opened again."""
+        self._tell(ContextUse(tokens=tokens, window=window, source="reported"))
+
+    def count(self, request: ModelRequest, model: ModelRef, provider: Provider, window: int) -> None:
+        """Let the provider count in the background, if it can; the estimate that was told is then corrected."""
+        if isinstance(provider, Counting):
+            self._start(self._count(request, model, provider, window))
+
+    def ask_for_window(self, model: ModelRef, provider: Provider, default: int) -> None:
+        """Let the provider say in the background, once, how much fits into the model's window."""
+        if model not in self._windows and isinstance(provider, Counting):
+            self._windows[model] = default  # until it is known, and for good if that fails
+            self._start(self._ask_for_window(model, provider))
+
+    async def aclose(self) -> None:
+        """Stop what is being asked."""
+        for task in self._asking:
+            task.cancel()
+        if self._asking:
+            await asyncio.wait(self._asking)
+
+    def _start(self, question: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(question, name="context meter")
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    async def _count(self, request: ModelRequest, model: ModelRef, provider: Counting, window: int) -> None:
+        told = self._use
+        try:
+            tokens = await provider.count_tokens(request)
+        except ProviderError as error:
+            logger.info("Tokens were not counted: %s", error.title)
+            return
+        self._calibration.learn(model, estimated=request_tokens(request), reported=tokens)
+        if self._use is told:  # else something newer was told meanwhile
+            self._tell(ContextUse(tokens=tokens, window=window, source="counted"))
+
+    async def _ask_for_window(self, model: ModelRef, provider: Counting) -> None:
+        try:
+            window = await provider.context_window(model.model)
+        except ProviderError as error:
+            logger.info("The window of %s is not known: %s", model.model, error.title)
+            return
+        if window:
+            self._windows[model] = window
+            if self._use is not None:
+                self._tell(ContextUse(tokens=self._use.tokens, window=window, source=self._use.source))
+
+    def _tell(self, use: ContextUse) -> None:
+        if use != self._use:
+            self._use = use
+            self._log.emit(ev.ContextMeasured(use=use))

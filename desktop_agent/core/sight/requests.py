@@ -1,0 +1,91 @@
+"""The next request of a turn: pins that are over are gone, guidance is fresh, and it fits, or there is no request."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.model import ModelRef, ModelRequest, Usage
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.sight.plan import automatic
+
+if TYPE_CHECKING:
+    from desktop_agent.core.sight.compacting import Urgency
+    from desktop_agent.core.sight.sight import Sight
+
+_ROOM_AFTER = 0.5
+"""How much of the target may be full after a compaction: the next one should not be due at once."""
+
+
+class NoRoomError(AgentError):
+    """The conversation does not fit the model's window and cannot be made to."""
+
+
+@dataclass(slots=True)
+class TurnRequests:
+    """Makes the requests of one turn, each after the answer to the one before is on record."""
+
+    sight: "Sight"
+    model: ModelRef
+    provider: Provider
+    _is_first: bool = True
+    _has_made_room: bool = False
+    _is_forced: bool = False
+    _last: ModelRequest | None = None
+
+    async def next(self) -> ModelRequest:
+        """Return the next request, pictures and all. Raises `NoRoomError` and `StorageError`; may compact first."""
+        sight = self.sight
+        await sight.pins.expire()
+        await sight.guiding.refresh(is_turn_start=self._is_first)
+        self._is_first = False
+        request = sight.pack(self.model)
+        tokens = sight.meter.tokens(request, self.model)
+        window = sight.window(self.model)
+        target = sight.target(self.model)
+        fits = tokens + sight.max_tokens <= window
+        if self._is_forced or (target and tokens > (target if fits else 0)):
+            urgency: Urgency = "needed" if self._is_forced or not fits else "wanted"
+            # What the person took back by hand is not done again before it must be.
+            is_wanted = urgency == "needed" or not sight.history.is_compaction_undone
+            if is_wanted and await self._compact(tokens, urgency):
+                request = sight.pack(self.model)
+        self._is_forced = False
+        tokens = sight.meter.tell_estimate(request, self.model, window)
+        if tokens > window:
+            raise NoRoomError(
+                f"The conversation takes about {tokens:,} tokens, and the model's window has {window:,}.",
+                hint="Go back to before the last message, send less at once, or start a new session for the next task.",
+            )
+        self._last = await sight.with_pictures(request)
+        return self._last
+
+    def answered(self, usage: Usage) -> None:
+        """Take in what the provider reported with the answer to the last request."""
+        if self._last is not None:
+            window = self.sight.window(self.model)
+            self.sight.meter.tell_usage(self._last, usage, self.model, window)
+            self.sight.meter.ask_for_window(self.model, self.provider, window)
+
+    def make_room(self, *, is_certain: bool = True) -> bool:
+        """Let the next request be a smaller one, because the provider said that the last did not fit.
+
+        False when that was tried before in this turn, when the person does not want compaction by itself, or, unless it
+        `is_certain` that this was why the request was refused, when it should have fitted easily.
+        """
+        if self._has_made_room or self._last is None or not self.sight.target(self.model):
+            return False
+        if not is_certain and self.sight.meter.tokens(self._last, self.model) < self.sight.window(self.model) / 2:
+            return False
+        self._has_made_room = self._is_forced = True
+        return True
+
+    async def _compact(self, tokens: int, urgency: "Urgency") -> bool:
+        sight = self.sight
+        room = sight.room(self.model, self.provider, tokens)
+        target = sight.target(self.model) or sight.window(self.model)
+        fixed = tokens / room.ratio - sight.conversation_tokens()
+        left = max(target * _ROOM_AFTER / room.ratio - fixed, 0.0)
+        if self._is_forced:  # estimates were wrong, so the target is no guide: half of what is there must go
+            left = min(left, sight.conversation_tokens() / 2)
+        plan = automatic(sight.history, keep=sight.settings().keep_last_turns, room=left)
+        return plan is not None and await sight.compacting.compact(plan, room, urgency=urgency)

@@ -1,0 +1,230 @@
+"""What the model sees in one session: made for each turn, and changed when the person says so."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import assert_never
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.clock import Clock
+from desktop_agent.core.context.guidance import GuidanceReader
+from desktop_agent.core.context.history import History
+from desktop_agent.core.context.inspection import sections
+from desktop_agent.core.context.packing import pack
+from desktop_agent.core.context.tokens import Calibration, message_tokens
+from desktop_agent.core.errors import AgentError, StorageError
+from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.model import ContextReport, ContextUse, ModelRef, ModelRequest, ToolDefinition
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.settings import CompactionSettings, Settings
+from desktop_agent.core.sight.compacting import Compacting, Room
+from desktop_agent.core.sight.guiding import Guiding
+from desktop_agent.core.sight.meter import Meter
+from desktop_agent.core.sight.pins import Pins
+from desktop_agent.core.sight.plan import CompactionPlan, asked_for
+from desktop_agent.core.sight.requests import TurnRequests
+from desktop_agent.core.sight.summariser import Summariser
+from desktop_agent.core.transcript import Transcript
+
+SightOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | ops.RemovePin | ops.InspectContext
+"""The ops that concern what the model sees."""
+
+_FULL = 0.9
+"""How much of a window may be full before it is time to summarise, whatever the target is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SightParts:
+    """What it works with."""
+
+    history: History
+    transcript: Transcript
+    log: EventLog
+    clock: Clock
+    retry: RetryPolicy
+    settings: Callable[[], Settings]
+    reader: GuidanceReader
+    calibration: Calibration
+    system: Callable[[], str]
+    """The system prompt without guidance, which may change with the mode."""
+    tools: Callable[[], tuple[ToolDefinition, ...]]
+    with_pictures: Callable[[ModelRequest], Awaitable[ModelRequest]]
+    """Adds the bytes of the pictures that a request names."""
+    max_tokens: int
+    """The longest answer."""
+
+
+class Sight:
+    """One per session. Everything that changes is an event; what is kept here can be worked out again."""
+
+    def __init__(self, parts: SightParts) -> None:
+        self._parts = parts
+        self._log = parts.log
+        self.history = parts.history
+        self.max_tokens = parts.max_tokens
+        self.with_pictures = parts.with_pictures
+        self.meter = Meter(parts.log, parts.calibration)
+        self.pins = Pins(parts.history, parts.log, parts.clock)
+        self.guiding = Guiding(parts.reader, parts.history, parts.transcript, parts.log)
+        summariser = Summariser(parts.log, parts.clock, parts.retry)
+        self.compacting = Compacting(parts.history, parts.transcript, parts.log, summariser)
+        self._task: asyncio.Task[None] | None = None
+
+    # -- for the session --
+
+    def for_turn(self, model: ModelRef, provider: Provider) -> TurnRequests:
+        """Return what makes the requests of a turn."""
+        return TurnRequests(self, model, provider)
+
+    async def handle(
+        self, op: SightOp, *, is_running: bool, provider: Callable[[ModelRef], Awaitable[Provider]]
+    ) -> asyncio.Task[None] | None:
+        """Carry out what the person asked for. What takes long is returned as a task, which nobody need wait for."""
+        match op:
+            case ops.AddPin():
+                await self.pins.add(op, self.settings().pins_tokens)
+            case ops.RemovePin():
+                await self.pins.remove(op)
+            case ops.InspectContext():
+                self._log.emit(ev.ContextInspected(report=await self._report()))
+                return None
+            case ops.Compact() | ops.EditSummary() | ops.UndoCompaction() if is_running or self.is_compacting:
+                await self._notify("The agent is working, so nothing was summarised or taken back.", "Stop it first.")
+                return None
+            case ops.EditSummary() | ops.UndoCompaction():
+                await self._change_summary(op)
+            case ops.Compact(focus=focus):
+                plan = asked_for(self.history, keep=self.settings().keep_last_turns)
+                if plan is None:
+                    await self._notify("There is nothing to summarise yet: only the last turn is left.", "")
+                    return None
+                self._task = asyncio.create_task(self._compact(plan, focus, provider), name="compact")
+                return self._task
+            case _:
+                assert_never(op)
+        await self.measure(provider=None)
+        return None
+
+    @property
+    def is_compacting(self) -> bool:
+        """Whether a summary that the person asked for is being made."""
+        return self._task is not None and not self._task.done()
+
+    def interrupt(self) -> None:
+        """Stop making the summary that the person asked for."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def measure(self, provider: Provider | None) -> None:
+        """Tell how full the context is now, and let `provider` count it in the background."""
+        model = self._parts.transcript.model
+        if model is None:
+            return
+        request = self.pack(model)
+        window = self.window(model)
+        self.meter.tell_estimate(request, model, window)
+        if provider is not None and request.messages:
+            self.meter.count(request, model, provider, window)
+
+    async def measure_opened(self) -> None:
+        """Tell how full the context is when a session is opened again: as it was reported, if that still holds."""
+        model, tokens = self._parts.transcript.model, self._parts.transcript.context_tokens
+        if model is not None and tokens and self.history.is_as_answered:
+            self.meter.tell_known(tokens, self.window(model))
+        elif self.history.turns:
+            await self.measure(provider=None)
+
+    async def aclose(self) -> None:
+        """Stop everything that runs beside the turns."""
+        self.interrupt()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+        await self.meter.aclose()
+
+    # -- for requests --
+
+    def settings(self) -> CompactionSettings:
+        """The settings in force."""
+        return self._parts.settings().compaction
+
+    def window(self, model: ModelRef) -> int:
+        """How many tokens fit into the model's window."""
+        return self.meter.window(model, self._parts.settings().model.context_tokens)
+
+    def target(self, model: ModelRef) -> int:
+        """From how many tokens on the conversation is summarised by itself; 0 for never."""
+        settings, window = self.settings(), self.window(model)
+        room = max(window - self.max_tokens, window // 2)
+        return min(settings.target_tokens, round(window * _FULL), room) if settings.auto else 0
+
+    def pack(self, model: ModelRef) -> ModelRequest:
+        """Return the request that would be sent now, without the bytes of its pictures."""
+        parts = self._parts
+        return pack(
+            self.history, model=model.model, system=parts.system(), tools=parts.tools(), max_tokens=self.max_tokens
+        )
+
+    def room(self, model: ModelRef, provider: Provider, tokens: int) -> Room:
+        """Return what a compaction is made for now."""
+        return Room(
+            model=model,
+            provider=provider,
+            window=self.window(model),
+            tokens=tokens,
+            ratio=self.meter.ratio(model),
+        )
+
+    def conversation_tokens(self) -> float:
+        """Estimate the conversation alone."""
+        return message_tokens(self.history.messages())
+
+    # -- ops --
+
+    async def _compact(
+        self, plan: CompactionPlan, focus: str, provider_of: Callable[[ModelRef], Awaitable[Provider]]
+    ) -> None:
+        """Make the summary that the person asked for. Ends without one when it is stopped."""
+        model = self._parts.transcript.model
+        assert model is not None, "the journal's first line names the model"
+        with suppress(asyncio.CancelledError):
+            try:
+                provider = await provider_of(model)
+                room = self.room(model, provider, self.meter.tokens(self.pack(model), model))
+                if await self.compacting.compact(plan, room, urgency="asked", focus=focus):
+                    await self.measure(provider)
+            except StorageError:
+                raise
+            except AgentError as error:
+                await self._notify(f"The conversation was not summarised. {error.title}", error.hint)
+
+    async def _change_summary(self, op: ops.EditSummary | ops.UndoCompaction) -> None:
+        compaction = self.history.compaction
+        if compaction is None:
+            await self._notify("There is no summary in force.", "")
+        elif isinstance(op, ops.UndoCompaction):
+            await self._log.record(ev.CompactionUndone(compaction_id=compaction.id))
+        elif op.summary != compaction.summary:
+            await self._log.record(ev.SummaryEdited(compaction_id=compaction.id, summary=op.summary))
+
+    async def _report(self) -> ContextReport:
+        """Take the next request apart, off the event loop: a long conversation is megabytes of text."""
+        parts, model = self._parts, self._parts.transcript.model
+        assert model is not None, "the journal's first line names the model"
+        request, system, ratio = self.pack(model), parts.system(), self.meter.ratio(model)
+        compaction, guidance = self.history.compaction, self.history.guidance
+        found = await asyncio.to_thread(sections, request, guidance, compaction, system, ratio)
+        window = self.window(model)
+        tokens = sum(section.tokens for section in found)
+        return ContextReport(
+            sections=found,
+            use=self.meter.use or ContextUse(tokens=tokens, window=window, source="estimated"),
+            target=self.target(model),
+            compaction_id=compaction.id if compaction is not None else "",
+            summary=compaction.summary if compaction is not None else None,
+        )
+
+    async def _notify(self, title: str, hint: str) -> None:
+        await self._log.record(ev.Notice(level="warning", code="compaction", title=title, hint=hint))

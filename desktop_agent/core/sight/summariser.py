@@ -1,0 +1,90 @@
+"""Asking the session's model to summarise a conversation. The request stands by itself: plain text in, JSON out."""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from random import Random
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.clock import Clock
+from desktop_agent.core.context.readable import conversation_text, fitted
+from desktop_agent.core.context.summaries import parsed, summary_text
+from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.model import Message, ModelRef, ModelRequest, Summary, TextBlock, UserMessage
+from desktop_agent.core.paths import resource_path
+from desktop_agent.core.providers.base import Completion, Provider
+from desktop_agent.core.providers.retry import RetryPolicy
+
+MAX_TOKENS = 6_000
+"""The longest summary."""
+_LONGEST_PART = 2_000
+"""Of a result or of a call's arguments, in characters: a summary needs what came of it, not all of it."""
+_CHARS_PER_TOKEN = 3
+_PLACEHOLDER = "Summarise this conversation.{focus}\n\n<conversation>\n{earlier}{text}\n</conversation>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryJob:
+    """What is to be summarised."""
+
+    messages: Sequence[Message]
+    before: Summary | None
+    """The summary that stands before them, which the new one replaces."""
+    focus: str
+    turn: int
+    """To which turn the usage is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summariser:
+    """Turns conversations into summaries."""
+
+    log: EventLog
+    clock: Clock
+    retry: RetryPolicy
+    random: Random = field(default_factory=Random)
+
+    async def summarise(self, job: SummaryJob, provider: Provider, model: ModelRef, window: int) -> Summary | None:
+        """Return the summary, or None when the model's answer holds none. What it cost is on record either way.
+
+        Tries again what can pass by itself, like a turn. Raises `ProviderError`. Cancelling closes the connection.
+        """
+        request = _request(job, model, window)
+        attempt = 1
+        while True:
+            try:
+                completion = await _answer(provider, request)
+            except ProviderError as error:
+                if not self.retry.should_retry(error, attempt):
+                    raise
+                await self.clock.sleep(self.retry.delay_s(attempt, error, self.random.random))
+                attempt += 1
+            else:
+                await self.log.record(ev.UsageReported(turn=job.turn, usage=completion.usage))
+                texts = [block.text for block in completion.content if isinstance(block, TextBlock)]
+                return parsed("\n".join(texts))
+
+
+def _request(job: SummaryJob, model: ModelRef, window: int) -> ModelRequest:
+    longest = max((window - 2 * MAX_TOKENS) * _CHARS_PER_TOKEN, 4_000)
+    text = fitted(conversation_text(job.messages, longest_part=_LONGEST_PART), longest)
+    earlier = f"An earlier summary:\n{summary_text(job.before)}\n\n" if job.before else ""
+    focus = f" Keep above all what concerns this: {job.focus}" if job.focus else ""
+    prompt = _PLACEHOLDER.format(focus=focus, earlier=earlier, text=text)
+    return ModelRequest(
+        model=model.model,
+        system=resource_path("prompts", "compact.md").read_text(encoding="utf-8").strip(),
+        messages=(UserMessage(content=(TextBlock(text=prompt),)),),
+        tools=(),
+        max_tokens=MAX_TOKENS,
+    )
+
+
+async def _answer(provider: Provider, request: ModelRequest) -> Completion:
+    """Return the whole answer. What comes of it before its end is not shown: it is no part of the conversation."""
+    async with aclosing(provider.stream(request)) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Completion):
+                return piece
+    raise ProviderError("The answer ended before it was complete.", fault="stream")
