@@ -30,6 +30,9 @@ from desktop_agent.core.recorder import Sink
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.session import ProviderSource, Session, SessionState
 from desktop_agent.core.settings import Settings, load_settings
+from desktop_agent.core.slash.declarations import Declaration
+from desktop_agent.core.slash.own import declarations_of, read_own_commands
+from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, Damage, Journal, read_journal
@@ -64,6 +67,7 @@ class Workbench:
         provider_source: ProviderSource | None = None,
         tools: Sequence[AnyTool] | None = None,
         probe: SandboxProbe | None = None,
+        services: Services | None = None,
     ) -> None:
         """Touches no disk.
 
@@ -79,6 +83,8 @@ class Workbench:
         self._clock = clock or SystemClock()
         self.tools = tools or builtin_tools(paths.cache, longest_command_s=settings.execution.timeout_seconds)
         self._calibration = Calibration()
+        self.services = services or Services()
+        """What slash commands reach beyond their session."""
         self._probe = probe or SandboxProbe(environ)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
 
@@ -96,6 +102,10 @@ class Workbench:
         """The model that the settings name."""
         chosen = self.settings.model
         return ModelRef(provider=chosen.provider, model=chosen.name, base_url=chosen.base_url or None)
+
+    def slash_commands(self, workspace: Path) -> tuple[Declaration, ...]:
+        """Return the commands of a session in `workspace`: built in, then the person's and the project's. Blocks."""
+        return (*self.services.commands, *declarations_of(read_own_commands(self.paths.config, workspace)))
 
     async def create_session(
         self,
@@ -184,6 +194,7 @@ class Workbench:
             probe=self._probe,
             provider_source=self._provider_source,
             calibration=self._calibration,
+            services=self.services,
         )
         return assembly.session(plan)
 

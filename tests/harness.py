@@ -31,6 +31,7 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
 from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
@@ -170,6 +171,8 @@ class Ground:
         self.settings = Settings()
         self.probe: SandboxProbe | None = None
         """What to find instead of this machine's sandbox."""
+        self.services: Services | None = None
+        """What slash commands reach beyond their session."""
         self.extra_tools: tuple[AnyTool, ...] = ()
         """Tools that sessions have besides the real ones, or instead of a real one of the same name."""
 
@@ -193,7 +196,13 @@ class Ground:
 
         source = provider_source or only
         return Workbench(
-            self.paths, self.settings, clock=self.clock, provider_source=source, tools=self.tools(), probe=self.probe
+            self.paths,
+            self.settings,
+            clock=self.clock,
+            provider_source=source,
+            tools=self.tools(),
+            probe=self.probe,
+            services=self.services,
         )
 
     def tools(self) -> tuple[AnyTool, ...]:

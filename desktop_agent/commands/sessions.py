@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from desktop_agent.commands.console import Console, table
+from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.codec import encode_event
 from desktop_agent.core.context.history import History
 from desktop_agent.core.ids import SessionId
@@ -25,7 +26,6 @@ from desktop_agent.core.transcript import (
     UndoEntry,
     replay,
 )
-from desktop_agent.headless.result import describe_outcome
 from desktop_agent.workbench import Workbench
 
 

@@ -27,10 +27,12 @@ from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, Rule
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.retry import RetryPolicy
-from desktop_agent.core.recorder import Recorder
+from desktop_agent.core.recorder import Recorder, hearing
 from desktop_agent.core.recovery import Unfinished, settle
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.sight import Sight, SightOp
+from desktop_agent.core.slash.commands import SlashCommands
+from desktop_agent.core.slash.parts import CommandParts, Performed, SessionHands
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
@@ -88,6 +90,7 @@ class SessionParts:
     effects: Effects
     runtime: ToolRuntime
     sight: Sight
+    commands: CommandParts
     limits: TurnLimits
     retry: RetryPolicy
     clock: Clock
@@ -110,6 +113,10 @@ class Session:
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self._undoing = Undoing(parts.state.transcript, parts.ledger, parts.effects, parts.recorder)
+        hands = SessionHands(
+            perform=self._perform, prompt=self._submit_prompt, say=self._record, is_busy=lambda: self._is_running
+        )
+        self._commands = SlashCommands(parts.commands, hands)
         self._mailbox: asyncio.Queue[ops.Op | _TurnDone] = asyncio.Queue()
         self._turn: asyncio.Task[None] | None = None
         self._providers: dict[ModelRef, Provider] = {}
@@ -197,6 +204,8 @@ class Session:
                 | ops.InspectContext()
             ):
                 await self._change_sight(op)
+            case ops.RunCommand(text=text):
+                await self._run_command(text)
             case _TurnDone(goes_on=goes_on):
                 await self._start_queued(goes_on=goes_on)
             case ops.Shutdown():
@@ -354,11 +363,12 @@ class Session:
 
     # -- what the model sees --
 
-    async def _change_sight(self, op: SightOp) -> None:
+    async def _change_sight(self, op: SightOp) -> asyncio.Task[None] | None:
         await self._get_ready()
         task = await self._parts.sight.handle(op, is_running=self._is_running, provider=self._provider)
         if task is not None:
             task.add_done_callback(self._on_compacted)
+        return task
 
     def _on_compacted(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
@@ -367,6 +377,24 @@ class Session:
         elif error is not None:
             logger.error("A compaction failed unexpectedly", exc_info=error)
         self._mailbox.put_nowait(_TurnDone(goes_on=True))
+
+    # -- commands --
+
+    async def _run_command(self, text: str) -> None:
+        try:
+            await self._get_ready()
+            await self._commands.run(text)
+        except StorageError:
+            self._parts.recorder.emit(ev.PromptRejected(text=text))
+            raise
+
+    async def _perform(self, op: ops.Op) -> Performed:
+        """Carry out an op for a command, which says what came of it."""
+        with hearing() as heard:
+            if isinstance(op, SightOp):
+                return Performed(heard, await self._change_sight(op))
+            await self._handle(op)
+        return Performed(heard)
 
     # -- the rest --
 
@@ -431,6 +459,7 @@ class Session:
             ends.push_async_callback(self._parts.recorder.aclose)
             for provider in self._providers.values():
                 ends.push_async_callback(provider.aclose)
+            ends.push_async_callback(self._commands.aclose)
             ends.push_async_callback(self._parts.sight.aclose)
             self._parts.approvals.abort_all("The application was closed.")
             if self._turn is not None:
