@@ -412,6 +412,8 @@ class Session:
 
     async def _get_ready(self) -> None:
         """Write what must come first, and conclude what an earlier process, or a full disk, left open."""
+        if self._is_working:  # then what is open is what the turn is doing
+            return
         while self._opening:
             await self._record(self._opening[0])
             del self._opening[0]

@@ -40,6 +40,8 @@ class RunResult:
     usage: Usage
     problems: tuple[str, ...]
     """Errors in words: what happened and what to do, then a line of details, each once."""
+    is_command: bool = False
+    """Whether this is what a slash command said: the model was not asked for it."""
     undo_operations: tuple[str, ...] | None = None
     """What an undo at the end did; None when none was asked for."""
 

@@ -108,8 +108,8 @@ def _read_command(path: Path, root: Path, origin: Origin) -> OwnCommand:
         problem = problem or ("" if body else "it is empty")
     except ValueError as error:
         fields, body, problem = {}, "", str(error)
-    except OSError as error:
-        fields, body, problem = {}, "", f"it cannot be read: {error.strerror or error}"
+    except (OSError, RuntimeError) as error:  # the latter for a link that leads to itself, before Python 3.13
+        fields, body, problem = {}, "", f"it cannot be read: {getattr(error, 'strerror', None) or error}"
     return OwnCommand(
         declaration=Declaration(
             name=name,
