@@ -103,7 +103,7 @@ class SessionWiring(QObject):
         bridge.happened.connect(self._on_happened)
         self._panels.transcript.show_transcript(bridge.transcript)
         self._panels.review.set_transcript(bridge.transcript)
-        self._panels.composer.set_history([e.text for e in bridge.transcript.entries if e.kind == "prompt"])
+        self._panels.composer.set_history(_written(bridge.transcript))
         self._refresh_status()
         self._refresh_changes()
         self._open_next_approval()
@@ -159,9 +159,14 @@ class SessionWiring(QObject):
             self.give_back([text])
             self.folder_requested.emit()
             return
-        from desktop_agent.core.ops import SubmitPrompt
+        from desktop_agent.core.ops import RunCommand, SubmitPrompt
+        from desktop_agent.core.slash.parse import is_command, prompt_of
 
-        self.submit(SubmitPrompt(text=text))
+        if is_command(text):
+            self.submit(RunCommand(text=text))
+            self._panels.transcript.scroll_to_bottom()
+            return
+        self.submit(SubmitPrompt(text=prompt_of(text)))
         if not self._bridge.transcript.is_running:  # else it waits in the queue, and what is being read stays in sight
             self._panels.transcript.scroll_to_bottom()
 
@@ -403,3 +408,12 @@ class SessionWiring(QObject):
         if self._dialog is not None:
             self._dialog.deleteLater()
             self._dialog = None
+
+
+def _written(transcript: "Transcript") -> list[str]:
+    """What the person wrote so far, as it has to be written again."""
+    from desktop_agent.core.transcript import CommandEntry, PromptEntry
+
+    entries = (entry for entry in transcript.entries if isinstance(entry, PromptEntry | CommandEntry))
+    # A prompt that begins with a slash was written with a space in front.
+    return [f" {e.text}" if isinstance(e, PromptEntry) and e.text.startswith("/") else e.text for e in entries]

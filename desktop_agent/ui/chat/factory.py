@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from desktop_agent.ui.chat.entries.command import CommandWidget
 from desktop_agent.ui.chat.entries.line import LineWidget
 from desktop_agent.ui.chat.entries.notice import NoticeWidget
 from desktop_agent.ui.chat.entries.prompt import PromptWidget
@@ -40,5 +41,7 @@ def make_widget(
             return ToolWidget(row, styles, parent, now, loader)
         case "notice":
             return NoticeWidget(row, styles, parent)
-        case "undo" | "rewind" | "compaction" | "command" | "fork" | "turn_end":
+        case "command":
+            return CommandWidget(row, styles, parent)
+        case "undo" | "rewind" | "compaction" | "fork" | "turn_end":
             return LineWidget(row, styles, parent)

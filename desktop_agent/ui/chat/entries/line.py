@@ -5,7 +5,6 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import (
-    CommandEntry,
     CompactionEntry,
     ForkEntry,
     RewindEntry,
@@ -41,8 +40,6 @@ class LineWidget(EntryWidget):
                 self._sign, self._text = "⟲", words.rewind(entry)
             case CompactionEntry() as entry:
                 self._sign, self._text = "≡", words.compaction(entry)
-            case CommandEntry() as entry:
-                self._sign, self._text = "/", f"{entry.text}\n{entry.output}"
             case ForkEntry() as entry:
                 self._sign, self._text = "⑂", words.fork(entry)
             case TurnEndEntry() as entry:
