@@ -212,7 +212,7 @@ class _Delegate(QStyledItemDelegate):
             painter.drawRoundedRect(area, 6, 6)
         inner = area.adjusted(Space.S, 0, -Space.S, 0)
         first = QRect(inner.x(), inner.y(), inner.width(), Height.LIST_ROW)
-        left = inner.width() if self.is_hint else min(int(inner.width() * 0.46), 340)
+        left = inner.width() if self.is_hint else min(int(inner.width() * 0.42), 300)
         name_colour = "faint" if command.problem else "accent_text" if is_current else "text"
         x = self._text(painter, QRect(first.x(), first.y(), left, first.height()), f"/{command.name}", name_colour)
         rest = QRect(x, first.y(), first.x() + left - x, first.height())
