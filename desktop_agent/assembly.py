@@ -163,7 +163,7 @@ class Assembly:
                 system=system,
                 tools=access.definitions,
                 with_pictures=partial(with_pictures, blobs=self.blobs),
-                max_tokens=limits.max_tokens,
+                max_tokens=lambda: limits.max_tokens,
             )
         )
 

@@ -117,7 +117,8 @@ class Turn:
                 return None
             case "model_context_window_exceeded":
                 title = "The conversation no longer fits the model's context window."
-                await self._notify("context_window", title, "Start a new session for the next task.")
+                hint = "Summarise older turns, go back to before the last message, or start a new session."
+                await self._notify("context_window", title, hint)
                 return "limit"
             case "refusal":
                 title = "The model declined to answer this."

@@ -31,6 +31,8 @@ _DECLARATIONS = (
     _Declaration("undo_turn", "Undo the agent's turn", "Ctrl+Shift+Z"),
     _Declaration("redo_turn", "Redo the agent's turn", "Ctrl+Shift+Y"),
     _Declaration("rewind", "Go back to before a message…", "Ctrl+Alt+Z"),
+    _Declaration("inspect_context", "What the model sees…", "Ctrl+Shift+I"),
+    _Declaration("compact", "Summarise older turns for the agent", "Ctrl+Alt+S"),
     _Declaration("next_undecided", "Go to the next undecided change", "F8"),
     _Declaration("keep_file", "Keep the file in review", "Ctrl+Shift+K"),
     _Declaration("undo_file", "Undo the file in review", "Ctrl+Shift+U"),
@@ -57,6 +59,8 @@ class Actions:
     undo_turn: QAction
     redo_turn: QAction
     rewind: QAction
+    inspect_context: QAction
+    compact: QAction
     next_undecided: QAction
     keep_file: QAction
     undo_file: QAction

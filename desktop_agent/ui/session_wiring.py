@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from desktop_agent.ui.actions import Actions
 from desktop_agent.ui.chat.composer import Composer
 from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.context_wiring import ContextWiring
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.mode_pickers import ModePickers
@@ -85,6 +86,7 @@ class SessionWiring(QObject):
         self._rules: tuple[Rule, ...] | None = None
         self._bridge: SessionBridge | None = None
         self._dialog: ApprovalDialog | None = None
+        self._context = ContextWiring(window, theme)
         self._connect()
 
     @property
@@ -101,6 +103,7 @@ class SessionWiring(QObject):
         self._bridge = bridge
         bridge.patched.connect(self._on_patched)
         bridge.happened.connect(self._on_happened)
+        self._context.show(bridge)
         self._panels.transcript.show_transcript(bridge.transcript)
         self._panels.review.set_transcript(bridge.transcript)
         self._panels.composer.set_history(_written(bridge.transcript))
@@ -125,6 +128,13 @@ class SessionWiring(QObject):
         composer.prompt_submitted.connect(self._submit_prompt)
         composer.stop_requested.connect(self._interrupt)
         composer.unqueue_requested.connect(self._unqueue)
+        composer.context_clicked.connect(self._context.inspect)
+        view.summary_edit_requested.connect(self._context.edit_summary)
+        view.summary_undo_requested.connect(self._context.undo_compaction)
+        self._actions.inspect_context.setEnabled(False)  # until a session is shown
+        self._actions.compact.setEnabled(False)
+        self._actions.connect(self._actions.inspect_context, self._context.inspect)
+        self._actions.connect(self._actions.compact, self._context.compact)
         view.approval_answered.connect(self._answer)
         view.approval_opened.connect(self._open_approval)
         view.stop_requested.connect(self._interrupt)
@@ -329,7 +339,9 @@ class SessionWiring(QObject):
             self._rules = transcript.rules
             self.rules_changed.emit(transcript.rules)
         self._show_in_composer(transcript)
-        self._actions.stop.setEnabled(transcript.is_running)
+        self._actions.stop.setEnabled(_is_busy(transcript))
+        self._actions.compact.setEnabled(not _is_busy(transcript) and transcript.turn > 1)
+        self._actions.inspect_context.setEnabled(True)
         self._actions.undo_turn.setEnabled(not transcript.is_running and bool(transcript.active_changes()))
         self._actions.rewind.setEnabled(not transcript.is_running and transcript.turn > 0)
         self._actions.undo_file.setEnabled(not transcript.is_running)
@@ -341,9 +353,9 @@ class SessionWiring(QObject):
 
     def _show_in_composer(self, transcript: "Transcript") -> None:
         composer = self._panels.composer
-        composer.set_working(is_working=transcript.is_running)
+        composer.set_working(is_working=_is_busy(transcript))
         composer.set_queued([(prompt.prompt_id, prompt.text) for prompt in transcript.queued])
-        composer.set_context(transcript.context_tokens)
+        composer.set_context(transcript.context)
 
     def _refresh_changes(self) -> None:
         if self._bridge is not None:
@@ -417,3 +429,8 @@ def _written(transcript: "Transcript") -> list[str]:
     entries = (entry for entry in transcript.entries if isinstance(entry, PromptEntry | CommandEntry))
     # A prompt that begins with a slash was written with a space in front.
     return [f" {e.text}" if isinstance(e, PromptEntry) and e.text.startswith("/") else e.text for e in entries]
+
+
+def _is_busy(transcript: "Transcript") -> bool:
+    """Whether there is something to stop: a turn, or a summary that the person asked for."""
+    return transcript.is_running or bool(transcript.activity)

@@ -183,6 +183,9 @@ class TopBar(QWidget):
         menu.addAction(self._actions.toggle_jobs)
         menu.addAction(self._actions.find)
         menu.addSeparator()
+        menu.addAction(self._actions.inspect_context)
+        menu.addAction(self._actions.compact)
+        menu.addSeparator()
         menu.addAction(self._actions.quit)
         button.setMenu(menu)
         return button

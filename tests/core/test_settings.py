@@ -55,7 +55,11 @@ def test_a_choice_may_be_written_in_capitals(file: Path) -> None:
     [
         ('[ui]\ntheme = "pink"\n', "2: ui.theme", "'pink' is not one of system, light, dark; using 'system'"),
         ('[model]\nname = "m"\n\nnmae = "x"\n', "4: model.nmae", "[model] knows provider, name, base_url, max_tokens"),
-        ("# mine\n[looks]\nx = 1\n", "2: looks", "are model, execution, safety_copy, capture, tools, ui, runner"),
+        (
+            "# mine\n[looks]\nx = 1\n",
+            "2: looks",
+            "are model, compaction, execution, safety_copy, capture, tools, ui, runner",
+        ),
         ("model = 3\n", "1: model", "must be a section, written as [model]"),
         ('[model]\nmax_tokens = "many"\n', "2: model.max_tokens", "'many' is not a whole number; using 16000"),
         ("[model]\nmax_tokens = 1.5\n", "2: model.max_tokens", "1.5 is not a whole number"),

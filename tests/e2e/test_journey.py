@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QFileDialog,
-    QLabel,
     QLineEdit,
     QListView,
     QPlainTextEdit,
@@ -122,7 +122,7 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         await ended(person)
         # What the command wrote is a change like any other.
         assert {record.change.author for record in transcript.active_changes(2)} == {"agent", "shell"}
-        assert person.find(QLabel, "contextMeter") is not None
+        assert person.find(QAbstractButton, "contextMeter") is not None
         await person.press(Qt.Key.Key_Q, CTRL)
         await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
 

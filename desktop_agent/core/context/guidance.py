@@ -112,7 +112,7 @@ class GuidanceReader:
 
 def _loaded(path: Path, name: str, scope: GuidanceScope, signature: _Signature) -> _Read:
     try:
-        with path.open("rb") as source:
+        with open(path, "rb", opener=_not_through_a_link) as source:
             content = source.read(MAX_BYTES + 1)
     except OSError as error:
         return _Read(signature, None, GuidanceProblem(name, f"it cannot be read: {error.strerror}"))
@@ -122,6 +122,11 @@ def _loaded(path: Path, name: str, scope: GuidanceScope, signature: _Signature) 
     if not text.strip():
         return _Read(signature, None, problem)
     return _Read(signature, GuidanceFile(path=name, scope=scope, text=text, is_cut=is_cut), problem)
+
+
+def _not_through_a_link(path: str, flags: int) -> int:
+    """Open the file that was looked at: one that was put in its place meanwhile may be a link, or a pipe that waits."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 def _decoded(content: bytes, *, is_cut: bool) -> tuple[str, bool]:

@@ -10,12 +10,13 @@ going back to before a turn that it summarised, shows again what stood there.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.context.shortening import is_worth_it, shortened
 from desktop_agent.core.context.summaries import rendered
-from desktop_agent.core.context.tokens import block_tokens
+from desktop_agent.core.context.tokens import block_tokens, message_tokens
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import (
     AssistantBlock,
@@ -55,6 +56,13 @@ class _GuidanceNote:
     file: GuidanceFile | None
 
 
+class Beginning(NamedTuple):
+    """From where on a journal must be folded: `events` first, then everything from number `seq` on."""
+
+    seq: int
+    events: tuple[ev.KnownEvent, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Compaction:
     """A compaction in force: everything before the item at `end` is shown as its summary."""
@@ -65,17 +73,11 @@ class Compaction:
     end: int
     made_at: int
     """How many items there were when it was made, or its summary edited."""
-    seq: int
+    beginning: Beginning
+    """The first turn that it kept, or its own record: what comes before is not shown while it is in force."""
     guidance: tuple[GuidanceFile, ...]
     """Of the folders that came into sight before `end`: they stay in it."""
     shortened: frozenset[CallId]
-
-
-class Beginning(NamedTuple):
-    """From where on a journal must be folded: `events` first, then everything from number `seq` on."""
-
-    seq: int
-    events: tuple[ev.KnownEvent, ...]
 
 
 class Conversation(NamedTuple):
@@ -101,9 +103,9 @@ class History:
     """The fold. `apply` every durable event, in order; `messages` is what to send.
 
     A fold need not begin with the first line of its journal: one that began as `beginning(undoable)` said then gives
-    the same messages, pins and guidance as one that saw everything, as long as nothing goes back beyond it. That are
-    the undoing of more than `undoable` compactions, and a rewind to a turn that is not there (`has_turn`). Before
-    either of these is recorded, the session must fold its whole journal.
+    the same messages, pins and guidance as one that saw everything, as long as nothing goes back beyond it: no more
+    than `undoable` compactions are undone (`can_undo_compaction`), and no turn is rewound to that is not there
+    (`can_rewind_to`). Before one of these is recorded, the session must fold its whole journal.
     """
 
     _items: list[_Item] = field(default_factory=list[_Item])
@@ -120,6 +122,8 @@ class History:
     """The guidance that stands in the system prompt."""
     _folders: dict[str, GuidanceFile] = field(default_factory=dict[str, GuidanceFile])
     """The guidance that came into the conversation, by path."""
+    is_whole: bool = True
+    """Whether it saw the journal from its first line; whoever begins later says so."""
     _is_undone: bool = False
     _is_as_answered: bool = False
 
@@ -156,6 +160,15 @@ class History:
         end = self._compactions[-1].end if self._compactions else 0
         return tuple(turn for turn, start in self._starts.items() if start.index >= end)
 
+    @property
+    def can_undo_compaction(self) -> bool:
+        """Whether the fold has what the compaction in force stands for."""
+        return bool(self._compactions) and (self.is_whole or len(self._compactions) > 1)
+
+    def can_rewind_to(self, turn: int) -> bool:
+        """Whether the fold has everything before this turn that would be shown again."""
+        return self.is_whole or self.has_turn(turn)
+
     def has_turn(self, turn: int) -> bool:
         """Whether the fold has this turn, shown or summarised, so that it can go back to before it."""
         return turn in self._starts
@@ -165,14 +178,16 @@ class History:
         if len(self._compactions) <= undoable:
             return Beginning(1, ())
         compaction = self._compactions[-1 - undoable]
-        kept = [start for start in self._starts.values() if start.index >= compaction.end]
-        return kept[0].beginning if kept else Beginning(compaction.seq, self._held())
+        return compaction.beginning
 
-    def turn_tokens(self, turn: int) -> float:
-        """Estimate what a turn takes, as it is shown."""
-        first, last = self._bounds(turn)
-        messages = self._built(first, last, self._shortened()).messages
-        return sum(block_tokens(block) for message in messages for block in message.content)
+    def turn_sizes(self) -> dict[int, float]:
+        """Estimate what each turn takes that is shown word by word, oldest first."""
+        shown, short = frozenset(self.turns), self._shortened()
+        return {
+            turn: message_tokens(self._built(first, last, short).messages)
+            for turn, (first, last) in self._bounds().items()
+            if turn in shown
+        }
 
     def long_results(self, turns: Sequence[int]) -> list[tuple[CallId, float]]:
         """Return the calls of these turns whose results could be shortened, oldest first, and how much that saves.
@@ -181,8 +196,9 @@ class History:
         """
         saved: list[tuple[CallId, float]] = []
         done = self._shortened()
+        bounds = self._bounds()
         for turn in turns:
-            first, last = self._bounds(turn)
+            first, last = bounds.get(turn, (0, 0))
             messages = [item for item in self._items[first:last] if isinstance(item, tuple)]
             for call_id in (block.id for item in messages for block in item if isinstance(block, ToolUseBlock)):
                 result = self._results.get(call_id)
@@ -200,7 +216,9 @@ class History:
     def messages_through(self, turn: int) -> tuple[Message, ...]:
         """Return what is shown up to the end of a turn: what a compaction through it summarises."""
         compaction = self.compaction
-        return self._built(compaction.end if compaction else 0, self._bounds(turn)[1], self._shortened()).messages
+        return self._built(
+            compaction.end if compaction else 0, self._bounds().get(turn, (0, 0))[1], self._shortened()
+        ).messages
 
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation, roles alternating, the first one the user's."""
@@ -280,16 +298,16 @@ class History:
         self._is_as_answered = False
         match event:
             case ev.Compacted(compaction_id=identifier, through_turn=through, summary=summary):
-                later = [start.index for turn, start in self._starts.items() if turn > through]
+                kept = [start for turn, start in self._starts.items() if turn > through]
                 # One through no turn only shortens results of the first: nothing stands before those.
-                end = min(later, default=len(self._items))
+                end = kept[0].index if kept else len(self._items)
                 compaction = Compaction(
                     id=identifier,
                     through_turn=through,
                     summary=summary,
                     end=end if through else 0,
                     made_at=len(self._items),
-                    seq=event.seq,
+                    beginning=kept[0].beginning if kept else Beginning(event.seq, self._held()),
                     guidance=tuple(self._folders_until(end).values()),
                     shortened=frozenset(event.shortened),
                 )
@@ -391,13 +409,10 @@ class History:
     def _shortened(self) -> frozenset[CallId]:
         return self._compactions[-1].shortened if self._compactions else frozenset()
 
-    def _bounds(self, turn: int) -> tuple[int, int]:
-        """Where the items of a turn begin and end; nothing for a turn that is not there."""
-        start = self._starts.get(turn)
-        if start is None:
-            return 0, 0
-        later = (other.index for number, other in self._starts.items() if number > turn)
-        return start.index, min(later, default=len(self._items))
+    def _bounds(self) -> dict[int, tuple[int, int]]:
+        """Where the items of each turn begin and end, oldest first."""
+        firsts = [start.index for start in self._starts.values()]
+        return dict(zip(self._starts, pairwise([*firsts, len(self._items)]), strict=True))
 
 
 def _answer(call_id: CallId, result: ToolResult | None) -> ToolResultBlock:

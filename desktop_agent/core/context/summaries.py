@@ -26,6 +26,7 @@ SECTIONS: Mapping[str, str] = {
 _MAX_ITEMS = 60
 _MAX_ITEM_CHARS = 1_000
 _MAX_EXTRACTED = 20
+_MAX_ANSWER_CHARS = 100_000
 _BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*\S)")
 _HEADING = re.compile(r"\s*(?:#+\s*|\*\*)?([A-Za-z][A-Za-z \-/,]*?)\s*:?\s*(?:\*\*)?:?\s*$")
 _FIELD_OF_WORD = {
@@ -58,6 +59,7 @@ def rendered(summary: Summary) -> str:
 
 def parsed(answer: str) -> Summary | None:
     """Return the summary that a model's answer spells, as JSON or as headings with bullets; None when it is neither."""
+    answer = answer[:_MAX_ANSWER_CHARS]
     return _from_json(answer) or from_headings(answer)
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequen
 from dataclasses import dataclass, field
 
 from desktop_agent.core.clock import Clock, SystemClock
+from desktop_agent.core.context.tokens import definition_text
 from desktop_agent.core.errors import ProviderError
 from desktop_agent.core.model import (
     AssistantBlock,
@@ -164,7 +165,8 @@ class ScriptedProvider:
 
 def _usage(request: ModelRequest, blocks: Sequence[AssistantBlock]) -> Usage:
     """A plausible token count from lengths: the script has no tokenizer."""
+    tools = sum(len(definition_text(tool)) for tool in request.tools)
     return Usage(
-        input_tokens=(len(request.system) + len(repr(request.messages))) // _CHARS_PER_TOKEN,
+        input_tokens=(len(request.system) + len(repr(request.messages)) + tools) // _CHARS_PER_TOKEN,
         output_tokens=len(repr(blocks)) // _CHARS_PER_TOKEN,
     )

@@ -21,6 +21,8 @@ class Meter:
         self._log = log
         self._calibration = calibration
         self._windows: dict[ModelRef, int] = {}
+        self._asked: set[ModelRef] = set()
+        """The models whose window was asked for, whatever came of it."""
         self._asking: set[asyncio.Task[None]] = set()
         self._use: ContextUse | None = None
 
@@ -64,10 +66,10 @@ class Meter:
         if isinstance(provider, Counting):
             self._start(self._count(request, model, provider, window))
 
-    def ask_for_window(self, model: ModelRef, provider: Provider, default: int) -> None:
+    def ask_for_window(self, model: ModelRef, provider: Provider) -> None:
         """Let the provider say in the background, once, how much fits into the model's window."""
-        if model not in self._windows and isinstance(provider, Counting):
-            self._windows[model] = default  # until it is known, and for good if that fails
+        if model not in self._asked and isinstance(provider, Counting):
+            self._asked.add(model)
             self._start(self._ask_for_window(model, provider))
 
     async def aclose(self) -> None:

@@ -21,8 +21,8 @@ def automatic(history: History, *, keep: int, room: float) -> CompactionPlan | N
     The last `keep` turns stay, or fewer if they take too much; the last one always does, and if it is too much by
     itself, the oldest results in it are shortened. None when nothing can be made smaller.
     """
-    turns = history.turns
-    sizes = {turn: history.turn_tokens(turn) for turn in turns}
+    sizes = history.turn_sizes()
+    turns = tuple(sizes)
     kept = list(turns[-keep:])
     while len(kept) > 1 and sum(sizes[turn] for turn in kept) > room:
         del kept[0]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.sight.sight import Sight
 
 _ROOM_AFTER = 0.5
-"""How much of the target may be full after a compaction: the next one should not be due at once."""
+"""How much of what the target leaves to the conversation may stay: the next compaction should not be due at once."""
 
 
 class NoRoomError(AgentError):
@@ -64,7 +64,7 @@ class TurnRequests:
         if self._last is not None:
             window = self.sight.window(self.model)
             self.sight.meter.tell_usage(self._last, usage, self.model, window)
-            self.sight.meter.ask_for_window(self.model, self.provider, window)
+            self.sight.meter.ask_for_window(self.model, self.provider)
 
     def make_room(self, *, is_certain: bool = True) -> bool:
         """Let the next request be a smaller one, because the provider said that the last did not fit.
@@ -84,7 +84,7 @@ class TurnRequests:
         room = sight.room(self.model, self.provider, tokens)
         target = sight.target(self.model) or sight.window(self.model)
         fixed = tokens / room.ratio - sight.conversation_tokens()
-        left = max(target * _ROOM_AFTER / room.ratio - fixed, 0.0)
+        left = max(target / room.ratio - fixed, 0.0) * _ROOM_AFTER
         if self._is_forced:  # estimates were wrong, so the target is no guide: half of what is there must go
             left = min(left, sight.conversation_tokens() / 2)
         plan = automatic(sight.history, keep=sight.settings().keep_last_turns, room=left)

@@ -53,8 +53,8 @@ class SightParts:
     tools: Callable[[], tuple[ToolDefinition, ...]]
     with_pictures: Callable[[ModelRequest], Awaitable[ModelRequest]]
     """Adds the bytes of the pictures that a request names."""
-    max_tokens: int
-    """The longest answer."""
+    max_tokens: Callable[[], int]
+    """How long an answer may be, now."""
 
 
 class Sight:
@@ -64,7 +64,6 @@ class Sight:
         self._parts = parts
         self._log = parts.log
         self.history = parts.history
-        self.max_tokens = parts.max_tokens
         self.with_pictures = parts.with_pictures
         self.meter = Meter(parts.log, parts.calibration)
         self.pins = Pins(parts.history, parts.log, parts.clock)
@@ -89,6 +88,7 @@ class Sight:
             case ops.RemovePin():
                 await self.pins.remove(op)
             case ops.InspectContext():
+                await self.pins.expire()
                 self._log.emit(ev.ContextInspected(report=await self._report()))
                 return None
             case ops.Compact() | ops.EditSummary() | ops.UndoCompaction() if is_running or self.is_compacting:
@@ -149,6 +149,11 @@ class Sight:
     def settings(self) -> CompactionSettings:
         """The settings in force."""
         return self._parts.settings().compaction
+
+    @property
+    def max_tokens(self) -> int:
+        """How long an answer may be."""
+        return self._parts.max_tokens()
 
     def window(self, model: ModelRef) -> int:
         """How many tokens fit into the model's window."""

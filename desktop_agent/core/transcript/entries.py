@@ -143,6 +143,10 @@ class CompactionEntry:
     at: datetime
     is_automatic: bool = False
     is_undone: bool = False
+    is_in_force: bool = True
+    """Whether it is this summary that the model sees."""
+    shortened: int = 0
+    """Of how many calls the model sees only the beginning and end of the result."""
     kind: Literal["compaction"] = "compaction"
 
 

@@ -425,7 +425,8 @@ class Transcript:
     def _rewound(self, event: ev.Rewound) -> list[Patch]:
         if event.scope != "files":
             self.rewound.update(range(event.turn, self.turn + 1))
-        return [self._append(RewindEntry(turn=event.turn, scope=event.scope, at=event.at)), STATUS]
+        entry = RewindEntry(turn=event.turn, scope=event.scope, at=event.at)
+        return [self._append(entry), *self._note_in_force(), STATUS]
 
     def _prompt(self, event: ev.PromptSubmitted | ev.Queued | ev.Unqueued) -> list[Patch]:
         self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]
@@ -488,8 +489,10 @@ class Transcript:
                 tokens_after=event.tokens_after,
                 at=event.at,
                 is_automatic=event.is_automatic,
+                shortened=len(event.shortened),
             )
-            return [self._append(entry), STATUS]
+            self.activity = ""
+            return [self._append(entry), *self._note_in_force(), STATUS]
         for index in range(len(self.entries) - 1, -1, -1):
             entry = self.entries[index]
             if isinstance(entry, CompactionEntry) and entry.compaction_id == event.compaction_id:
@@ -497,8 +500,23 @@ class Transcript:
                     entry.summary = event.summary
                 else:
                     entry.is_undone = True
-                return [Patch("update", index), STATUS]
+                return [Patch("update", index), *self._note_in_force(), STATUS]
         return []
+
+    def _note_in_force(self) -> list[Patch]:
+        """Find out which summary the model sees: the last that was neither taken back nor rewound."""
+        patches: list[Patch] = []
+        is_found = False
+        for index in range(len(self.entries) - 1, -1, -1):
+            entry = self.entries[index]
+            if not isinstance(entry, CompactionEntry):
+                continue
+            is_in_force = not is_found and not entry.is_undone and entry.through_turn not in self.rewound
+            is_found = is_found or is_in_force
+            if is_in_force != entry.is_in_force:
+                entry.is_in_force = is_in_force
+                patches.append(Patch("update", index))
+        return patches
 
     def _seen_by_model(self, event: ev.Pinned | ev.Unpinned | ev.GuidanceLoaded | ev.ContextMeasured) -> list[Patch]:
         match event:

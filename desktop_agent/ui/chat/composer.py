@@ -11,9 +11,11 @@ from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.message_edit import MessageEdit
 from desktop_agent.ui.chat.prompt_history import PromptHistory
 from desktop_agent.ui.chat.queue_card import QueueCard
+from desktop_agent.ui.context_meter import ContextMeter
 from desktop_agent.ui.theme import Radius, Space, Theme
 
 if TYPE_CHECKING:
+    from desktop_agent.core.model import ContextUse
     from desktop_agent.core.slash.declarations import Declaration
     from desktop_agent.ui.chat.command_popup import CommandPopup
 
@@ -34,12 +36,14 @@ class Composer(QWidget):
         stop_requested: the running turn shall stop.
         unqueue_requested: a waiting prompt (id) shall be taken back.
         commands_wanted: a slash was written, so `set_commands` should be told the commands there are.
+        context_clicked: the person wants to see what fills the context.
     """
 
     prompt_submitted = Signal(str)
     stop_requested = Signal()
     unqueue_requested = Signal(str)
     commands_wanted = Signal()
+    context_clicked = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,10 +66,8 @@ class Composer(QWidget):
         self._more_cards = QLabel(self)
         self._more_cards.setProperty("role", "secondary")
         self._more_cards.hide()
-        self._meter = QLabel(self)
-        self._meter.setObjectName("contextMeter")
-        self._meter.setProperty("role", "secondary")
-        self._meter.setAccessibleName(self.tr("Context used"))
+        self._meter = ContextMeter(theme, self)
+        self._meter.clicked.connect(self.context_clicked)
         self._stop = QPushButton(self.tr("Stop"), self)
         self._stop.setObjectName("stopButton")
         self._stop.setProperty("variant", "destructive")
@@ -131,10 +133,9 @@ class Composer(QWidget):
         self._more_cards.setVisible(more > 0)
         self._arrange()
 
-    def set_context(self, tokens: int) -> None:
-        """Show how many tokens the conversation takes; nothing while that is not known."""
-        count = f"{tokens:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-        self._meter.setText(self.tr("{count} tokens").format(count=count) if tokens else "")
+    def set_context(self, use: "ContextUse | None") -> None:
+        """Show how full the model's context is; nothing while that is not known."""
+        self._meter.show_use(use)
         self._arrange()
 
     def add_control(self, widget: QWidget) -> None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from desktop_agent.ui.chat.entries.command import CommandWidget
+from desktop_agent.ui.chat.entries.compaction import CompactionWidget
 from desktop_agent.ui.chat.entries.line import LineWidget
 from desktop_agent.ui.chat.entries.notice import NoticeWidget
 from desktop_agent.ui.chat.entries.prompt import PromptWidget
@@ -43,5 +44,7 @@ def make_widget(
             return NoticeWidget(row, styles, parent)
         case "command":
             return CommandWidget(row, styles, parent)
-        case "undo" | "rewind" | "compaction" | "fork" | "turn_end":
+        case "compaction":
+            return CompactionWidget(row, styles, parent)
+        case "undo" | "rewind" | "fork" | "turn_end":
             return LineWidget(row, styles, parent)

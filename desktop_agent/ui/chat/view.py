@@ -73,6 +73,8 @@ class TranscriptView(RowArea):
     folder_requested = Signal()
     rewind_requested = Signal(int)
     example_chosen = Signal(str)
+    summary_edit_requested = Signal()
+    summary_undo_requested = Signal()
     found = Signal(int, int)
 
     def __init__(
@@ -156,7 +158,9 @@ class TranscriptView(RowArea):
         self._empty.setVisible(not len(self.rows))
         if transcript is not None:
             self._activity.show_activity(transcript.activity)
-            self.show_footer(is_shown=transcript.status == "working")
+            # A summary that the person asked for is made while no turn runs.
+            is_busy = transcript.status == "working" or (bool(transcript.activity) and not transcript.is_running)
+            self.show_footer(is_shown=is_busy)
 
     # -- selection and copying --
 
@@ -252,6 +256,7 @@ class TranscriptView(RowArea):
     # -- rows --
 
     def make_widget(self, row: "Row") -> "EntryWidget":
+        from desktop_agent.ui.chat.entries.compaction import CompactionWidget
         from desktop_agent.ui.chat.entries.linked import LinkedEntry
         from desktop_agent.ui.chat.entries.notice import NoticeWidget
         from desktop_agent.ui.chat.entries.tool import ToolWidget
@@ -276,6 +281,9 @@ class TranscriptView(RowArea):
                 widget.settings_requested.connect(self.settings_requested)
                 widget.retry_requested.connect(self.retry_requested)
                 widget.folder_requested.connect(self.folder_requested)
+            case CompactionWidget():
+                widget.edit_requested.connect(self.summary_edit_requested)
+                widget.undo_requested.connect(self.summary_undo_requested)
             case _:
                 pass
         widget.column.set_selection(self.selection.range_in(row))

@@ -377,6 +377,9 @@ def compaction(entry: "CompactionEntry") -> str:
     """Return what a compaction did, as a sentence."""
     if entry.is_undone:
         return say("The summary was taken back: the agent sees the whole conversation again.")
+    if not entry.through_turn:
+        pattern = say("Shortened {count} older results for the agent: about {before} tokens became {after}")
+        return pattern.format(count=entry.shortened, before=f"{entry.tokens_before:,}", after=f"{entry.tokens_after:,}")
     pattern = say("Summarised for the agent up to turn {turn}: about {before} tokens became {after}")
     return pattern.format(turn=entry.through_turn, before=f"{entry.tokens_before:,}", after=f"{entry.tokens_after:,}")
 

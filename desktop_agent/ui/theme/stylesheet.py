@@ -66,7 +66,7 @@ QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus { border
 QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus {
   background: transparent; border: none; padding: 0;
 }
-QComboBox { min-height: 20px; padding-right: 20px; font-size: $secondarypx; }
+QComboBox { min-height: 18px; padding-right: 20px; font-size: $secondarypx; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; padding: 4px; }
 

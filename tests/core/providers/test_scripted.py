@@ -10,9 +10,11 @@ from desktop_agent.core.errors import ProviderError
 from desktop_agent.core.model import AssistantBlock, ModelRequest, TextBlock, ToolUseBlock
 from desktop_agent.core.providers.base import Completion, TextChunk
 from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Reply, Say, ScriptedProvider, Stop, Think
+from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings
 from tests.harness import Ground, ImpatientClock, check_conversation
 
 HUGE = "żółć🎉 " * 200_000
+HUGE_WINDOW = Settings(model=ModelSettings(context_tokens=10**7), compaction=CompactionSettings(target_tokens=10**7))
 """1.2 million characters, 2.8 MB."""
 REQUEST = ModelRequest(model="m", system="", messages=(), tools=(), max_tokens=100)
 
@@ -95,6 +97,7 @@ async def test_a_good_call_beside_a_malformed_one_still_runs(ground: Ground) -> 
 
 
 async def test_a_huge_answer_is_recorded_whole(ground: Ground) -> None:
+    ground.settings = HUGE_WINDOW
     async with ground.session([[Say(HUGE)]]) as s:
         assert (await s.prompt()).reason == "completed"
         session_id = s.id
@@ -105,6 +108,7 @@ async def test_a_huge_answer_is_recorded_whole(ground: Ground) -> None:
 
 
 async def test_a_huge_argument_reaches_its_tool_whole(ground: Ground) -> None:
+    ground.settings = HUGE_WINDOW
     create = Call("create_file", {"path": "big.txt", "content": HUGE})
     async with ground.session([[create], [Say("ok")]], approval="never") as s:
         assert (await s.prompt()).reason == "completed"

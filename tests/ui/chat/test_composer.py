@@ -1,7 +1,5 @@
 """The composer: what is written is sent once, kept until then, and nothing of it is ever cut off."""
 
-from collections.abc import Callable
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -9,9 +7,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.model import ContextUse
 from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.context_meter import ContextMeter
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import click, record, type_text
+
+USE = ContextUse(tokens=68_000, window=200_000, source="reported")
 
 
 class Desk:
@@ -180,7 +182,7 @@ class TestFitting:
         for text in ("claude-sonnet-5-5 ▾", "Asks before writing ▾", "Workspace sandbox ▾"):
             desk.composer.add_control(QPushButton(text))
         desk.composer.set_working(is_working=True)
-        desk.composer.set_context(68_000)
+        desk.composer.set_context(USE)
         desk.composer.set_queued([("p", "waits " * 50)])
         desk.window.resize(width, 500)
         children = [
@@ -199,7 +201,7 @@ class TestFitting:
 def test_nothing_moves_when_a_turn_begins_where_the_buttons_just_fit(desk: Desk) -> None:
     control = QPushButton("Sandbox")
     desk.composer.add_control(control)
-    desk.composer.set_context(68_000)
+    desk.composer.set_context(USE)
     desk.composer.set_working(is_working=True)
     meter, stop = desk.child("contextMeter"), desk.child("stopButton")
     desk.window.resize(340, 500)
@@ -211,16 +213,24 @@ def test_nothing_moves_when_a_turn_begins_where_the_buttons_just_fit(desk: Desk)
     assert desk.composer.height() == height
 
 
-def test_the_context_is_a_number_of_tokens_or_nothing(desk: Desk) -> None:
+def test_the_context_is_a_share_of_the_window_or_nothing(desk: Desk) -> None:
     meter = desk.child("contextMeter")
-    assert isinstance(meter, QLabel)
+    assert isinstance(meter, ContextMeter)
+    desk.composer.set_context(USE)
+    assert meter.text() == "ctx 34 %"
+    assert "68\u202f000 of 200\u202f000 tokens" in meter.toolTip()
+    desk.composer.set_context(None)
+    assert meter.text() == ""
 
-    def shown(act: Callable[[], None]) -> str:
-        act()
-        return meter.text()
 
-    assert shown(lambda: desk.composer.set_context(68_000)) == "68\u202f000 tokens"
-    assert shown(lambda: desk.composer.set_context(0)) == ""
+def test_the_meter_says_when_the_window_is_nearly_full_and_a_click_asks_what_fills_it(desk: Desk) -> None:
+    meter = desk.child("contextMeter")
+    assert isinstance(meter, ContextMeter)
+    desk.composer.set_context(ContextUse(tokens=170_000, window=200_000, source="estimated"))
+    assert meter.is_nearly_full
+    assert "nearly full" in meter.toolTip()
+    with desk.qtbot.waitSignal(desk.composer.context_clicked):
+        meter.click()
 
 
 def test_everything_has_the_names_others_rely_on(desk: Desk) -> None:

@@ -112,8 +112,14 @@ class AnthropicProvider:
         return read_count(response.content, call)
 
     async def context_window(self, model: str) -> int | None:
-        """Return the size of the model's window as the list of models has it. Raises `ProviderError`."""
-        return next((known.context_tokens for known in await self.list_models() if known.id == model), None)
+        """Return the size of the model's window as the list of models has it. Raises `ProviderError`.
+
+        A name without a date means the newest model of that name, as it does to the API.
+        """
+        models = await self.list_models()
+        exact = (known for known in models if known.id == model)
+        dated = (known for known in models if known.id.startswith(f"{model}-2"))
+        return next((known.context_tokens for known in (*exact, *dated)), None)
 
     async def aclose(self) -> None:
         """Release connections; a stream that is still open fails. Safe to call twice."""

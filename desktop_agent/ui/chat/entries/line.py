@@ -5,7 +5,6 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import (
-    CompactionEntry,
     ForkEntry,
     RewindEntry,
     TurnEndEntry,
@@ -38,8 +37,6 @@ class LineWidget(EntryWidget):
                 self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", words.undo(entry)
             case RewindEntry() as entry:
                 self._sign, self._text = "⟲", words.rewind(entry)
-            case CompactionEntry() as entry:
-                self._sign, self._text = "≡", words.compaction(entry)
             case ForkEntry() as entry:
                 self._sign, self._text = "⑂", words.fork(entry)
             case TurnEndEntry() as entry:

@@ -1,0 +1,123 @@
+"""A compaction: one line that says what was summarised, and unfolds to the summary that the agent reads instead."""
+
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from desktop_agent.core.context.summaries import summary_text
+from desktop_agent.core.transcript import CompactionEntry
+from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
+from desktop_agent.ui.chat.flow import flow
+from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Height, Space
+
+_INDENT = 18
+_BAR = 2
+
+
+class CompactionWidget(EntryWidget):
+    """The line, and below it the summary with what can be done to it while it is in force.
+
+    Signals:
+        edit_requested: the person wants to rewrite the summary.
+        undo_requested: the agent shall see the older turns again.
+    """
+
+    edit_requested = Signal()
+    undo_requested = Signal()
+
+    def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
+        super().__init__(row, styles, parent, Column(styles, text="muted"))
+        self._width = 0
+        self._buttons_height = 0
+        self._source = ""
+        self._line = _CompactionLine(styles, self)
+        self._line.clicked.connect(self._on_clicked)
+        self._edit = self._button(self.tr("Edit…"), "editSummaryButton", self.edit_requested)
+        self._undo = self._button(self.tr("Undo"), "undoCompactionButton", self.undo_requested)
+        self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
+        self._undo.setAccessibleName(self.tr("Undo the summary"))
+        self.column_origin = QPoint(_INDENT, Height.SMALL_BUTTON + Space.XS)
+        self.refresh()
+
+    def _entry(self) -> CompactionEntry:
+        entry = self.row.entry
+        assert isinstance(entry, CompactionEntry)
+        return entry
+
+    @property
+    def is_column_shown(self) -> bool:
+        return bool(self.row.is_unfolded)
+
+    def refresh(self) -> None:
+        entry = self._entry()
+        self._line.setText(words.compaction(entry))
+        self._line.setAccessibleName(self._line.text())
+        self._line.set_folding(is_foldable=True, is_unfolded=self.is_column_shown)
+        self.setAccessibleName(self._line.text())
+        source = summary_text(entry.summary)
+        if self.is_column_shown and source != self._source:
+            self._source = source
+            stream = MarkdownStream()
+            stream.feed(source)
+            stream.close()
+            self.column.set_blocks(stream.blocks, stream.references, 0)
+        for button in (self._edit, self._undo):
+            button.setVisible(self.is_column_shown and entry.is_in_force)
+
+    def set_width(self, width: int) -> None:
+        self._width = width
+        self._line.setGeometry(0, 0, width, Height.SMALL_BUTTON)
+        self.column.set_width(width - _INDENT)
+        buttons = [button for button in (self._edit, self._undo) if not button.isHidden()]
+        area = QRect(_INDENT, self._text_bottom() + Space.S, width - _INDENT, 0)
+        self._buttons_height = Space.S + flow(buttons, area) if buttons else 0
+
+    def entry_height(self) -> int:
+        return self._text_bottom() + self._buttons_height if self.is_column_shown else Height.SMALL_BUTTON
+
+    def arrange(self) -> None:
+        self.set_width(self._width)  # what is above the buttons may have been laid out only now
+
+    def source(self) -> str:
+        return self._source
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        if self.is_column_shown:
+            top = self.column_origin.y()
+            painter.fillRect(QRect(5, top, _BAR, self._text_bottom() - top), self.colour("border"))
+
+    def _text_bottom(self) -> int:
+        return self.column_origin.y() + self.column.height
+
+    def _button(self, text: str, name: str, action: object) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setObjectName(name)
+        button.setProperty("compact", True)
+        button.clicked.connect(action)
+        return button
+
+    def _on_clicked(self) -> None:
+        self.row.is_unfolded = not self.row.is_unfolded
+        self.refresh()
+        self.set_width(self._width)
+        self.update()
+        self.resized.emit()
+
+
+class _CompactionLine(FoldLine):
+    """▸ Summarised for the agent up to turn 6: about 162,000 tokens became 21,000"""
+
+    def paint_content(self, painter: QPainter) -> None:
+        painter.setFont(self.styles.secondary)
+        painter.setPen(self.colour("text" if self.underMouse() else "muted"))
+        arrow = QRectF(3, 0, Space.L, self.height())
+        painter.drawText(arrow, Qt.AlignmentFlag.AlignVCenter, UNFOLDED if self.is_unfolded else FOLDED)
+        label = QRectF(_INDENT, 0, self.width() - _INDENT, self.height())
+        text = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, int(label.width()))
+        painter.drawText(label, Qt.AlignmentFlag.AlignVCenter, text)

@@ -1,0 +1,221 @@
+"""“What the model sees”: the next request part by part, the summary to rewrite or take back, and the pins."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from desktop_agent.ui.context.bar import ContextBar
+from desktop_agent.ui.context.pin_list import PinList
+from desktop_agent.ui.context.section_list import SectionList
+from desktop_agent.ui.context.words import section_hint, section_name
+from desktop_agent.ui.context_meter import counted
+from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from desktop_agent.core.model import ContextReport, ContextSection, Pin
+
+
+class ContextInspector(QDialog):
+    """Open it with `open()`. It shows what it is told, and asks for what the person does.
+
+    Signals:
+        op_requested: the session should carry this `Op` out.
+    """
+
+    op_requested = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("contextInspector")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("What the model sees"))
+        self.setAccessibleName(self.windowTitle())
+        self._report: ContextReport | None = None
+        self._wanted = ""
+        """The kind of part to show as soon as there is something to show."""
+        self._title = QLabel(self.windowTitle())
+        self._title.setProperty("role", "title")
+        self._use = QLabel()
+        self._use.setObjectName("contextUse")
+        self._use.setProperty("role", "secondary")
+        self._bar = ContextBar(theme)
+        self._list = SectionList(theme)
+        self._list.section_chosen.connect(self._show_section)
+        self._name = QLabel()
+        self._name.setProperty("role", "strong")
+        self._hint = QLabel()
+        self._hint.setProperty("role", "secondary")
+        self._hint.setWordWrap(True)
+        self._text = QPlainTextEdit()
+        self._text.setObjectName("contextText")
+        self._text.setAccessibleName(self.tr("What this part says"))
+        self._text.setFont(theme.code_font())
+        self._text.setReadOnly(True)
+        self._text.textChanged.connect(self._on_text)
+        self._save = self._button(self.tr("Save summary"), "saveSummaryButton", self._save_summary)
+        self._undo = self._button(self.tr("Undo summary"), "undoSummaryButton", self._undo_summary)
+        self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
+        self._pins = PinList()
+        self._pins.added.connect(self._add_pin)
+        self._pins.removed.connect(self._remove_pin)
+        self._focus = QLineEdit()
+        self._focus.setObjectName("compactFocus")
+        self._focus.setPlaceholderText(self.tr("Keep above all… (optional)"))
+        self._focus.setAccessibleName(self.tr("What the summary should keep above all"))
+        self._focus.returnPressed.connect(self._compact)
+        self._compact_button = self._button(self.tr("Summarise older turns"), "compactButton", self._compact)
+        self._close = self._button(self.tr("Close"), "", self.accept)
+        self._lay_out()
+        self.resize(860, 620)
+
+    def show_report(self, report: "ContextReport", pins: "Sequence[Pin]", *, is_working: bool) -> None:
+        """Show these parts and pins. While the agent is working, the summary stays as it is."""
+        self._report = report
+        use, percent = report.use, round(100 * report.use.tokens / max(report.use.window, 1))
+        words = self.tr("{0} of {1} tokens, {2} %").format(counted(use.tokens), counted(use.window), percent)
+        if report.target:
+            words += " · " + self.tr("older turns are summarised from {0} on").format(counted(report.target))
+        else:
+            words += " · " + self.tr("older turns are summarised only when you ask")
+        self._use.setText(words)
+        self._bar.show_report(report)
+        self._bar.setAccessibleName(words)
+        is_editing = self._text.document().isModified() and not self._text.isReadOnly()
+        self._list.blockSignals(is_editing)  # what the person is writing stays
+        self._list.show_sections(report.sections)
+        self._list.blockSignals(False)
+        if self._wanted:
+            self._list.choose(self._wanted)
+            self._wanted = ""
+        self._pins.show_pins(pins)
+        for control in (self._compact_button, self._focus, self._undo):
+            control.setEnabled(not is_working)
+        self._on_text()
+
+    def show_part(self, kind: str) -> None:
+        """Show the part of this kind; `pins` goes to the field that adds one."""
+        self._wanted = kind
+        if self._report is not None:
+            self._list.choose(kind)
+
+    # -- what is shown --
+
+    def _show_section(self, section: "ContextSection") -> None:
+        is_summary = section.kind == "summary"
+        self._name.setText(section_name(section))
+        self._hint.setText(section_hint(section))
+        self._text.setReadOnly(True)
+        self._text.setPlainText(self._summary_text() if is_summary else section.text)
+        self._text.document().setModified(False)
+        self._text.setReadOnly(not is_summary)
+        self._text.setVisible(section.kind not in ("pins", "pictures"))
+        for button in (self._save, self._undo):
+            button.setVisible(is_summary)
+        self._on_text()
+
+    def _summary_text(self) -> str:
+        from desktop_agent.core.context.summaries import summary_text
+
+        summary = self._report.summary if self._report is not None else None
+        return summary_text(summary) if summary is not None else ""
+
+    def _on_text(self) -> None:
+        is_changed = not self._text.isReadOnly() and self._text.document().isModified()
+        self._save.setEnabled(is_changed and self._compact_button.isEnabled())
+
+    # -- what the person does --
+
+    def _save_summary(self) -> None:
+        from desktop_agent.core.context.summaries import from_headings
+        from desktop_agent.core.ops import EditSummary
+
+        summary = from_headings(self._text.toPlainText())
+        if summary is None:
+            self._hint.setText(
+                self.tr("Nothing was saved: write each point as a line “- …” under one of the headings.")
+            )
+            return
+        self._text.document().setModified(False)
+        self._on_text()
+        self.op_requested.emit(EditSummary(summary=summary))
+
+    def _undo_summary(self) -> None:
+        from desktop_agent.core.ops import UndoCompaction
+
+        self._text.document().setModified(False)
+        self.op_requested.emit(UndoCompaction())
+
+    def _compact(self) -> None:
+        from desktop_agent.core.ops import Compact
+
+        if self._compact_button.isEnabled():
+            self.op_requested.emit(Compact(focus=self._focus.text().strip()))
+            self._focus.clear()
+
+    def _add_pin(self, text: str, ttl_s: float | None) -> None:
+        from desktop_agent.core.ops import AddPin
+
+        self.op_requested.emit(AddPin(text=text, ttl_s=ttl_s))
+
+    def _remove_pin(self, pin_id: str) -> None:
+        from desktop_agent.core.ops import RemovePin
+
+        self.op_requested.emit(RemovePin(pin_id=pin_id))
+
+    # -- building --
+
+    def _button(self, text: str, name: str, slot: object) -> QPushButton:
+        button = QPushButton(text)
+        button.setObjectName(name)
+        button.setAutoDefault(False)
+        button.clicked.connect(slot)
+        return button
+
+    def _lay_out(self) -> None:
+        head = QVBoxLayout()
+        head.setContentsMargins(Space.XL, Space.L, Space.XL, Space.M)
+        head.setSpacing(Space.S)
+        head.addWidget(self._title)
+        head.addWidget(self._use)
+        head.addWidget(self._bar)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(Space.S)
+        buttons.addWidget(self._save)
+        buttons.addWidget(self._undo)
+        buttons.addStretch(1)
+        part = QVBoxLayout()
+        part.setContentsMargins(Space.M, 0, Space.XL, Space.M)
+        part.setSpacing(Space.S)
+        part.addWidget(self._name)
+        part.addWidget(self._hint)
+        part.addWidget(self._text, 1)
+        part.addLayout(buttons)
+        pins_head = QLabel(self.tr("Pins"))
+        pins_head.setProperty("role", "strong")
+        part.addSpacing(Space.S)
+        part.addWidget(pins_head)
+        part.addWidget(self._pins)
+        body = QHBoxLayout()
+        body.setContentsMargins(Space.XL, Space.M, 0, 0)
+        body.setSpacing(0)
+        body.addWidget(self._list)
+        body.addLayout(part, 1)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
+        foot.setSpacing(Space.S)
+        foot.addWidget(self._focus, 1)
+        foot.addWidget(self._compact_button)
+        foot.addSpacing(Space.L)
+        foot.addWidget(self._close)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(head)
+        layout.addWidget(hairline())
+        layout.addLayout(body, 1)
+        layout.addWidget(hairline())
+        layout.addLayout(foot)

@@ -1,0 +1,110 @@
+"""The pins: each with when it goes, a button that removes it, and a line that adds another."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+
+from desktop_agent.ui.picker import Picker
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import Pin
+
+_TIMES_S: tuple[float | None, ...] = (None, 3_600, 86_400, 7 * 86_400)
+
+
+class PinList(QWidget):
+    """What is pinned.
+
+    Signals:
+        added: pin this text (str) for so many seconds (float) or until it is removed (None).
+        removed: remove the pin of this id.
+    """
+
+    added = Signal(str, object)
+    removed = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("pinList")
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(Space.XS)
+        self._field = QLineEdit(self)
+        self._field.setObjectName("pinEdit")
+        self._field.setPlaceholderText(self.tr("Keep in the agent's sight…"))
+        self._field.setAccessibleName(self.tr("Text to pin"))
+        self._field.returnPressed.connect(self._add)
+        self._field.textChanged.connect(self._on_text)
+        self._time = Picker(self)
+        self._time.setObjectName("pinTime")
+        self._time.setAccessibleName(self.tr("How long"))
+        self._time.addItems(
+            [self.tr("Until removed"), self.tr("For an hour"), self.tr("For a day"), self.tr("For a week")]
+        )
+        self._button = QPushButton(self.tr("Pin"), self)
+        self._button.setObjectName("pinButton")
+        self._button.setAutoDefault(False)
+        self._button.setEnabled(False)
+        self._button.clicked.connect(self._add)
+        line = QHBoxLayout()
+        line.setSpacing(Space.S)
+        line.addWidget(self._field, 1)
+        line.addWidget(self._time)
+        line.addWidget(self._button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(Space.S)
+        layout.addLayout(self._rows)
+        layout.addLayout(line)
+
+    def show_pins(self, pins: "Sequence[Pin]") -> None:
+        """List these."""
+        while (item := self._rows.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        for pin in pins:
+            self._rows.addWidget(self._row(pin))
+
+    def _row(self, pin: "Pin") -> QWidget:
+        row = QWidget(self)
+        text = QLabel(pin.text, row)
+        text.setTextFormat(Qt.TextFormat.PlainText)
+        text.setWordWrap(True)
+        until = QLabel(_until(pin, self.tr("until {0}")), row)
+        until.setProperty("role", "secondary")
+        button = QPushButton(self.tr("Unpin"), row)
+        button.setObjectName(f"unpin-{pin.id}")
+        button.setProperty("compact", True)
+        button.setAutoDefault(False)
+        button.setAccessibleName(self.tr("Unpin “{0}”").format(pin.text[:60]))
+        button.setProperty("pin", pin.id)
+        button.clicked.connect(self._remove)
+        line = QHBoxLayout(row)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(Space.S)
+        line.addWidget(text, 1)
+        line.addWidget(until)
+        line.addWidget(button)
+        return row
+
+    def _on_text(self, text: str) -> None:
+        self._button.setEnabled(bool(text.strip()))
+
+    def _add(self) -> None:
+        text = self._field.text().strip()
+        if text:
+            self._field.clear()
+            self.added.emit(text, _TIMES_S[self._time.currentIndex()])
+
+    def _remove(self) -> None:
+        self.removed.emit(str(self.sender().property("pin")))
+
+
+def _until(pin: "Pin", pattern: str) -> str:
+    if pin.expires_at is None:
+        return ""
+    moment = QDateTime.fromSecsSinceEpoch(round(pin.expires_at.timestamp()))
+    return pattern.format(QLocale().toString(moment, QLocale.FormatType.ShortFormat))

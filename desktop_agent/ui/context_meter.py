@@ -1,0 +1,99 @@
+"""The context meter: how full the model's window is, as a ring and a percentage. A click shows what fills it."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import ContextUse
+
+_RING = 12
+_RING_WIDTH = 2.5
+NEARLY_FULL = 0.8
+"""From how much of the window on it warns."""
+
+
+def counted(tokens: int) -> str:
+    """Return a number of tokens as people read it: with thin spaces between thousands."""
+    return f"{tokens:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+class ContextMeter(QAbstractButton):
+    """◔ ctx 34 %"""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("contextMeter")
+        self.setAccessibleName(self.tr("Context used"))
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._theme = theme
+        self._share = 0.0
+        theme.changed.connect(self._on_theme_changed)
+        self._on_theme_changed()
+
+    def show_use(self, use: "ContextUse | None") -> None:
+        """Show how full the context is; nothing while that is not known."""
+        if use is None or use.window <= 0:
+            self.setText("")
+            self.setToolTip("")
+            return
+        self._share = use.tokens / use.window
+        percent = round(100 * self._share)
+        self.setText(self.tr("ctx {0} %").format(percent))
+        sources = {
+            "reported": self.tr("as the model reported it"),
+            "counted": self.tr("as its address counted them"),
+            "estimated": self.tr("estimated"),
+        }
+        words = self.tr("{0} of {1} tokens, {2}").format(counted(use.tokens), counted(use.window), sources[use.source])
+        if self.is_nearly_full:
+            words += "\n" + self.tr("The window is nearly full.")
+        self.setToolTip(words + "\n" + self.tr("Click to see what the model sees."))
+        self.setAccessibleDescription(words)
+        self.update()
+
+    @property
+    def is_nearly_full(self) -> bool:
+        """Whether there is little room left."""
+        return self._share >= NEARLY_FULL
+
+    def sizeHint(self) -> QSize:
+        width = _RING + Space.XS + 2 + self.fontMetrics().horizontalAdvance(self.text()) + 2 * Space.XS
+        return QSize(width, Height.SMALL_BUTTON)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()  # a button by itself takes only Space
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colour = self._theme.colour
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ink = colour("warning_text" if self.is_nearly_full else "text" if self.underMouse() else "muted")
+        ring = QRectF(Space.XS, (self.height() - _RING) / 2, _RING, _RING).adjusted(1.5, 1.5, -1.5, -1.5)
+        painter.setPen(QPen(colour("border_strong"), _RING_WIDTH))
+        painter.drawEllipse(ring)
+        used = QPen(colour("warning_text" if self.is_nearly_full else "accent"), _RING_WIDTH)
+        used.setCapStyle(Qt.PenCapStyle.FlatCap)
+        painter.setPen(used)
+        painter.drawArc(ring, 90 * 16, -round(min(self._share, 1.0) * 360 * 16))
+        painter.setPen(ink)
+        left = Space.XS + _RING + Space.XS + 2
+        painter.drawText(
+            QRectF(left, 0, self.width() - left, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text()
+        )
+        if self.hasFocus():
+            painter.setPen(QPen(colour("accent"), 2))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), Radius.CONTROL, Radius.CONTROL)
+        painter.end()
+
+    def _on_theme_changed(self) -> None:
+        self.setFont(self._theme.text_font(TypeSize.SECONDARY))
+        self.update()

@@ -1,0 +1,340 @@
+"""Compaction in a session: when it happens, what it costs, how it fails, and that it can be taken back exactly."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Iterator
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.context.summaries import SUMMARISED
+from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.model import ModelRef, ModelRequest, Summary, TextBlock, ToolResultBlock
+from desktop_agent.core.providers.base import Provider, StreamPiece
+from desktop_agent.core.providers.demo import demo_reply
+from desktop_agent.core.providers.scripted import Call, Fail, Hang, Reply, Say, Script, ScriptedProvider, Stop
+from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings
+from tests.harness import Ground, check_conversation
+
+SUMMARY = Say(json.dumps({"goals": ["ship it"], "files": ["a.txt: long"]}))
+LONG = "lorem ipsum " * 1_000  # about 3,300 tokens
+
+
+def is_summary(request: ModelRequest) -> bool:
+    return not request.tools
+
+
+def script(replies: list[Reply], summaries: list[Reply]) -> Script:
+    """Answer requests for a summary from `summaries`, all others from `replies`."""
+    said, summarised = iter(replies), iter(summaries)
+
+    def answer(request: ModelRequest) -> Reply:
+        source: Iterator[Reply] = summarised if is_summary(request) else said
+        return next(source, (Say("ok"),))
+
+    return answer
+
+
+def small(*, target: int = 13_000, window: int = 60_000, keep: int = 1, auto: bool = True) -> Settings:
+    """Settings with little room: tools and the system prompt alone take some 6,000 tokens."""
+    return Settings(
+        model=ModelSettings(context_tokens=window, max_tokens=1_000),
+        compaction=CompactionSettings(auto=auto, keep_last_turns=keep, target_tokens=target),
+    )
+
+
+def texts(request: ModelRequest) -> str:
+    blocks = (block for message in request.messages for block in message.content)
+    return "\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+
+
+async def test_a_conversation_over_the_target_is_summarised_before_it_is_sent(ground: Ground) -> None:
+    ground.settings = small()
+    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
+    async with ground.session(script(replies, [[SUMMARY]])) as s:
+        for number in range(1, 5):
+            assert (await s.prompt(f"prompt {number}")).reason == "completed"
+        [compacted] = s.rx.all(ev.Compacted)
+        assert compacted.is_automatic
+        assert compacted.through_turn == 3
+        assert compacted.summary == Summary(goals=("ship it",), files=("a.txt: long",))
+        assert compacted.tokens_after < compacted.tokens_before / 1.5
+        last = s.last_request
+        check_conversation(last)
+        assert texts(last).startswith(SUMMARISED)
+        assert "prompt 4" in texts(last)
+        assert "prompt 2" not in texts(last)
+        asked = next(request for request in s.provider.requests if is_summary(request))
+        assert "prompt 1" in texts(asked)
+        assert len(s.rx.all(ev.UsageReported)) == 5, "what the summary cost is counted"
+        assert [e.message for e in s.rx.all(ev.ToolProgress) if e.name == "compact"][1:] == [""]
+
+
+async def test_nothing_is_summarised_by_itself_when_that_is_switched_off(ground: Ground) -> None:
+    ground.settings = small(auto=False)
+    async with ground.session([[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]) as s:
+        for _ in range(4):
+            await s.prompt()
+        assert s.rx.all(ev.Compacted) == []
+
+
+async def test_the_next_request_is_the_same_after_a_restart(ground: Ground) -> None:
+    ground.settings = small()
+    ground.write("AGENTS.md", "Use tabs.")
+    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
+    async with ground.session(script([*replies, [Say("five")]], [[SUMMARY]])) as s:
+        s.submit(ops.AddPin(text="in French"))
+        for number in range(1, 5):
+            await s.prompt(f"prompt {number}")
+        first = s.id
+        copy = ground.paths.sessions / first / "journal.jsonl"
+        kept = copy.read_bytes()
+        await s.prompt("prompt 5")
+        unbroken = s.last_request
+    copy.write_bytes(kept)
+    async with ground.session([[Say("five")]], resume=first) as s:
+        await s.prompt("prompt 5")
+        assert s.last_request == unbroken
+        assert unbroken.pinned
+        assert "Use tabs." in unbroken.system
+
+
+async def test_an_undone_compaction_is_as_if_it_had_never_been(ground: Ground) -> None:
+    replies: list[Reply] = [[Say("one")], [Say("two")], [Say("three")]]
+    async with ground.session(script(replies, [[SUMMARY]])) as s:
+        await s.prompt("a")
+        await s.prompt("b")
+        s.submit(ops.Compact())
+        await s.rx.expect(ev.Compacted)
+        s.submit(ops.UndoCompaction())
+        await s.rx.expect(ev.CompactionUndone)
+        await s.prompt("c")
+        undone = s.last_request
+    async with ground.session(replies) as s:
+        for text in "abc":
+            await s.prompt(text)
+        assert s.last_request == undone
+
+
+async def test_what_the_person_took_back_is_not_done_again_before_it_must_be(ground: Ground) -> None:
+    ground.settings = small()
+    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
+    async with ground.session(script(replies, [[SUMMARY]])) as s:
+        for _ in range(4):
+            await s.prompt()
+        s.submit(ops.UndoCompaction())
+        await s.rx.expect(ev.CompactionUndone)
+        await s.prompt("and now?")
+        assert len(s.rx.all(ev.Compacted)) == 1
+        assert LONG in texts(s.last_request)
+
+
+async def test_a_long_turn_is_made_shorter_in_its_middle_and_can_be_made_whole_again(ground: Ground) -> None:
+    ground.settings = small(target=13_000)
+    ground.write("a.txt", "line\n" * 700)
+    read = Call("read_file", {"path": "a.txt"})
+    replies: list[Reply] = [*([read] for _ in range(14)), [Say("done")]]
+    async with ground.session(script(replies, [])) as s:
+        ended = await s.prompt("read it often")
+        assert ended.reason == "completed"
+        compactions = s.rx.all(ev.Compacted)
+        assert compactions
+        assert all(event.through_turn == 0 and event.shortened for event in compactions)
+        assert not any(is_summary(request) for request in s.provider.requests), "there was nothing to summarise"
+        check_conversation(s.last_request)
+        blocks = [b for m in s.last_request.messages for b in m.content if isinstance(b, ToolResultBlock)]
+        assert len(blocks) == 14
+        assert "taken out to make room" in blocks[0].content
+        assert "taken out to make room" not in blocks[-1].content
+
+
+async def test_a_request_that_cannot_fit_is_not_sent_and_the_person_is_told(ground: Ground) -> None:
+    ground.settings = small(window=30_000)
+    async with ground.session(script([], [])) as s:
+        ended = await s.prompt("x" * 200_000)
+        assert ended.reason == "limit"
+        [notice] = [event for event in s.rx.all(ev.Notice) if event.code == "context_window"]
+        assert "30,000" in notice.title
+        assert s.provider.requests == []
+
+
+async def test_an_answer_that_is_no_summary_gives_way_to_what_can_be_told_without_the_model(ground: Ground) -> None:
+    ground.write("a.txt", "one\n")
+    replies: list[Reply] = [[Call("read_file", {"path": "a.txt"})], [Say("read")], [Say("two")]]
+    async with ground.session(script(replies, [[Say("I would rather not.")]])) as s:
+        await s.prompt("Read a.txt")
+        await s.prompt("Thanks")
+        s.submit(ops.Compact())
+        compacted = await s.rx.expect(ev.Compacted)
+        assert compacted.summary == Summary(goals=("Read a.txt",), files=("a.txt",))
+        assert any(notice.code == "compaction" for notice in s.rx.all(ev.Notice))
+
+
+async def test_a_model_that_cannot_be_reached_leaves_everything_as_it_was(ground: Ground) -> None:
+    refused = Fail(ProviderError("The key was refused.", fault="authentication"))
+    async with ground.session(script([[Say("one")], [Say("two")], [Say("three")]], [[refused]])) as s:
+        await s.prompt()
+        await s.prompt()
+        s.submit(ops.Compact())
+        notice = await s.rx.expect(ev.Notice)
+        assert "The key was refused." in notice.title
+        assert (await s.prompt("go on")).reason == "completed"
+        assert s.rx.all(ev.Compacted) == []
+
+
+async def test_a_prompt_waits_for_the_summary_and_then_goes_on(ground: Ground) -> None:
+    async with ground.session(script([[Say("one")], [Say("two")], [Say("three")]], [[Hang()]])) as s:
+        await s.prompt("a")
+        await s.prompt("b")
+        s.submit(ops.Compact())
+        await s.rx.expect(ev.ToolProgress, lambda event: event.name == "compact")
+        s.submit(ops.SubmitPrompt(text="c"))
+        await s.rx.expect(ev.Queued)
+        s.submit(ops.Interrupt())
+        await s.rx.expect(ev.TurnEnded)
+        assert s.rx.all(ev.Compacted) == []
+        assert "c" in texts(s.last_request)
+
+
+async def test_a_conversation_that_the_model_finds_too_long_is_summarised_and_sent_once_more(ground: Ground) -> None:
+    replies: list[Reply] = [
+        [Say("one")],
+        [Say("two")],
+        [Say("half an ans"), Stop("model_context_window_exceeded")],
+        [Say("the rest")],
+    ]
+    ground.settings = small(keep=1)
+    async with ground.session(script(replies, [[SUMMARY]])) as s:
+        await s.prompt("a")
+        await s.prompt("b")
+        ended = await s.prompt("c")
+        assert ended.reason == "completed"
+        [compacted] = s.rx.all(ev.Compacted)
+        assert compacted.through_turn == 2
+        check_conversation(s.last_request)
+        assert s.last_request.messages[-1].role == "user"
+        assert "half an ans" in texts(s.last_request)
+
+
+async def test_a_conversation_that_stays_too_long_ends_the_turn_with_a_notice(ground: Ground) -> None:
+    exceeded: Reply = [Say("half"), Stop("model_context_window_exceeded")]
+    async with ground.session(script([exceeded, exceeded], [])) as s:
+        ended = await s.prompt("a")
+        assert ended.reason == "limit"
+        assert [n.code for n in s.rx.all(ev.Notice)] == ["context_window"]
+
+
+async def test_a_summary_is_edited_and_the_next_one_builds_on_it(ground: Ground) -> None:
+    replies: list[Reply] = [[Say("one")], [Say("two")], [Say("three")]]
+    async with ground.session(script(replies, [[SUMMARY], [SUMMARY]])) as s:
+        await s.prompt("a")
+        await s.prompt("b")
+        s.submit(ops.Compact(focus="the tests"))
+        await s.rx.expect(ev.Compacted)
+        assert "the tests" in texts(s.last_request)
+        s.submit(ops.EditSummary(summary=Summary(constraints=("never push",))))
+        await s.rx.expect(ev.SummaryEdited)
+        await s.prompt("c")
+        assert "never push" in texts(s.last_request)
+        s.submit(ops.Compact())
+        await s.rx.expect(ev.Compacted)
+        assert "never push" in texts(s.last_request), "the model that summarises reads the summary before"
+
+
+async def test_one_turn_alone_is_not_summarised(ground: Ground) -> None:
+    async with ground.session([[Say("one")]]) as s:
+        await s.prompt()
+        s.submit(ops.Compact())
+        notice = await s.rx.expect(ev.Notice)
+        assert notice.code == "compaction"
+
+
+async def test_undo_and_edit_without_a_summary_say_so(ground: Ground) -> None:
+    makers: list[Callable[[], ops.Op]] = [ops.UndoCompaction, lambda: ops.EditSummary(summary=Summary())]
+    async with ground.session([]) as s:
+        for make in makers:
+            s.submit(make())
+            assert (await s.rx.expect(ev.Notice)).code == "compaction"
+
+
+async def test_the_demo_summarises_too(ground: Ground) -> None:
+    async with ground.session(demo_reply, approval="never") as s:
+        await s.prompt("Find out why a test fails")
+        await s.prompt("And now?")
+        s.submit(ops.Compact())
+        compacted = await s.rx.expect(ev.Compacted)
+        assert compacted.summary.goals
+        assert not any(notice.code == "compaction" for notice in s.rx.all(ev.Notice))
+        assert (await s.prompt("Go on")).reason == "completed"
+
+
+class HeldProvider(ScriptedProvider):
+    """Answers when it is told to."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        self.asked = asyncio.Event()
+        self.may_answer = asyncio.Event()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
+        if is_summary(request):
+            self.asked.set()
+            await self.may_answer.wait()
+        async for piece in super().stream(request):
+            yield piece
+
+
+async def test_a_summary_that_comes_too_late_for_the_conversation_is_dropped(ground: Ground) -> None:
+    provider = HeldProvider(script([[Say("one")], [Say("two")]], [[SUMMARY]]))
+
+    async def source(_model: ModelRef) -> Provider:
+        return provider
+
+    async with ground.session([], provider_source=source) as s:
+        await s.prompt("a")
+        await s.prompt("b")
+        s.submit(ops.Compact())
+        await provider.asked.wait()
+        s.submit(ops.RewindTo(turn=1, scope="conversation"))
+        await s.rx.expect(ev.Rewound)
+        provider.may_answer.set()
+        assert "changed" in (await s.rx.expect(ev.Notice)).title
+        assert s.rx.all(ev.Compacted) == []
+
+
+async def test_a_turn_goes_on_without_a_summary_that_was_only_wanted(ground: Ground) -> None:
+    ground.settings = small()
+    refused = Fail(ProviderError("The key was refused.", fault="authentication"))
+    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
+    async with ground.session(script(replies, [[refused]])) as s:
+        for _ in range(4):
+            assert (await s.prompt()).reason == "completed"
+        assert s.rx.all(ev.Compacted) == []
+        assert s.rx.all(ev.Notice) == []
+
+
+async def test_a_summary_that_is_needed_is_made_without_the_model_when_it_cannot_be_asked(ground: Ground) -> None:
+    ground.settings = small(window=16_000)
+    refused = Fail(ProviderError("The key was refused.", fault="authentication"))
+    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say("fine")]]
+    async with ground.session(script(replies, [[refused]])) as s:
+        await s.prompt("Build the parser")
+        await s.prompt("And its tests")
+        assert (await s.prompt("x " * 6_000)).reason == "completed"
+        [compacted] = s.rx.all(ev.Compacted)
+        assert "Build the parser" in compacted.summary.goals
+        assert [notice.code for notice in s.rx.all(ev.Notice)] == ["compaction"]
+
+
+async def test_a_stop_while_it_is_summarised_ends_the_turn_and_changes_nothing(ground: Ground) -> None:
+    ground.settings = small()
+    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
+    async with ground.session(script(replies, [[Hang()]])) as s:
+        for _ in range(3):
+            await s.prompt()
+        s.submit(ops.SubmitPrompt(text="more"))
+        await s.rx.expect(ev.ToolProgress, lambda event: event.name == "compact")
+        s.submit(ops.Interrupt())
+        ended = await s.rx.expect(ev.TurnEnded, lambda event: event.turn == 4)
+        assert ended.reason == "interrupted"
+        assert s.rx.all(ev.Compacted) == []
+        assert s.session.transcript.activity == ""

@@ -1,0 +1,122 @@
+"""“What the model sees”: it shows the parts it is told, and asks for what the person does to summary and pins."""
+
+from datetime import UTC, datetime
+
+import pytest
+from PySide6.QtTest import QSignalSpy
+from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core import ops
+from desktop_agent.core.model import ContextReport, ContextSection, ContextUse, Pin, Summary
+from desktop_agent.ui.context.inspector import ContextInspector
+from desktop_agent.ui.context.section_list import SectionList
+from desktop_agent.ui.theme import Theme
+
+SUMMARY = Summary(goals=("ship it",), todos=("test it",))
+REPORT = ContextReport(
+    sections=(
+        ContextSection(kind="system", tokens=900, text="You are careful."),
+        ContextSection(kind="guidance", name="src/AGENTS.md", tokens=40, text="Use tabs."),
+        ContextSection(kind="summary", tokens=60, text="rendered"),
+        ContextSection(kind="conversation", tokens=61_000, text="Person:\nhello"),
+    ),
+    use=ContextUse(tokens=62_000, window=200_000, source="reported"),
+    target=180_000,
+    compaction_id="c",
+    summary=SUMMARY,
+)
+PINS = (Pin(id="a", text="in French"), Pin(id="b", text="soon", expires_at=datetime(2026, 11, 23, tzinfo=UTC)))
+
+
+class Shown:
+    """An open inspector."""
+
+    def __init__(self, theme: Theme, qtbot: QtBot) -> None:
+        self.dialog = ContextInspector(theme)
+        qtbot.addWidget(self.dialog)
+        self.spy = QSignalSpy(self.dialog.op_requested)
+        self.dialog.show()
+        self.dialog.show_report(REPORT, PINS, is_working=False)
+
+    @property
+    def asked(self) -> list[ops.Op]:
+        return [self.spy.at(index)[0] for index in range(self.spy.count())]
+
+    @property
+    def text(self) -> QPlainTextEdit:
+        return self.dialog.findChildren(QPlainTextEdit, "contextText")[0]
+
+    def button(self, name: str) -> QPushButton:
+        return self.dialog.findChildren(QPushButton, name)[0]
+
+    def field(self, name: str) -> QLineEdit:
+        return self.dialog.findChildren(QLineEdit, name)[0]
+
+
+@pytest.fixture
+def shown(theme: Theme, qtbot: QtBot) -> Shown:
+    return Shown(theme, qtbot)
+
+
+def test_the_largest_part_is_shown_first_and_each_says_what_it_takes(shown: Shown) -> None:
+    assert shown.text.toPlainText() == "Person:\nhello"
+    [parts] = shown.dialog.findChildren(SectionList)
+    assert [parts.item(row).text() for row in range(parts.count())] == [
+        "System prompt",
+        "src/AGENTS.md",
+        "Summary",
+        "Conversation",
+    ]
+    [use] = shown.dialog.findChildren(QLabel, "contextUse")
+    assert "62\u202f000 of 200\u202f000 tokens, 31 %" in use.text()
+    assert "180\u202f000" in use.text()
+
+
+def test_only_the_summary_can_be_written_and_it_is_saved_as_written(shown: Shown) -> None:
+    assert shown.text.isReadOnly()
+    shown.dialog.show_part("summary")
+    assert not shown.text.isReadOnly()
+    assert shown.text.toPlainText() == "## Goals\n- ship it\n\n## To do\n- test it"
+    assert not shown.button("saveSummaryButton").isEnabled()
+    shown.text.appendPlainText("- and document it")
+    shown.button("saveSummaryButton").click()
+    assert shown.asked == [ops.EditSummary(summary=Summary(goals=("ship it",), todos=("test it", "and document it")))]
+
+
+def test_what_is_no_summary_is_not_saved_and_the_text_stays(shown: Shown) -> None:
+    shown.dialog.show_part("summary")
+    shown.text.selectAll()
+    shown.text.insertPlainText("whatever")
+    shown.button("saveSummaryButton").click()
+    assert shown.asked == []
+    assert shown.text.toPlainText() == "whatever"
+
+
+def test_what_the_person_is_writing_stays_when_something_happens(shown: Shown) -> None:
+    shown.dialog.show_part("summary")
+    shown.text.appendPlainText("- mine")
+    shown.dialog.show_report(REPORT, PINS, is_working=False)
+    assert shown.text.toPlainText().endswith("- mine")
+
+
+def test_the_summary_is_taken_back_and_older_turns_are_summarised_on_request(shown: Shown) -> None:
+    shown.dialog.show_part("summary")
+    shown.button("undoSummaryButton").click()
+    shown.field("compactFocus").setText(" the tests ")
+    shown.button("compactButton").click()
+    assert shown.asked == [ops.UndoCompaction(), ops.Compact(focus="the tests")]
+
+
+def test_while_the_agent_works_nothing_can_be_summarised(shown: Shown) -> None:
+    shown.dialog.show_report(REPORT, PINS, is_working=True)
+    assert not shown.button("compactButton").isEnabled()
+    assert not shown.button("undoSummaryButton").isEnabled()
+
+
+def test_pins_are_added_for_a_while_and_removed(shown: Shown) -> None:
+    shown.field("pinEdit").setText("never push")
+    shown.button("pinButton").click()
+    shown.button("unpin-b").click()
+    assert shown.asked == [ops.AddPin(text="never push"), ops.RemovePin(pin_id="b")]
+    assert shown.field("pinEdit").text() == ""

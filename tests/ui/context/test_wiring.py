@@ -1,0 +1,82 @@
+"""The inspector and the session that is shown: it is asked when something changes, and never while it is closed."""
+
+from collections.abc import Generator
+
+import pytest
+from PySide6.QtWidgets import QDialog
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.app import Window, build
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.model import ContextUse, Pin
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.context_meter import ContextMeter
+from tests.ui.chat.stage import MODEL
+from tests.ui.context.test_inspector import REPORT
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Generator[Window]:
+    window = build(["--demo"])
+    window.main_window.show()
+    yield window
+    window._spawner.cancel_all()  # pyright: ignore[reportPrivateUsage] - nothing runs the loop that would start it
+    window.main_window.let_close()
+    window.main_window.deleteLater()
+    window.deleteLater()
+
+
+class Shown:
+    """A session without a model in the window."""
+
+    def __init__(self, window: Window) -> None:
+        self.asked: list[ops.Op] = []
+        self.bridge = SessionBridge(Transcript(), self.asked.append)
+        opened = ev.SessionOpened(session_id="s", workspace="/srv", model=MODEL, approval="on_write", app_version="1")
+        self.bridge.deliver(opened)
+        window.desk.wiring.show(self.bridge)
+
+
+def inspectors(window: Window) -> list[QDialog]:
+    return [dialog for dialog in window.main_window.findChildren(QDialog, "contextInspector") if dialog.isVisible()]
+
+
+def test_a_click_on_the_meter_opens_the_inspector_which_asks_what_there_is(window: Window) -> None:
+    shown = Shown(window)
+    shown.bridge.deliver(ev.ContextMeasured(use=ContextUse(tokens=68_000, window=200_000, source="reported")))
+    [meter] = window.main_window.findChildren(ContextMeter)
+    assert meter.text() == "ctx 34 %"
+    meter.click()
+    assert len(inspectors(window)) == 1
+    assert shown.asked == [ops.InspectContext()]
+    shown.bridge.deliver(ev.ContextInspected(report=REPORT))
+    shown.bridge.deliver(ev.Pinned(pin=Pin(id="p", text="x")))
+    assert shown.asked == [ops.InspectContext()] * 2, "what changed is asked for"
+    inspectors(window)[0].close()
+    shown.bridge.deliver(ev.Unpinned(pin_id="p"))
+    assert len(shown.asked) == 2
+
+
+def test_the_actions_reach_the_session(window: Window) -> None:
+    shown = Shown(window)
+    actions = window.main_window.actions_
+    assert not actions.compact.isEnabled(), "there is nothing to summarise yet"
+    for turn in (1, 2):
+        shown.bridge.deliver(ev.TurnStarted(turn=turn, model=MODEL))
+        shown.bridge.deliver(ev.TurnEnded(turn=turn, reason="completed", requests=1, duration_s=0.1))
+    actions.compact.trigger()
+    assert shown.asked == [ops.Compact()]
+    actions.inspect_context.trigger()
+    assert len(inspectors(window)) == 1
+
+
+def test_a_summary_that_is_being_made_can_be_stopped(window: Window) -> None:
+    shown = Shown(window)
+    progress = ev.ToolProgress(turn=1, call_id="", name="compact", message="Summarising")
+    shown.bridge.deliver(progress)
+    actions = window.main_window.actions_
+    assert actions.stop.isEnabled()
+    actions.stop.trigger()
+    assert shown.asked == [ops.Interrupt()]
