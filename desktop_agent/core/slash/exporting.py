@@ -6,26 +6,26 @@ from pathlib import Path
 
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.slash.parse import Invocation
-from desktop_agent.core.slash.parts import CommandParts, ExportFormat, Reply, SessionHands, no_more, reported
+from desktop_agent.core.slash.parts import CommandParts, ExportForm, Reply, SessionHands, no_more, reported
 from desktop_agent.core.slash.wording import code
 
-_FORMATS: dict[str, ExportFormat] = {"md": "md", "html": "html", "jsonl": "jsonl", "patch": "patch"}
-_SUFFIXES: dict[str, ExportFormat] = {".md": "md", ".html": "html", ".jsonl": "jsonl", ".patch": "patch"}
+_FORMATS: dict[str, ExportForm] = {"md": "md", "html": "html", "jsonl": "jsonl", "patch": "patch"}
+_SUFFIXES: dict[str, ExportForm] = {".md": "md", ".html": "html", ".jsonl": "jsonl", ".patch": "patch"}
 
 
 async def export(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
     """Write the file, and say where it is. Without a path it gets a name of its own in the workspace."""
     exporter = parts.services.exporter
     assert exporter is not None, "not offered without it"
-    wanted, path = _request(invocation)
+    form, path = _request(invocation)
+    name = path or f"{parts.transcript.session_id}.{form}"
+    target = await asyncio.to_thread(_target, parts.workspace, name, is_named=bool(path))
     with reported():
-        content = await exporter(parts.transcript.session_id, wanted)
-    name = path or f"{parts.transcript.session_id}.{wanted}"
-    written = await asyncio.to_thread(_write, parts.workspace, name, content, is_named=bool(path))
-    return Reply(f"Exported to {code(str(written))}.")
+        await exporter(parts.transcript.session_id, form, target)
+    return Reply(f"Exported to {code(str(target))}.")
 
 
-def _request(invocation: Invocation) -> tuple[ExportFormat, str]:
+def _request(invocation: Invocation) -> tuple[ExportForm, str]:
     words = invocation.words
     if words and words[0].lower() in _FORMATS:
         no_more(words[2:], "/export [md|html|jsonl|patch] [PATH]")
@@ -41,17 +41,11 @@ def _request(invocation: Invocation) -> tuple[ExportFormat, str]:
     return _SUFFIXES[suffix], path
 
 
-def _write(workspace: Path, name: str, content: bytes, *, is_named: bool) -> Path:
-    """Write a new file. One that was not named by the person gets a number when there is one already. Blocks."""
+def _target(workspace: Path, name: str, *, is_named: bool) -> Path:
+    """Return a place where no file is. One that the person did not name gets a number when it is taken. Blocks."""
     target = workspace / os.path.expanduser(name)  # noqa: PTH111 - Path's raises for a person that does not exist
     candidates = [target] if is_named else [target, *(target.with_stem(f"{target.stem}-{n}") for n in range(2, 100))]
     for candidate in candidates:
-        try:
-            with candidate.open("xb") as file:
-                file.write(content)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise UsageError(f"{code(str(candidate))} cannot be written: {error.strerror or error}.") from error
-        return candidate
+        if not os.path.lexists(candidate):
+            return candidate
     raise UsageError(f"{code(str(target))} is there already, so nothing was written.", hint="Name another file.")

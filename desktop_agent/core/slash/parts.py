@@ -16,7 +16,7 @@ from desktop_agent.core.sight import Sight
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
 from desktop_agent.core.transcript import Transcript
 
-ExportFormat = Literal["md", "html", "jsonl", "patch"]
+ExportForm = Literal["md", "html", "jsonl", "patch"]
 
 
 class ConfigWriter(Protocol):
@@ -42,8 +42,8 @@ class Forker(Protocol):
 class Exporter(Protocol):
     """Writes a session down for others, for `/export`."""
 
-    async def __call__(self, session_id: SessionId, format: ExportFormat) -> bytes:  # noqa: A002 - the word for it
-        """Return the content of the file. Raises `AgentError`."""
+    async def __call__(self, session_id: SessionId, form: ExportForm, target: Path) -> None:
+        """Write a new file. Raises `UsageError` when there is one already, and other `AgentError`s."""
         ...
 
 

@@ -4,7 +4,7 @@ from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more
 from desktop_agent.core.slash.pinning import described
 from desktop_agent.core.slash.wording import bullets, code
-from desktop_agent.core.transcript import CompactionEntry, Transcript
+from desktop_agent.core.transcript import CompactionEntry
 
 _SOURCES = {"reported": "as the provider reported it", "counted": "counted by the provider", "estimated": "estimated"}
 
@@ -19,7 +19,7 @@ async def status(invocation: Invocation, parts: CommandParts, hands: SessionHand
     lines = [
         await _tokens(parts),
         f"Auto-compaction: {_auto(parts)}",
-        f"Last compaction: {_last_compaction(transcript)}",
+        f"Last compaction: {_last_compaction(parts)}",
         f"Active pins: {len(transcript.pins) or 'none'}",
         *(f"  {described(pin)}" for pin in transcript.pins.values()),
         f"Model: {code(name)}",
@@ -49,10 +49,12 @@ def _auto(parts: CommandParts) -> str:
     return (f"on, from {target:,} tokens on" if target else "off") + running
 
 
-def _last_compaction(transcript: Transcript) -> str:
-    done = [entry for entry in transcript.entries if isinstance(entry, CompactionEntry) and not entry.is_undone]
+def _last_compaction(parts: CommandParts) -> str:
+    entries = parts.transcript.entries
+    done = [entry for entry in entries if isinstance(entry, CompactionEntry) and not entry.is_undone]
     if not done:
-        return "none"
+        in_force = parts.sight.history.compaction  # its entry may stand on a page that is not loaded
+        return f"through turn {in_force.through_turn}" if in_force is not None else "none"
     last = done[-1]
     tokens = f", about {last.tokens_before:,} → {last.tokens_after:,} tokens" if last.tokens_before else ""
     how = "by itself" if last.is_automatic else "as you asked"

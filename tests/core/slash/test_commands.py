@@ -1,5 +1,6 @@
 """Slash commands in a real session: they do what they say, and ask the model for nothing."""
 
+import asyncio
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,11 +9,11 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.errors import ProviderError, UsageError
+from desktop_agent.core.errors import ProviderError, StorageError, UsageError
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say
 from desktop_agent.core.slash.declarations import BUILT_IN, usage
-from desktop_agent.core.slash.parts import ExportFormat, Services
+from desktop_agent.core.slash.parts import ExportForm, Services
 from tests.harness import Ground, Open
 
 SUMMARY = '{"goals": ["keep going"], "files": ["a.txt"]}'
@@ -287,8 +288,11 @@ class TestOfServices:
                 raise UsageError("There is no turn 9.")
             return f"{source_id}-{before_turn}"
 
-        async def export(session_id: SessionId, format: ExportFormat) -> bytes:  # noqa: A002 - the protocol's name
-            return f"{session_id} as {format}".encode()
+        async def export(session_id: SessionId, form: ExportForm, target: Path) -> None:
+            try:
+                await asyncio.to_thread(target.write_text, f"{session_id} as {form}")
+            except OSError as error:
+                raise StorageError("The export could not be written.") from error
 
         return Services(config=Settings(), forker=fork, exporter=export)
 
@@ -321,7 +325,7 @@ class TestOfServices:
             assert ground.read("my talk.html") == f"{opened.id} as html"
             assert "there already" in await bad(opened, "/export html 'my talk.html'")
             assert await bad(opened, "/export talk.pdf")
-            assert "cannot be written" in await bad(opened, "/export md no/such/folder.md")
+            assert "could not be written" in await bad(opened, "/export md no/such/folder.md")
 
     async def test_a_command_without_its_service_is_not_offered(self, ground: Ground) -> None:
         async with ground.session([]) as opened:
