@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
 from desktop_agent.core import events as ev
@@ -32,8 +32,8 @@ from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.secrets import child_environment
-from desktop_agent.core.session import ProviderSource, Session, SessionParts, SessionState
-from desktop_agent.core.settings import Settings
+from desktop_agent.core.session import ProviderSource, Session, SessionParts
+from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.sight import Sight, SightParts
 from desktop_agent.core.slash.parts import CommandParts, Services
 from desktop_agent.core.store.blobs import Blobs
@@ -48,13 +48,13 @@ from desktop_agent.core.tools.execution import Execution, Toolbox
 from desktop_agent.core.tools.gate import ApprovalGate
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.policies import Policies
-from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.tools.safeguard import Safeguard
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import TurnLimits
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,32 @@ class SessionPlan:
     system: str
     opening: tuple[ev.KnownEvent, ...]
     sink: Sink
+    settings: WorkspaceSettings
+    """Those in force in its workspace, asked for by everything that acts when it acts."""
     rules: CallRules | None
     limits: TurnLimits | None
+    is_attended: bool = True
+    """Whether somebody can answer what an earlier process asked."""
+
+
+class SharedTools:
+    """The tools that all sessions have in common, and who still uses them."""
+
+    def __init__(self, tools: Sequence[AnyTool]) -> None:
+        self.tools = tuple(tools)
+        self._users = 0
+
+    def take(self) -> None:
+        """Count one more session."""
+        self._users += 1
+
+    async def give_back(self) -> None:
+        """Count one session less. With the last one ends what tools do in the background."""
+        self._users -= 1
+        if self._users == 0:
+            async with AsyncExitStack() as ends:
+                for tool in self.tools:
+                    ends.push_async_callback(tool.aclose)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +110,12 @@ class Assembly:
     """What all sessions share."""
 
     paths: AppPaths
-    settings: Settings
+    settings_file: Path | None
     environ: Mapping[str, str]
     clock: Clock
     blobs: Blobs
     catalog: Catalog
-    tools: Sequence[AnyTool]
+    tools: SharedTools
     probe: SandboxProbe
     provider_source: ProviderSource
     calibration: Calibration
@@ -106,9 +130,14 @@ class Assembly:
         ledger = Ledger(plan.root, self.blobs)
         transcript = state.transcript
         safeguard = self._safeguard(plan)
-        capture = self._capture(plan.root)
+        capture = self._capture(plan)
         effects = Effects(
-            ledger, capture, safeguard, recorder, transcript.changes, partial(self._watched_images, transcript)
+            ledger,
+            capture,
+            safeguard,
+            recorder,
+            transcript.changes,
+            partial(_watched_images, transcript, plan.settings),
         )
         approvals = Approvals()
         processes = ProcessRunner(self.clock)
@@ -116,11 +145,12 @@ class Assembly:
         reports = JobReports(jobs, recorder, self.clock)
         rulebook = RuleBook(RulesFile(self.paths.config / RULES_NAME), state.rules, recorder)
         policies = self._policies(plan, rulebook)
-        registry = ToolRegistry(self.tools)
+        registry = ToolRegistry(self.tools.tools)
+        self.tools.take()
         access = Access(registry, plan.rules or CallRules(), policies.sandbox)
         toolbox = self._toolbox(plan, access, policies.confiner, processes, jobs)
         gate = ApprovalGate(approvals, recorder, policies, safeguard)
-        limits = plan.limits or TurnLimits(max_tokens=self.settings.model.max_tokens)
+        limits = plan.limits or TurnLimits()
         execution = Execution(toolbox, gate, effects, recorder, self.clock)
         sight = self._sight(plan, recorder, access, limits)
         return Session(
@@ -139,9 +169,11 @@ class Assembly:
                 sight=sight,
                 commands=self._commands(plan, sight),
                 limits=limits,
+                settings=plan.settings,
                 retry=RetryPolicy(),
                 clock=self.clock,
                 provider_source=self.provider_source,
+                is_attended=plan.is_attended,
                 release=self._release(plan.storage, processes, jobs, reports),
             )
         )
@@ -157,13 +189,13 @@ class Assembly:
                 log=recorder,
                 clock=self.clock,
                 retry=RetryPolicy(),
-                settings=lambda: self.settings,
+                settings=lambda: plan.settings.current,
                 reader=GuidanceReader(plan.root, self.paths.config),
                 calibration=self.calibration,
                 system=system,
                 tools=access.definitions,
                 with_pictures=partial(with_pictures, blobs=self.blobs),
-                max_tokens=lambda: limits.max_tokens,
+                max_tokens=lambda: limits.max_tokens or plan.settings.current.model.max_tokens,
             )
         )
 
@@ -189,34 +221,30 @@ class Assembly:
         return self.paths.cache / "tmp" / session_id
 
     @property
-    def _allowed(self) -> tuple[Path, ...]:
-        return tuple(map(Path, self.settings.execution.allowed_paths))
+    def _own_places(self) -> tuple[Path, ...]:
+        """What edit tools never write: the application's folders, and the settings file wherever it is."""
+        own = (self.paths.config, self.paths.data, self.paths.cache, self.paths.logs)
+        return (*own, self.settings_file) if self.settings_file is not None else own
 
-    @property
-    def _own_folders(self) -> tuple[Path, ...]:
-        return self.paths.config, self.paths.data, self.paths.cache, self.paths.logs
-
-    def _capture(self, root: Path) -> StatCapture:
-        name = digest_of(os.fsencode(root))[:32]
+    def _capture(self, plan: SessionPlan) -> StatCapture:
+        name = digest_of(os.fsencode(plan.root))[:32]
         baseline = Baseline(self.paths.cache / "baselines" / f"{name}.sqlite3")
-        return StatCapture(root, baseline, self.settings.capture)
-
-    def _watched_images(self, transcript: Transcript) -> dict[str, FileImage | None]:
-        """How the records left the files that the capture watches; a safety copy may have recorded others."""
-        ignored = frozenset(self.settings.capture.ignored_folders)
-        images = transcript.last_images().items()
-        return {path: image for path, image in images if ignored.isdisjoint(PurePosixPath(path).parts[:-1])}
+        return StatCapture(plan.root, baseline, lambda: plan.settings.current.capture)
 
     def _safeguard(self, plan: SessionPlan) -> Safeguard:
         folder = self.catalog.session_folder(plan.storage.session_id) / "safety"
-        settings, captured = self.settings.safety_copy, self.settings.capture
-        limits = SafetyLimits(
-            max_files=settings.max_files,
-            max_bytes=settings.max_mib * 2**20,
-            ignored_folders=frozenset(captured.ignored_folders),
-            max_captured_bytes=captured.max_file_bytes,
-        )
-        return Safeguard(plan.root, SafetyCopies(plan.root, folder, limits), folder, writable=self._allowed)
+        limits = partial(_safety_limits, plan.settings)
+        copies = SafetyCopies(plan.root, folder, limits)
+        return Safeguard(plan.root, copies, folder, writable=partial(_allowed, plan.settings))
+
+    def _boundary(self, plan: SessionPlan) -> Callable[[], Boundary]:
+        """Return what gives the boundary under the settings in force; it is made anew only when they changed."""
+
+        @lru_cache(maxsize=1)
+        def build(allowed: tuple[Path, ...]) -> Boundary:
+            return Boundary(plan.root, allowed, guarded=self._own_places)
+
+        return lambda: build(_allowed(plan.settings))
 
     def _policies(self, plan: SessionPlan, rulebook: RuleBook) -> Policies:
         state = plan.state
@@ -226,11 +254,14 @@ class Assembly:
             sandbox=lambda: state.transcript.sandbox,
             rulebook=rulebook,
             confiner=Confiner(
-                self.probe, workspace=plan.root, temp=temp, allowed=self._allowed, logs=self._job_logs(plan)
+                self.probe,
+                workspace=plan.root,
+                temp=temp,
+                allowed=partial(_allowed, plan.settings),
+                logs=self._job_logs(plan),
             ),
             workspace=plan.root,
-            blocked_commands=self.settings.execution.blocked_commands,
-            writable_folders=self.settings.execution.allowed_paths,
+            settings=plan.settings,
             clock=self.clock,
         )
 
@@ -240,16 +271,16 @@ class Assembly:
         state = plan.state
         return Toolbox(
             access=access,
-            boundary=Boundary(plan.root, self._allowed, guarded=self._own_folders),
+            boundary=self._boundary(plan),
             confiner=confiner,
-            reads=ReadLog(),
+            reads=state.reads,
             processes=processes,
             jobs=jobs,
             blobs=self.blobs,
             environ=child_environment(self.environ),
             spool_folder=self.paths.data / "spool",
             todos=lambda: state.transcript.todos,
-            limits=ContextLimits(**asdict(self.settings.tools.limits)),
+            limits=lambda: ContextLimits(**asdict(plan.settings.current.tools.limits)),
         )
 
     def _release(
@@ -262,10 +293,29 @@ class Assembly:
                 temp = self._temp(storage.session_id)
                 stack.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
                 stack.push_async_callback(processes.aclose)
-                # Sessions share their tools: another one's index, if it is being made, goes on with its next search.
-                for tool in self.tools:
-                    stack.push_async_callback(tool.aclose)
+                stack.push_async_callback(self.tools.give_back)
                 stack.push_async_callback(jobs.aclose)
                 stack.push_async_callback(reports.aclose)
 
         return release
+
+
+def _allowed(settings: WorkspaceSettings) -> tuple[Path, ...]:
+    return tuple(map(Path, settings.current.execution.allowed_paths))
+
+
+def _safety_limits(settings: WorkspaceSettings) -> SafetyLimits:
+    copied, captured = settings.current.safety_copy, settings.current.capture
+    return SafetyLimits(
+        max_files=copied.max_files,
+        max_bytes=copied.max_mib * 2**20,
+        ignored_folders=frozenset(captured.ignored_folders),
+        max_captured_bytes=captured.max_file_bytes,
+    )
+
+
+def _watched_images(transcript: Transcript, settings: WorkspaceSettings) -> dict[str, FileImage | None]:
+    """How the records left the files that the capture watches; a safety copy may have recorded others."""
+    ignored = frozenset(settings.current.capture.ignored_folders)
+    images = transcript.last_images().items()
+    return {path: image for path, image in images if ignored.isdisjoint(PurePosixPath(path).parts[:-1])}

@@ -12,29 +12,37 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from desktop_agent import __version__
-from desktop_agent.assembly import Assembly, SessionPlan, SessionStorage
+from desktop_agent.assembly import Assembly, SessionPlan, SessionStorage, SharedTools
 from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import SessionId, new_session_id
+from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.project_trust import ProjectTrust
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.sandbox.find import SandboxSearch
-from desktop_agent.core.session import ProviderSource, Session, SessionState
-from desktop_agent.core.settings import Settings, load_settings
+from desktop_agent.core.session import ProviderSource, Session
+from desktop_agent.core.session_search.index import SessionSearch
+from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.settings import Settings
 from desktop_agent.core.slash.declarations import Declaration
+from desktop_agent.core.slash.live_config import LiveConfig
 from desktop_agent.core.slash.own import declarations_of, read_own_commands
 from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.follow import Follower
+from desktop_agent.core.store.forking import Fork, fork_journal
 from desktop_agent.core.store.journal import JOURNAL_NAME, Damage, Journal, read_journal
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.tools.access import CallRules
@@ -43,6 +51,8 @@ from desktop_agent.core.tools.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.core.workspace import usable_workspace
+from desktop_agent.core.workspace_settings import WorkspaceSettings
+from desktop_agent.viewing import ViewedSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +69,7 @@ class Workbench:
     def __init__(
         self,
         paths: AppPaths,
-        settings: Settings,
+        settings: Settings | LiveSettings,
         *,
         environ: Mapping[str, str] = os.environ,
         clock: Clock | None = None,
@@ -69,21 +79,26 @@ class Workbench:
         probe: SandboxProbe | None = None,
         services: Services | None = None,
     ) -> None:
-        """Touches no disk.
+        """Touches no disk. With plain `settings` there is no file: they change only through `live`.
 
         `provider_source` replaces the catalogue of real providers, `tools` the built-in tools, and `probe` the look
         for a sandbox.
         """
         self.paths = paths
-        self.settings = settings
+        self.live = settings if isinstance(settings, LiveSettings) else LiveSettings(settings)
+        """The person's settings: follow their file, and change them here."""
+        self._workspaces: dict[Path, WorkspaceSettings] = {}
+        self._trust = ProjectTrust(paths.config / "projects")
         self.blobs = Blobs(paths.blobs)
-        self.catalog = Catalog(paths.sessions, self.blobs)
+        self.catalog = Catalog(paths.sessions, self.blobs, paths.cache)
+        self.search = SessionSearch(paths.sessions, self.blobs, paths.cache)
         self.keys = key_store or SystemKeyStore()
         self._environ = environ
         self._clock = clock or SystemClock()
-        self.tools = tools or builtin_tools(paths.cache, longest_command_s=settings.execution.timeout_seconds)
+        self.tools = tools or builtin_tools(paths.cache, longest_command_s=self._longest_command_s)
+        self._shared_tools = SharedTools(self.tools)
         self._calibration = Calibration()
-        self.services = services or Services()
+        self.services = services or Services(config=LiveConfig(self.live), forker=self.fork_session)
         """What slash commands reach beyond their session."""
         self._probe = probe or SandboxProbe(environ)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
@@ -92,7 +107,16 @@ class Workbench:
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Workbench":
         """The workbench of this person on this machine, with their settings file as far as it can be used."""
         paths = AppPaths.from_environment(environ)
-        return cls(paths, load_settings(paths.settings_file(environ), environ).settings, environ=environ)
+        return cls(paths, LiveSettings.load(paths.settings_file(environ), environ), environ=environ)
+
+    @property
+    def settings(self) -> Settings:
+        """The person's settings in force."""
+        return self.live.current
+
+    def settings_in(self, root: Path) -> WorkspaceSettings:
+        """The settings in force in a workspace. Touches no disk: what its project tightens holds after `refresh()`."""
+        return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self._trust))
 
     async def sandbox_search(self) -> SandboxSearch:
         """Which sandbox commands are confined by here, and why others are not available. Tried once."""
@@ -123,6 +147,8 @@ class Workbench:
         Raises `WorkspaceError` when the folder cannot be used, and `StorageError` when nothing can be written.
         """
         root = await asyncio.to_thread(usable_workspace, workspace)
+        settings = self.settings_in(root)
+        await settings.refresh()
         now = self._clock.now()
         system = await asyncio.to_thread(system_prompt, root, now)
         session_id = new_session_id(now)
@@ -131,9 +157,10 @@ class Workbench:
             session_id=session_id,
             workspace=str(root),
             model=model or self.default_model(),
-            approval=approval or self.settings.execution.approval,
-            sandbox=sandbox or self.settings.execution.sandbox,
+            approval=approval or settings.current.execution.approval,
+            sandbox=sandbox or settings.current.execution.sandbox,
             app_version=__version__,
+            at=now,  # the system prompt names the day
         )
         plan = SessionPlan(
             storage=storage,
@@ -142,6 +169,7 @@ class Workbench:
             system=system,
             opening=(opened,),
             sink=sink,
+            settings=settings,
             rules=rules,
             limits=limits,
         )
@@ -154,8 +182,12 @@ class Workbench:
         sink: Sink,
         rules: CallRules | None = None,
         limits: TurnLimits | None = None,
+        is_attended: bool = True,
     ) -> OpenedSession:
         """Open a session to go on with it. What a crash left unfinished is concluded when it runs.
+
+        A turn that waited for approvals goes on waiting, and works on when one is answered, unless the session is not
+        `is_attended`: then nobody answered, and the turn ends.
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open elsewhere, or `StorageError`.
         """
@@ -165,6 +197,8 @@ class Workbench:
             events, damages = await asyncio.to_thread(read_journal, path, self.blobs)
             state = await asyncio.to_thread(_fold, events)
             root = Path(state.transcript.workspace)
+            settings = self.settings_in(root)
+            await settings.refresh()
             system = await asyncio.to_thread(system_prompt, root, state.transcript.opened_at)
         except BaseException:
             storage.journal.close()
@@ -177,26 +211,57 @@ class Workbench:
             system=system,
             opening=_damage_notices(torn, damages),
             sink=sink,
+            settings=settings,
             rules=rules,
             limits=limits,
+            is_attended=is_attended,
         )
         return OpenedSession(self._assemble(plan), events)
+
+    async def view_session(self, session_id: SessionId, *, sink: Sink) -> ViewedSession:
+        """Open a session only to read it, while somebody else writes it: `run()` it to hear what happens in it.
+
+        Raises `SessionNotFoundError` or `StorageError`.
+        """
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        follower = Follower(path, self.blobs)
+        events = await asyncio.to_thread(follower.read)
+        take_over = partial(self._open_for, session_id)
+        return ViewedSession(session_id, events, follower, path.parent, self._clock, sink, take_over)
+
+    async def _open_for(self, session_id: SessionId, sink: Sink) -> OpenedSession:
+        return await self.open_session(session_id, sink=sink)
+
+    async def fork_session(self, source_id: SessionId, *, before_turn: int | None = None) -> SessionId:
+        """Copy a session into a new one, which goes on by itself, and return its id; the source stays as it is.
+
+        Everything before `before_turn` is copied, or all turns that are over. The source may be open, here or
+        elsewhere. Raises `SessionNotFoundError`, `UsageError` when there is no such turn, or `StorageError`.
+        """
+        now = self._clock.now()
+        fork = Fork(session_id=new_session_id(now), app_version=__version__, at=now, before_turn=before_turn)
+        source = await asyncio.to_thread(self.catalog.journal_path, source_id)
+        await asyncio.to_thread(fork_journal, source, self.paths.sessions, fork, self.blobs)
+        return fork.session_id
 
     def _assemble(self, plan: SessionPlan) -> Session:
         assembly = Assembly(
             paths=self.paths,
-            settings=self.settings,
+            settings_file=self.live.path,
             environ=self._environ,
             clock=self._clock,
             blobs=self.blobs,
             catalog=self.catalog,
-            tools=self.tools,
+            tools=self._shared_tools,
             probe=self._probe,
             provider_source=self._provider_source,
             calibration=self._calibration,
             services=self.services,
         )
         return assembly.session(plan)
+
+    def _longest_command_s(self) -> float | None:
+        return self.settings.execution.timeout_seconds
 
     def _create_storage(self, session_id: SessionId) -> SessionStorage:
         folder = self.catalog.session_folder(session_id)
@@ -224,7 +289,7 @@ def _fold(events: Sequence[ev.JournalEvent]) -> SessionState:
     state = SessionState()
     for event in events:
         state.apply(event)
-    if not state.transcript.workspace:
+    if not Path(state.transcript.workspace).is_absolute():
         raise StorageError(
             "The session cannot be continued: the line of its journal that names its folder cannot be read.",
             hint="What was said and changed can still be shown. To go on, start a new session in the folder.",

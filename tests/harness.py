@@ -13,6 +13,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import (
     Allowed,
     ApprovalPolicy,
@@ -166,9 +167,11 @@ class Ground:
     def __init__(self, folder: Path) -> None:
         self.paths = AppPaths(folder / "config", folder / "data", folder / "cache", folder / "logs")
         self.workspace = folder / "workspace"
-        self.workspace.mkdir(parents=True)
+        self.workspace.mkdir(parents=True, exist_ok=True)
         self.clock: ImpatientClock = ImpatientClock()
         self.settings = Settings()
+        self.live: LiveSettings | None = None
+        """Settings that can be changed while sessions are open, instead of `settings`."""
         self.probe: SandboxProbe | None = None
         """What to find instead of this machine's sandbox."""
         self.services: Services | None = None
@@ -197,7 +200,7 @@ class Ground:
         source = provider_source or only
         return Workbench(
             self.paths,
-            self.settings,
+            self.live or self.settings,
             clock=self.clock,
             provider_source=source,
             tools=self.tools(),
@@ -208,7 +211,12 @@ class Ground:
     def tools(self) -> tuple[AnyTool, ...]:
         """The tools of the next session."""
         replaced = {tool.name for tool in self.extra_tools}
-        builtin = (tool for tool in builtin_tools(self.paths.cache) if tool.name not in replaced)
+
+        def longest_command_s() -> float | None:
+            return (self.live.current if self.live else self.settings).execution.timeout_seconds
+
+        builtin = builtin_tools(self.paths.cache, longest_command_s=longest_command_s)
+        builtin = (tool for tool in builtin if tool.name not in replaced)
         return (*builtin, *self.extra_tools)
 
     @asynccontextmanager
@@ -222,6 +230,7 @@ class Ground:
         rules: CallRules | None = None,
         limits: TurnLimits | None = None,
         provider_source: ProviderSource | None = None,
+        is_attended: bool = True,
     ) -> AsyncGenerator[Open]:
         """Open a session whose model follows `script`; it is shut down at the end."""
         provider = ScriptedProvider(script if callable(script) else in_order(script), clock=self.clock)
@@ -233,7 +242,7 @@ class Ground:
                 self.workspace, sink=rx, model=MODEL, approval=approval, sandbox=sandbox, rules=rules, limits=limits
             )
         else:
-            opened = await bench.open_session(resume, sink=rx, rules=rules, limits=limits)
+            opened = await bench.open_session(resume, sink=rx, rules=rules, limits=limits, is_attended=is_attended)
             session, transcript = opened.session, replay(opened.events)
         task = asyncio.create_task(session.run(), name="session")
         running = Open(session, rx, provider, self.workspace, task, transcript)

@@ -7,7 +7,7 @@ session open elsewhere) ends in the banner, never in a crash.
 import asyncio
 import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,21 +21,24 @@ from desktop_agent.app.desk import Desk
 from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.app.draft import Draft
 from desktop_agent.app.later import LaterDiffs
-from desktop_agent.app.look import apply_look
+from desktop_agent.app.resending import take_back_since
+from desktop_agent.app.searching import Searching
 from desktop_agent.app.sessions import LiveSessions
+from desktop_agent.app.settings_desk import SettingsDesk
 from desktop_agent.app.setup import Setup
+from desktop_agent.app.unsent import UnsentKeeper
+from desktop_agent.app.viewing import Viewing
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.errors import AgentError, StorageError, WorkspaceError
+from desktop_agent.core.errors import AgentError, SessionBusyError, StorageError, WorkspaceError
 from desktop_agent.core.events import CommandRun, TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SessionSummary
+from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SearchHit, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
-from desktop_agent.core.settings import Settings
 from desktop_agent.core.slash.parse import parse
-from desktop_agent.core.store.catalog import last_used, summarise
-from desktop_agent.core.transcript import ToolEntry, Transcript
+from desktop_agent.core.store.drafts import Drafts, folder_draft, session_draft
+from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.core.workspace import current_folder, usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.chat.cards.picture_reader import read_picture
@@ -70,12 +73,19 @@ class Conductor(QObject):
         self._bench = bench
         self._spawner = spawner
         self._live = LiveSessions(bench)
+        self._summaries: dict[SessionId, SessionSummary] = {}
+        """What the journals say of all sessions, as far as it was read."""
         self._workspace: Path | None = None
         self._is_asking = False
         self._clock = SystemClock()
-        self._setup = Setup(desk.window, theme, bench.paths, bench.settings, bench.keys, spawner)
+        self._setup = Setup(desk.window, theme, bench.paths, bench.live, bench.keys, spawner)
+        self._settings = SettingsDesk(desk, theme, bench, self._setup, spawner)
+        self._viewing = Viewing(bench, self._clock, self)
+        self._searching = Searching(desk.search, bench, self._clock, spawner, self._known_sessions)
         self._diffs = BlobDiffs(bench.blobs)
         diffs.provide(self._diffs)
+        drafts = Drafts(bench.paths.data / "drafts")
+        self._unsent = UnsentKeeper(desk.composer, desk.transcript, drafts, spawner, self)
         self._connect()
 
     # -- start and end --
@@ -83,6 +93,7 @@ class Conductor(QObject):
     async def start(self) -> None:
         """Show what the command line asks for, else what was open last, else the welcome."""
         self._try(self._look_for_sandbox())
+        self._searching.note_news()
         try:
             await self.refresh_sessions()
             if self._arguments.is_demo:
@@ -106,21 +117,32 @@ class Conductor(QObject):
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
+        self._settings.stop()
+        await self._unsent.aclose()
+        await self._viewing.aclose()
         await self._live.aclose()
+        await self._searching.aclose()
         await self._diffs.aclose()
+
+    def tell_settings_problems(self) -> None:
+        """Say which settings are not in force, unless something else that went wrong is shown already."""
+        self._settings.tell_problems()
 
     async def may_close(self) -> bool:
         """Whether to close now; asks when that would stop a working agent."""
-        working = [bridge for bridge in self._live.bridges if bridge.transcript.is_running]
-        return not working or await self._confirm_stop(len(working))
+        working = self._live.working
+        return not working or await self._confirm_stop(working)
 
     # -- what is shown --
 
     async def show_folder(self, folder: Path) -> None:
         """Start anew in `folder`. Raises `WorkspaceError` when it cannot be used."""
         root = await asyncio.to_thread(usable_workspace, folder)
+        settings = self._bench.settings_in(root)
+        await settings.refresh()
+        await self._unsent.fetch(folder_draft(root))
         self._set_workspace(root)
-        self._show_draft(root, self._default_model(), self._bench.settings.execution.approval)
+        self._show_draft(root, self._default_model(), settings.current.execution.approval)
 
     async def show_demo(self) -> None:
         """Start the demo in a fresh copy of its project."""
@@ -131,20 +153,48 @@ class Conductor(QObject):
         self._desk.composer.set_text(DEMO_PROMPT)
 
     async def show_session(self, session_id: str) -> None:
-        """Show a session, opening it if it is not open yet."""
-        bridge = await self._live.open(session_id)
+        """Show a session, opening it if it is not open yet. One that is open elsewhere is only read."""
+        try:
+            bridge = await self._live.open(session_id)
+            await self._unsent.fetch(session_draft(session_id))
+        except SessionBusyError:
+            bridge = await self._viewing.open(session_id)
         self._set_workspace(Path(bridge.transcript.workspace))
         self._watch(bridge)
         self._show(bridge)
+        self._unsent.enter(session_draft(session_id))
 
     async def refresh_sessions(self) -> None:
         """Read the list of sessions anew."""
-        # What an open session is doing stands in its transcript; its journal would have to be folded again and again.
-        resting = await asyncio.to_thread(self._bench.catalog.summaries, without=self._live.ids)
-        live = [_summary_now(bridge.transcript) for bridge in self._live.bridges if bridge.transcript.session_id]
-        self._desk.sessions.set_sessions(sorted([*live, *resting], key=last_used, reverse=True))
+        listed = await asyncio.to_thread(self._bench.catalog.summaries)
+        self._summaries = {summary.id: summary for summary in listed}
+        self._list_sessions()
+
+    async def _refresh_session(self, session_id: SessionId) -> None:
+        """Read anew what the list says of one session: there may be thousands of others."""
+        summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
+        if summary is not None:
+            self._summaries[session_id] = summary
+        self._list_sessions()
+
+    def _list_sessions(self) -> None:
+        """Show the list, with what the open sessions are doing right now."""
+        listed = dict(self._summaries)
+        for bridge in self._live.bridges:
+            transcript = bridge.transcript
+            if (summary := listed.get(transcript.session_id)) is not None and transcript.status != "idle":
+                listed[summary.id] = replace(summary, state=transcript.status)
+        self._desk.sessions.set_sessions(listed.values())
         if (shown := self._desk.wiring.bridge) is not None:
             self._desk.sessions.set_current(shown.transcript.session_id or None)
+
+    def _known_sessions(self) -> Mapping[SessionId, SessionSummary]:
+        return self._summaries
+
+    async def show_hit(self, hit: SearchHit) -> None:
+        """Show the place of a session that a search has found."""
+        await self.show_session(hit.session_id)
+        self._desk.transcript.show_turn(hit.turn, hit.call_id)
 
     async def _resume(self, wanted: str) -> None:
         if wanted != NEWEST:
@@ -168,22 +218,30 @@ class Conductor(QObject):
 
     def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
         """Show an empty conversation; the session is made with its first prompt."""
-        sandbox = self._bench.settings.execution.sandbox
+        sandbox = self._bench.settings_in(root).current.execution.sandbox
         draft = Draft(root, model, approval, sandbox, self._on_first_prompt, self)
         self._desk.transcript.set_examples(EXAMPLES)
         self._show(draft.bridge)
+        self._unsent.enter(folder_draft(root))
         self._desk.composer.setFocus()
 
     def _show(self, bridge: SessionBridge) -> None:
         self._desk.banner.hide()
+        is_viewed = self._viewing.is_viewing(bridge)
+        self._desk.viewing_bar.show_state(is_free=False)
+        self._desk.viewing_bar.setVisible(is_viewed)
         self._desk.wiring.show(bridge)
+        if not is_viewed:
+            self._viewing.leave()
         self._desk.sessions.set_current(bridge.transcript.session_id or None)
 
     def _set_workspace(self, root: Path) -> None:
         if root != self._workspace:
             self._workspace = root
+            self._settings.show_workspace(root)
             self._desk.files.set_workspace(root)
             self._desk.sessions.set_workspace(str(root))
+            self._desk.search.set_workspace(str(root))
             self._desk.window.top_bar.set_workspace(root)
             self._desk.window.top_bar.set_branch("")
 
@@ -204,7 +262,9 @@ class Conductor(QObject):
             self._desk.banner.show_error(error)
             return
         self._watch(bridge)
-        self._show(bridge)
+        if self._desk.wiring.bridge is draft.bridge:
+            self._show(bridge)
+            self._unsent.move(session_draft(self._live.id_of(bridge)))
         if draft.sandbox != bridge.transcript.sandbox:
             bridge.submit(ops.SetMode(sandbox=draft.sandbox))
         for prompt in draft.hand_over():
@@ -220,6 +280,8 @@ class Conductor(QObject):
         actions.connect(actions.settings, self._setup.open_settings)
         desk.wiring.settings_requested.connect(self._setup.open_settings)
         desk.wiring.folder_requested.connect(self._welcome)
+        desk.transcript.resend_requested.connect(self._on_resend)
+        desk.transcript.session_requested.connect(self._on_session_chosen)
         desk.transcript.output_requested.connect(self._show_output)
         desk.transcript.picture_requested.connect(self._show_picture)
         desk.transcript.file_requested.connect(self._open_found)
@@ -228,12 +290,16 @@ class Conductor(QObject):
         self._setup.rule_revoked.connect(desk.wiring.revoke_rule)
         self._setup.demo_requested.connect(self._on_demo)
         self._setup.folder_requested.connect(self._choose_folder)
-        self._setup.settings_changed.connect(self._on_settings_changed)
         self._setup.failed.connect(desk.banner.show_error)
         desk.banner.folder_requested.connect(self._choose_folder)
         desk.transcript.folder_requested.connect(self._choose_folder)
+        desk.viewing_bar.take_over_requested.connect(self._on_take_over)
+        self._viewing.freed.connect(self._on_freed)
+        self._viewing.refused.connect(desk.banner.show_error)
+        self._viewing.lost.connect(self._on_session_chosen)
         desk.sessions.new_requested.connect(self._on_new_session)
         desk.sessions.session_chosen.connect(self._on_session_chosen)
+        desk.search.hit_chosen.connect(self._on_hit_chosen)
         desk.sessions.rename_requested.connect(self._on_rename)
         desk.composer.commands_wanted.connect(self._on_commands_wanted)
         desk.files.file_activated.connect(self._open_file)
@@ -244,15 +310,15 @@ class Conductor(QObject):
         bridge.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
 
     def _on_happened(self, event: object) -> None:
-        if getattr(event, "type", "") in _LISTED:
-            self._try(self.refresh_sessions())
-        if isinstance(event, CommandRun) and not event.is_error and self._is_shown(self.sender()):
+        bridge = self.sender()
+        if getattr(event, "type", "") in _LISTED and isinstance(bridge, SessionBridge):
+            self._try(self._refresh_session(bridge.transcript.session_id))
+        if isinstance(event, CommandRun) and not event.is_error and bridge is self._desk.wiring.bridge:
             self._follow_command(event)
+        if isinstance(event, TurnEnded):
+            self._searching.note_news()
         if isinstance(event, TurnEnded) and event.turn == 1 and event.reason == "completed":
             self._offer_follow_up()
-
-    def _is_shown(self, bridge: QObject) -> bool:
-        return bridge is self._desk.wiring.bridge
 
     def _follow_command(self, command: CommandRun) -> None:
         """Show what a command leads to: the session that it made, or an empty conversation."""
@@ -289,6 +355,18 @@ class Conductor(QObject):
     def _on_session_chosen(self, session_id: str) -> None:
         self._try(self.show_session(session_id))
 
+    def _on_freed(self, is_free: bool) -> None:
+        self._desk.viewing_bar.show_state(is_free=is_free)
+        reason = self.tr("Take this session over to go on with it here.") if is_free else self._viewing.reason
+        self._desk.composer.set_blocked(reason)
+
+    def _on_take_over(self) -> None:
+        if (shown := self._desk.wiring.bridge) is not None:
+            self._try(self.show_session(shown.transcript.session_id))
+
+    def _on_hit_chosen(self, hit: SearchHit) -> None:
+        self._try(self.show_hit(hit))
+
     def _on_demo(self) -> None:
         self._try(self.show_demo())
 
@@ -299,6 +377,26 @@ class Conductor(QObject):
         bridge = await self._live.open(session_id)
         bridge.submit(ops.RenameSession(title=title))
         self._watch(bridge)
+
+    def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
+        shown = self._desk.wiring.bridge
+        if shown is not None and shown.transcript.session_id:
+            self._try(self._resend(shown, turn, text, takes_files_back=takes_files_back))
+
+    async def _resend(self, source: SessionBridge, turn: int, text: str, *, takes_files_back: bool) -> None:
+        """Go on before `turn` with another prompt, in a copy; the conversation it was edited in stays as it is."""
+        try:
+            if takes_files_back:
+                await take_back_since(source, turn)
+            copy = await self._bench.fork_session(source.transcript.session_id, before_turn=turn)
+            await self.show_session(copy)
+        except AgentError:
+            self._desk.wiring.give_back([text])
+            raise
+        await self.refresh_sessions()
+        bridge = self._desk.wiring.bridge
+        if bridge is not None and bridge.transcript.session_id == copy:
+            bridge.submit(ops.SubmitPrompt(text=text))
 
     def _on_repository(self, status: object) -> None:
         branch = status.branch if isinstance(status, RepoStatus) else None
@@ -324,12 +422,6 @@ class Conductor(QObject):
     def _on_folder_chosen(self, path: str) -> None:
         self._setup.show_folder(Path(path))
         self._try(self.show_folder(Path(path)))
-
-    def _on_settings_changed(self, settings: Settings) -> None:
-        self._bench.settings = settings
-        self._desk.judges.execution = settings.execution
-        apply_look(self._theme, settings.ui)
-        self._desk.window.remember_theme(settings.ui.theme)
 
     def _show_output(self, entry: ToolEntry) -> None:
         self._try(self._open_output(entry))
@@ -437,7 +529,17 @@ _MAX_LOG_BYTES = 20_000_000
 """How much of the end of a log is read: more than its window shows."""
 
 _LISTED = frozenset(
-    {"session_opened", "session_renamed", "turn_started", "turn_ended", "approval_requested", "approval_resolved"}
+    {
+        "session_opened",
+        "session_renamed",
+        "session_pinned",
+        "session_archived",
+        "session_forked",
+        "turn_started",
+        "turn_ended",
+        "approval_requested",
+        "approval_resolved",
+    }
 )
 """Events after which the session list shows something else."""
 
@@ -479,8 +581,3 @@ def _read_log(path: Path) -> str:
         raise StorageError(
             f"The output cannot be read: {error.strerror or error}.", hint="It is kept only while the session is open."
         ) from error
-
-
-def _summary_now(transcript: Transcript) -> SessionSummary:
-    """The summary of an open session, with what it is doing right now."""
-    return replace(summarise(transcript.session_id, transcript, size_bytes=0), state=transcript.status)

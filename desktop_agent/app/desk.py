@@ -20,7 +20,10 @@ from desktop_agent.ui.mode_pickers import ModePickers
 from desktop_agent.ui.review.panel import ReviewPanel
 from desktop_agent.ui.session_wiring import SessionPanels, SessionWiring
 from desktop_agent.ui.sessions.panel import SessionList
+from desktop_agent.ui.sessions.search_panel import SearchPanel
+from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.viewing_bar import ViewingBar
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,15 @@ class Desk:
 
     window: MainWindow
     sessions: SessionList
+    search: SearchPanel
     files: FileTree
     transcript: TranscriptView
     composer: Composer
     pickers: ModePickers
+    review: ReviewPanel
     banner: Banner
+    project_banner: ProjectBanner
+    viewing_bar: ViewingBar
     wiring: SessionWiring
     judges: LaterJudges
 
@@ -53,8 +60,10 @@ def furnish(
     jobs = JobsPanel(theme, _now)
     review = ReviewPanel(theme, diffs, spawner.spawn, git=LaterGit(diffs))
     banner = Banner()
+    project_banner = ProjectBanner()
+    viewing_bar = ViewingBar()
     find_bar = FindBar(transcript)
-    conversation = _stack(banner, find_bar, transcript)
+    conversation = _stack(viewing_bar, banner, project_banner, find_bar, transcript)
     window.furnish(Panels(sessions, files, conversation, composer, review, jobs))
     window.top_bar.attach_icons(icons)
     actions = window.actions_
@@ -69,7 +78,23 @@ def furnish(
     actions.connect(actions.filter_files, window.show_side)
     actions.connect(actions.filter_files, files.focus_filter)
     actions.connect(actions.focus_composer, composer.setFocus)
-    return Desk(window, sessions, files, transcript, composer, pickers, banner, wiring, judges)
+    search = SearchPanel(theme, window)
+    actions.connect(actions.search, search.open_panel)
+    return Desk(
+        window,
+        sessions,
+        search,
+        files,
+        transcript,
+        composer,
+        pickers,
+        review,
+        banner,
+        project_banner,
+        viewing_bar,
+        wiring,
+        judges,
+    )
 
 
 def _now() -> datetime:

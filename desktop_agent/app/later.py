@@ -1,6 +1,6 @@
 """What the window is given before the core is loaded: the first paint does not wait for the machinery behind it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,17 +62,17 @@ class LaterDiffs:
 class LaterJudges:
     """Makes the judges of rules: their maths is imported when the first question is shown, not before the window."""
 
-    def __init__(self, execution: "ExecutionSettings") -> None:
+    def __init__(self, execution_in: "Callable[[str], ExecutionSettings]") -> None:
         self.is_sandbox_available = False
         """Whether commands can be confined on this machine; not assumed before somebody has looked."""
-        self.execution = execution
-        """The settings in force."""
+        self.execution_in = execution_in
+        """Gives the settings in force in a workspace."""
 
     def judge(self, transcript: "Transcript") -> "RuleMaths":
         """Return the judge for a session."""
         from desktop_agent.app.rule_judge import RuleJudge
 
-        return RuleJudge(transcript, self.is_sandbox_available, self.execution)
+        return RuleJudge(transcript, self.is_sandbox_available, self.execution_in)
 
 
 class LaterGit:

@@ -1,6 +1,6 @@
 """Judges rules in the making by the policy itself, so that the editor's preview is what will happen."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import assert_never
@@ -20,11 +20,12 @@ class RuleJudge:
 
     transcript: Transcript
     is_sandbox_available: bool
-    execution: ExecutionSettings
+    execution_in: Callable[[str], ExecutionSettings]
 
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
         """Whether `subject` would need no question if `rules` held beside those that do."""
         transcript = self.transcript
+        execution = self.execution_in(transcript.workspace)
         context = PolicyContext(
             policy=transcript.approval,
             now=datetime.now(UTC),
@@ -32,8 +33,8 @@ class RuleJudge:
             is_sandbox_available=self.is_sandbox_available,
             rules=(*transcript.rules, *rules),
             workspace=transcript.workspace,
-            blocked_commands=self.execution.blocked_commands,
-            writable_folders=self.execution.allowed_paths,
+            blocked_commands=execution.blocked_commands,
+            writable_folders=execution.allowed_paths,
         )
         return isinstance(decide(self._call(kind, subject), context), Allow)
 

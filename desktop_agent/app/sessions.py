@@ -36,9 +36,18 @@ class LiveSessions:
         return [live.bridge for live in self._live.values()]
 
     @property
+    def working(self) -> int:
+        """How many sessions have a turn running that closing them would stop."""
+        return sum(live.session.is_at_work for live in self._live.values())
+
+    @property
     def ids(self) -> frozenset[SessionId]:
         """The ids of the open sessions."""
         return frozenset(self._live)
+
+    def id_of(self, bridge: SessionBridge) -> SessionId:
+        """The session of a bridge; its transcript does not know before the session's first event."""
+        return next(session_id for session_id, live in self._live.items() if live.bridge is bridge)
 
     async def create(self, workspace: Path, model: ModelRef, approval: ApprovalPolicy) -> SessionBridge:
         """Start a session. Raises `AgentError` when the folder or the disk does not allow it."""

@@ -2,25 +2,27 @@
 
 import asyncio
 import os
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.errors import AgentError, CredentialsError
+from desktop_agent.core.errors import AgentError, CredentialsError, StorageError
+from desktop_agent.core.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.model import Rule
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, resolve_key
-from desktop_agent.core.settings import Settings, with_setting
-from desktop_agent.core.settings_file import save_setting
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.main_window import MainWindow
 from desktop_agent.ui.mode_pickers import ANTHROPIC_MODELS
 from desktop_agent.ui.onboarding.dialog import OnboardingDialog
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
+from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Theme
 
 
@@ -28,13 +30,13 @@ class Setup(QObject):
     """Shows the dialogs around keys and settings, and carries out what they ask for.
 
     Signals:
-        settings_changed: a setting has another value; carries all `Settings`.
+        project_answered: the person says `trusted` or `ignored` to the project's settings.
         demo_requested, folder_requested: the person chose that in the welcome.
         rule_revoked: a rule (id) is to hold no longer.
         failed: something could not be saved; carries an `AgentError`.
     """
 
-    settings_changed = Signal(object)
+    project_answered = Signal(str)
     demo_requested = Signal()
     folder_requested = Signal()
     rule_revoked = Signal(str)
@@ -45,18 +47,20 @@ class Setup(QObject):
         window: MainWindow,
         theme: Theme,
         paths: AppPaths,
-        settings: Settings,
+        live: LiveSettings,
         keys: KeyStore,
         spawner: TaskSpawner,
     ) -> None:
         super().__init__(window)
         self._window = window
         self._theme = theme
-        self._path = paths.settings_file()
-        self._settings = settings
+        self._path = live.path or paths.settings_file()
+        self._live = live
+        self._project: WorkspaceSettings | None = None
         self._keys = keys
         self._spawner = spawner
         self._saving = asyncio.Lock()
+        live.subscribe(self._show_settings)
         self._welcome: OnboardingDialog | None = None
         self._dialog: SettingsDialog | None = None
         self._rules: tuple[Rule, ...] = ()
@@ -98,15 +102,29 @@ class Setup(QObject):
         if self._dialog is None:
             self._dialog = SettingsDialog(self._theme, ANTHROPIC_MODELS, SystemClock().now, self._window)
             self._dialog.changed.connect(self._on_changed)
+            self._dialog.reset.connect(self._on_reset)
+            self._dialog.file_requested.connect(self._on_file)
+            self._dialog.project_answered.connect(self.project_answered)
             self._dialog.key_saved.connect(self._on_key_saved)
             self._dialog.key_removed.connect(self._on_key_removed)
             self._dialog.key_check_requested.connect(self._on_key_check)
             self._dialog.rule_revoked.connect(self.rule_revoked)
             self._dialog.finished.connect(self._forget_settings)
-        self._dialog.show_settings(self._settings)
+        self._show_settings()
         self._dialog.show_rules(self._rules)
         self._spawn(self._show_key_status())
         self._dialog.open()
+
+    def open_project(self) -> None:
+        """Show the settings at what the project wants."""
+        self.open_settings()
+        if self._dialog is not None:
+            self._dialog.show_section("project")
+
+    def show_project(self, project: WorkspaceSettings) -> None:
+        """Show the settings of this workspace's project, now or when the settings are opened."""
+        self._project = project
+        self._show_settings()
 
     def show_rules(self, rules: tuple[Rule, ...]) -> None:
         """Show these rules as those in force, now or when the settings are opened."""
@@ -119,19 +137,43 @@ class Setup(QObject):
             self._dialog.deleteLater()
             self._dialog = None
 
-    def _on_changed(self, key: str, value: object) -> None:
-        try:
-            self._settings = with_setting(self._settings, key, value)
-        except AgentError as error:
-            self.failed.emit(error)
+    def _show_settings(self) -> None:
+        if self._dialog is None:
             return
-        self.settings_changed.emit(self._settings)
-        self._spawn(self._save(key, value))
+        project = self._project
+        is_trusted = project is not None and project.answer == "trusted"
+        proposal = project.proposal if project is not None else None
+        tightened = {change.key: change.after for change in proposal.changes} if proposal and is_trusted else {}
+        self._dialog.show_view(SettingsView.of(self._live.loaded, tightened))
+        self._dialog.show_project(proposal, project.answer if project is not None else None)
 
-    async def _save(self, key: str, value: object) -> None:
-        # One after another: each reads the file, changes it and writes it back.
+    def _on_changed(self, key: str, value: object) -> None:
+        self._spawn(self._save(lambda: self._live.change(key, value)))
+
+    def _on_reset(self, key: str) -> None:
+        self._spawn(self._save(lambda: self._live.reset(key)))
+
+    async def _save(self, carry_out: Callable[[], Awaitable[SettingChange]]) -> None:
+        """Change one setting, after those before it, and say what came of it."""
         async with self._saving:
-            await asyncio.to_thread(save_setting, self._path, key, value)
+            try:
+                change = await carry_out()
+            except AgentError as error:
+                if self._dialog is None:
+                    raise
+                self._show_settings()  # the control shows again what holds
+                self._dialog.show_failure(error)
+                return
+        if self._dialog is not None:
+            self._dialog.show_change(change)
+
+    def _on_file(self) -> None:
+        self._spawn(self._open_file())
+
+    async def _open_file(self) -> None:
+        """Open the settings file in the person's editor; an empty one is made if there is none."""
+        await asyncio.to_thread(_make_file, self._path)
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._path)))
 
     # -- keys --
 
@@ -172,7 +214,7 @@ class Setup(QObject):
             if not key:
                 self._show_result(is_good=False, message=self.tr("There is no key to check."))
                 return
-            client = AnthropicProvider(api_key=key, base_url=self._settings.model.base_url or None)
+            client = AnthropicProvider(api_key=key, base_url=self._live.current.model.base_url or None)
             try:
                 await client.check_key()
             finally:
@@ -217,3 +259,20 @@ class Setup(QObject):
             await work
         except AgentError as error:
             self.failed.emit(error)
+
+
+def _make_file(path: Path) -> None:
+    """Make the settings file if there is none. Blocks. Raises `StorageError`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            if file.tell() == 0:
+                file.write(_FIRST_LINES)
+    except OSError as error:
+        raise StorageError("The settings file could not be made.", detail=f"{path}: {error}") from error
+
+
+_FIRST_LINES = """\
+# The settings of Desktop Agent. `desktop-agent config show` lists all there are.
+# What is saved here holds at once.
+"""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from desktop_agent.app.conductor import Conductor
     from desktop_agent.app.desk import Desk
-    from desktop_agent.core.settings import LoadedSettings
+    from desktop_agent.core.live_settings import LiveSettings
     from desktop_agent.workbench import Workbench
 
 
@@ -67,18 +67,19 @@ class Window(QObject):
         from desktop_agent.app.desk import furnish
         from desktop_agent.app.later import LaterDiffs, LaterJudges
         from desktop_agent.app.look import apply_look
-        from desktop_agent.core.settings import load_settings
+        from desktop_agent.core.live_settings import LiveSettings
         from desktop_agent.ui.eventloop import TaskSpawner
         from desktop_agent.ui.icons import Icons
         from desktop_agent.ui.watchdog import Watchdog
 
-        self._loaded = load_settings(self._paths.settings_file())
+        self._live = LiveSettings.load(self._paths.settings_file(), os.environ)
+        live = self._live
         self._spawner = TaskSpawner(self._on_error)
         self._diffs = LaterDiffs()
         self._icons = Icons(self.theme)
-        judges = LaterJudges(self._loaded.settings.execution)
+        judges = LaterJudges(lambda _workspace: live.current.execution)
         self._desk = furnish(self.main_window, self.theme, self._icons, self._diffs, judges, self._spawner)
-        ui = self._loaded.settings.ui
+        ui = live.current.ui
         apply_look(self.theme, ui)
         self.main_window.remember_theme(ui.theme)
         self._watchdog = Watchdog(self)
@@ -98,12 +99,12 @@ class Window(QObject):
         self._icons.load()
         remove_import_hook()
         try:
-            bench = await asyncio.to_thread(_load_core, self._paths, self._loaded)
+            bench = await asyncio.to_thread(_load_core, self._paths, self._live)
             self._conductor = self._build_conductor(bench)
             await self._conductor.start()
-            self._tell_settings_problems()
+            self._conductor.tell_settings_problems()
             self.ready.emit()
-            self._spawner.spawn(asyncio.to_thread(_load_rest))
+            self._spawner.spawn(self._get_ready_for_work())
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:
@@ -115,6 +116,12 @@ class Window(QObject):
             log.close()
             self.main_window.let_close()
         return 0
+
+    async def _get_ready_for_work(self) -> None:
+        import asyncio
+
+        await asyncio.to_thread(_load_rest)
+        self.desk.review.prepare()
 
     def request_quit(self) -> None:
         """Quit as if the person had closed the window: with a question if an agent is working."""
@@ -130,14 +137,6 @@ class Window(QObject):
         if self._conductor is None or await self._conductor.may_close():
             assert self._quit is not None
             self._quit.set()
-
-    def _tell_settings_problems(self) -> None:
-        """Say which settings are not in force, unless something else that went wrong is shown already."""
-        problems = self._loaded.problems
-        if problems and self.desk.banner.isHidden():
-            told = self.tr("Some of your settings cannot be used, so their defaults are.")
-            listed = "\n".join(map(str, problems))
-            self.desk.banner.show_error(UsageError(told, hint=listed, detail=listed))
 
     def _on_error(self, error: BaseException) -> None:
         """Where every exception of background work ends: in the log, whole, and in the banner, in words."""
@@ -199,7 +198,7 @@ def _require_display() -> None:
         )
 
 
-def _load_core(paths: AppPaths, loaded: "LoadedSettings") -> "Workbench":
+def _load_core(paths: AppPaths, live: "LiveSettings") -> "Workbench":
     """Import the core, in a thread: it takes as long as several first paints."""
     from importlib import import_module
 
@@ -212,7 +211,7 @@ def _load_core(paths: AppPaths, loaded: "LoadedSettings") -> "Workbench":
     import_module("desktop_agent.ui.chat.factory")  # and what shows it takes 50 ms to import
     keys = SystemKeyStore()
     providers = ProviderCatalog(os.environ, keys, is_paced=True)
-    return Workbench(paths, loaded.settings, key_store=keys, provider_source=providers.build)
+    return Workbench(paths, live, key_store=keys, provider_source=providers.build)
 
 
 def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
@@ -227,11 +226,13 @@ def _load_rest() -> None:
     import gc
     from importlib import import_module
 
+    from desktop_agent.core.changes.intraline import get_ready
     from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
     from desktop_agent.ui.chat.warm_up import warm_up
 
-    for module in ("approvals.dialog", "review.content", "review.diff_view"):
+    for module in ("approvals.dialog", "review.content", "review.review_view", "review.media.stack"):
         import_module(f"desktop_agent.ui.{module}")
+    get_ready()
     warm_up()
     import_sdk(ANTHROPIC)
     # What is there by now stays: a full collection over it would stop the window for a tenth of a second.

@@ -1,66 +1,173 @@
 """`desktop-agent config`: the settings in force, where they come from, and changing them."""
 
 import argparse
-import tomllib
-from dataclasses import asdict
+import os
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-import tomlkit
-
 from desktop_agent.commands.console import Console
+from desktop_agent.commands.warnings import ProblemTeller, warn_of_project
 from desktop_agent.core.errors import UsageError
+from desktop_agent.core.live_settings import LiveSettings, SettingChange
+from desktop_agent.core.model import JsonObject
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.settings import Settings, load_settings, setting_values, with_setting
-from desktop_agent.core.settings_file import save_setting
+from desktop_agent.core.settings import (
+    LoadedSettings,
+    Setting,
+    declared_section,
+    declared_settings,
+    read_value,
+    setting_values,
+    shown_value,
+)
+from desktop_agent.core.settings.project import PROJECT_FILE, PROJECT_FOLDER, ProjectProposal
+from desktop_agent.core.workspace import current_folder, usable_workspace
+from desktop_agent.workbench import Workbench
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Carry out one of the subcommands."""
-    path = AppPaths.from_environment().settings_file()
+    paths = AppPaths.from_environment()
+    path = paths.settings_file()
     if args.action == "path":
         console.result({"path": str(path)}, str(path))
         return 0
-    loaded = load_settings(path)
-    if args.action == "set":
-        return _change(path, loaded.settings, args, console)
-    for problem in loaded.problems:
-        console.say(f"warning: {problem}")
+    live = LiveSettings.load(path, os.environ)
+    if args.action in ("set", "reset"):
+        return _change(live, path, args, console)
+    ProblemTeller(live, console)()
+    bench = Workbench(paths, live)
+    if args.action == "trust":
+        return _trust(bench, args, console)
+    folder = (args.workspace or current_folder()).resolve()
+    warn_of_project(bench, folder, console)
+    loaded = bench.settings_in(folder).loaded
+    return _get(loaded, args.key, console) if args.action == "get" else _show(loaded, path, args.section, console)
+
+
+def _show(loaded: LoadedSettings, path: Path, wanted: str | None, console: Console) -> int:
+    documents = {key: _document(loaded, key) for key in declared_settings() if _is_in(key, wanted)}
+    if not documents:
+        sections = ", ".join(dict.fromkeys(setting.section for setting in declared_settings().values()))
+        raise UsageError(f"There is no section {wanted!r}.", hint=f"Sections: {sections}.")
+    lines = [f"# {path}"]
+    section = ""
+    for key, document in documents.items():
+        setting = declared_settings()[key]
+        if setting.section != section:
+            section = setting.section
+            lines += ["", f"[{section}]  # {declared_section(section).text}"]
+        lines.append(_line(setting, setting_values(loaded.settings)[key], document))
+    nested: JsonObject = {}
+    for key, value in setting_values(loaded.settings).items():
+        if key in documents:
+            _put(nested, key.split("."), value)
+    result: JsonObject = {"path": str(path), "settings": nested, "details": list(documents.values())}
+    console.result(result, "\n".join(lines))
+    return 0
+
+
+def _get(loaded: LoadedSettings, key: str, console: Console) -> int:
     values = setting_values(loaded.settings)
-    if args.action == "get":
-        if args.key not in values:
-            raise UsageError(f"There is no setting {args.key!r}.", hint=f"Known settings: {', '.join(values)}.")
-        console.result({"key": args.key, "value": values[args.key]}, _plain(values[args.key]))
-        return 0
-    text = "\n".join(
-        f"{key} = {_shown(value)}" if value is not None else f"# {key}: not set" for key, value in values.items()
+    if key not in values:
+        raise UsageError(f"There is no setting {key!r}.", hint=f"Known settings: {', '.join(values)}.")
+    value = values[key]
+    console.result(_document(loaded, key), value if isinstance(value, str) else shown_value(value))
+    return 0
+
+
+def _change(live: LiveSettings, path: Path, args: argparse.Namespace, console: Console) -> int:
+    if args.action == "reset":
+        change = live.reset_now(args.key)
+        text = f"{args.key} is no longer in {path}; {_in_force(change)}"
+    else:
+        change = live.change_now(args.key, read_value(args.value))
+        text = f"{args.key} = {shown_value(change.after)} in {path}"
+        if change.overridden_by is not None:
+            text = f"{args.key} is set in {path}; {_in_force(change)}"
+    if change.overridden_by is not None:
+        console.say(f"warning: the environment variable {change.overridden_by} goes before the settings file")
+    console.result({"key": args.key, "value": change.after, "path": str(path)}, text)
+    return 0
+
+
+def _in_force(change: SettingChange) -> str:
+    return f"in force is {shown_value(change.after) or 'nothing'}"
+
+
+def _trust(bench: Workbench, args: argparse.Namespace, console: Console) -> int:
+    """Show what a project's settings would change, and keep the answer."""
+    root = usable_workspace(args.folder or args.workspace or current_folder())
+    settings = bench.settings_in(root)
+    settings.look()
+    proposal = settings.proposal
+    if proposal is None:
+        raise UsageError(f"There is no {PROJECT_FOLDER}/{PROJECT_FILE} in {root}, so there is nothing to trust.")
+    if any(problem.is_about_the_file for problem in proposal.problems):
+        raise UsageError(f"The project's settings cannot be used: {proposal.problems[0]}")
+    if not args.dry_run:
+        settings.remember("ignored" if args.ignore else "trusted", proposal.text)
+    for problem in proposal.problems:
+        console.say(f"warning: {problem}")
+    changes = [
+        {"key": change.key, "before": change.before, "after": change.after, "line": change.line}
+        for change in proposal.changes
+    ]
+    answer = settings.answer
+    result: JsonObject = {"path": str(proposal.path), "answer": answer, "changes": changes}
+    console.result(result, _told(proposal, answer))
+    return 0
+
+
+def _told(proposal: ProjectProposal, answer: str | None) -> str:
+    heads = {
+        "trusted": f"{proposal.path} is trusted as it is now. It changes:",
+        "ignored": f"{proposal.path} is ignored as it is now. It would change:",
+        None: f"{proposal.path} would change:",
+    }
+    changes = [
+        f"  {change.key}: {shown_value(change.before)} -> {shown_value(change.after)}" for change in proposal.changes
+    ]
+    return "\n".join([heads[answer], *(changes or ["  nothing"])])
+
+
+def _is_in(key: str, wanted: str | None) -> bool:
+    return wanted is None or key == wanted or key.startswith(f"{wanted}.")
+
+
+def _document(loaded: LoadedSettings, key: str) -> JsonObject:
+    """Return everything that is known of one setting."""
+    setting, source = declared_settings()[key], loaded.sources.get(key)
+    return {
+        "key": key,
+        "value": setting_values(loaded.settings)[key],
+        "default": setting.default,
+        "source": source.kind if source else "default",
+        "place": str(source) if source else None,
+        "title": setting.about.title,
+        "description": setting.about.text,
+        "allowed": setting.allowed,
+        "holds_from": setting.about.effect,
+    }
+
+
+def _line(setting: Setting, value: object, document: Mapping[str, object]) -> str:
+    """Return a setting as the file has it, with what it does and where it comes from."""
+    name = setting.key.rpartition(".")[2]
+    assignment = (
+        f"{name} = {shown_value(value)}" if value is not None else f"# {name} is not set: {setting.about.unset}"
     )
-    console.result({"path": str(path), "settings": asdict(loaded.settings)}, f"# {path}\n{text}")
-    return 0
+    place = document["place"] or "default"
+    wrapped = textwrap.wrap(f"{setting.about.text} Allowed: {setting.allowed}.", 100)
+    comments = "\n".join(f"# {line}" for line in wrapped)
+    return f"{comments}\n{assignment}  # {place}\n"
 
 
-def _change(path: Path, settings: Settings, args: argparse.Namespace, console: Console) -> int:
-    value = _read_value(args.value)
-    changed = with_setting(settings, args.key, value)
-    value = setting_values(changed)[args.key]  # as it is understood: `1` is `1.0` where a number is wanted
-    save_setting(path, args.key, value)
-    console.result({"key": args.key, "value": value, "path": str(path)}, f"{args.key} = {_shown(value)} in {path}")
-    return 0
-
-
-def _shown(value: object) -> str:
-    """Return a value as the settings file has it."""
-    return tomlkit.item(list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value).as_string()
-
-
-def _plain(value: object) -> str:
-    """Return a value for scripts: text without quotes, nothing for what is not set."""
-    return "" if value is None else value if isinstance(value, str) else _shown(value)
-
-
-def _read_value(text: str) -> object:
-    """Return the value as TOML reads it; what is no TOML value is text."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+def _put(target: JsonObject, keys: list[str], value: object) -> None:
+    first, *rest = keys
+    if not rest:
+        target[first] = value
+        return
+    _put(cast("JsonObject", target.setdefault(first, {})), rest, value)

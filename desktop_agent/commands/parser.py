@@ -1,6 +1,7 @@
 """The parser of every command: their names, options and help."""
 
 import argparse
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 APPROVALS = ("always", "on_write", "on_request", "never")
 SANDBOXES = ("restricted", "strict", "none")
+HIT_KINDS = ("title", "prompt", "reply", "command", "output", "change")
 
 _WINDOW = """\
 without a command, the window opens:
@@ -65,6 +67,22 @@ def _at_least_one(text: str) -> int:
     return number
 
 
+def _moment(text: str) -> datetime:
+    """Return the moment that `2026-11-21`, `2026-11-21T09:30` or `7d` (days ago) means here."""
+    if (days := text.removesuffix("d")).isdigit() and days != text and len(days) < 6:
+        return datetime.now().astimezone() - timedelta(days=int(days))
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-11-21, nor a number of days: 7d") from error
+
+
+def _end(text: str) -> datetime:
+    """Return the end of what `text` means: of the day, when it names one."""
+    moment = _moment(text)
+    return moment + timedelta(days=1) if len(text) == len("2026-11-21") and "d" not in text else moment
+
+
 def _add_run(commands: "_Commands") -> None:
     run = _command(commands, "run", "Run one prompt without a window.", 'run --prompt "Fix the failing test"')
     prompt = run.add_mutually_exclusive_group()
@@ -79,18 +97,23 @@ def _add_run(commands: "_Commands") -> None:
     run.add_argument("--base-url", metavar="URL", help="another address of the provider")
     _add_mode(run)
     run.add_argument("--max-turns", type=_at_least_one, metavar="N", help="at most N requests to the model (8)")
-    run.add_argument("--exit-on-tool-error", action="store_true", help="stop after the first failed call")
-    run.add_argument("--dry-run", action="store_true", help="answer every tool call without running it")
+    _add_switch(run, "--exit-on-tool-error", "stop after the first failed call")
+    _add_switch(run, "--dry-run", "answer every tool call without running it")
     run.add_argument("--allowed-tools", type=_names, metavar="A,B", help="only these tools")
     run.add_argument("--blocked-tools", type=_names, metavar="A,B", help="not these tools")
     run.add_argument("--audit-log", type=Path, metavar="F", help="append every tool call as a JSON line")
     run.add_argument("--changes-log", type=Path, metavar="F", help="append every change as a JSON line")
-    run.add_argument("--debug-tool-use", action=argparse.BooleanOptionalAction, default=False, help="show tool calls")
+    _add_switch(run, "--debug-tool-use", "show tool calls")
     run.add_argument("--tool-debug-log", type=Path, metavar="F", help="with --debug-tool-use: append them here too")
     run.add_argument("--undo-last-turn", action="store_true", help="take the run's changes back at the end")
     run.add_argument("--config", type=Path, metavar="F", help="another settings file")
     run.add_argument("--stream", action="store_true", help="print every event as a JSON line while running")
     run.add_argument("--verbose", action="store_true", help="tell what happens on standard error")
+
+
+def _add_switch(parser: argparse.ArgumentParser, name: str, summary: str) -> None:
+    """Add an option that can be switched on and off; without it the settings decide."""
+    parser.add_argument(name, action=argparse.BooleanOptionalAction, default=None, help=summary)
 
 
 def _add_mode(parser: argparse.ArgumentParser) -> None:
@@ -99,11 +122,30 @@ def _add_mode(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_sessions(commands: "_Commands") -> None:
-    sessions = commands.add_parser("sessions", help="List and show sessions.")
+    sessions = commands.add_parser("sessions", help="List, show and verify sessions.")
     actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "list", "List all sessions, the last used first.", "sessions list")
+    listing = _command(actions, "list", "List sessions: the pinned ones, then the last used first.", "sessions list")
+    which = listing.add_mutually_exclusive_group()
+    which.add_argument("--archived", action="store_true", help="only those that were put away")
+    which.add_argument("--all", action="store_true", help="those that were put away, too")
+    search = _command(actions, "search", "Search through all sessions.", 'sessions search "page count" --kind prompt')
+    search.add_argument("text", metavar="TEXT", help='words in any order; "quoted ones" side by side')
+    search.add_argument("--since", type=_moment, metavar="D", help="not older: 2026-11-21, 2026-11-21T09:30, or 7d")
+    search.add_argument("--until", type=_end, metavar="D", help="not newer; a day counts to its end")
+    search.add_argument("--file", default="", metavar="F", help="only what is about a file with this in its path")
+    search.add_argument("--tool", default="", metavar="T", help="only calls of this tool")
+    search.add_argument("--kind", choices=HIT_KINDS, metavar="K", help=f"only one of {', '.join(HIT_KINDS)}")
+    search.add_argument("--limit", type=_at_least_one, default=50, metavar="N", help="at most N places (50)")
     show = _command(actions, "show", "Show one session.", "sessions show 20261121-213700-k3f9qx")
     show.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    verify_summary = "Say what is wrong with stored sessions; with --repair, mend what can be mended."
+    verify = _command(actions, "verify", verify_summary, "sessions verify k3f9qx --repair")
+    verify.add_argument("id", nargs="?", metavar="ID", help="a session id, or its beginning or end; all without one")
+    verify.add_argument("--repair", action="store_true", help="mend them; a changed journal is kept as it was, too")
+    summary = "Copy a session into a new one, which goes on by itself."
+    fork = _command(actions, "fork", summary, "sessions fork k3f9qx --before-turn 3")
+    fork.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    fork.add_argument("--before-turn", type=_at_least_one, metavar="N", help="leave this turn out, and what follows it")
 
 
 def _add_changes(commands: "_Commands") -> None:
@@ -173,10 +215,21 @@ def _add_auth(commands: "_Commands") -> None:
 def _add_config(commands: "_Commands") -> None:
     config = commands.add_parser("config", help="Show and change the settings.")
     actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "show", "Show all settings.", "config show")
+    show = _command(actions, "show", "Show all settings, and where each value comes from.", "config show execution")
+    show.add_argument("section", nargs="?", metavar="SECTION", help="only this section, such as tools.limits")
     _command(actions, "path", "Show where the settings file is.", "config path")
     get = _command(actions, "get", "Show one setting.", "config get model.name")
     get.add_argument("key", metavar="KEY")
+    reset = _command(
+        actions, "reset", "Take one setting out of the file, so that its default holds.", "config reset ui.theme"
+    )
+    reset.add_argument("key", metavar="KEY")
+    trust = _command(
+        actions, "trust", "Let a project's own settings hold: they only tighten.", "config trust ~/code/app"
+    )
+    trust.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="the project (default: --workspace)")
+    trust.add_argument("--ignore", action="store_true", help="ignore them instead, until they change")
+    trust.add_argument("--dry-run", action="store_true", help="only show what they would change")
     change = _command(actions, "set", "Change one setting.", "config set execution.approval always")
     change.add_argument("key", metavar="KEY")
     change.add_argument("value", metavar="VALUE", help="as in the settings file; text needs no quotes")

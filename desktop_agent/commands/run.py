@@ -2,19 +2,22 @@
 
 import argparse
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import cast
 
 from desktop_agent.commands.console import Console
 from desktop_agent.commands.interruptible import run_to_end
+from desktop_agent.commands.warnings import ProblemTeller, warn_of_project
 from desktop_agent.core import events as ev
 from desktop_agent.core.codec import encode_event
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import ModelRef
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.settings import Settings, load_settings
+from desktop_agent.core.settings import RunnerSettings
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.core.workspace import current_folder
@@ -26,13 +29,19 @@ from desktop_agent.workbench import Workbench
 def main(args: argparse.Namespace, console: Console) -> int:
     """Run the prompt and return the exit code."""
     paths = AppPaths.from_environment()
-    loaded = load_settings(args.config or paths.settings_file())
     if args.config is not None and not args.config.is_file():
         raise UsageError(f"The configuration file {args.config} does not exist.")
-    for problem in loaded.problems:
-        console.say(f"warning: {problem}")
-    bench = Workbench(paths, loaded.settings)
-    options = _options(args, bench, loaded.settings)
+    # Whoever looks where the settings file is must find this one: the sandbox, which keeps it from being written.
+    environ = {**os.environ, "DESKTOP_AGENT_CONFIG": str(args.config.absolute())} if args.config else os.environ
+    live = LiveSettings.load(paths.settings_file(environ), environ)
+    told = ProblemTeller(live, console)
+    live.subscribe(told)
+    told()
+    bench = Workbench(paths, live, environ=environ)
+    _with_defaults(args, live.current.runner)
+    options = _options(args, bench)
+    if options.resume is None:
+        warn_of_project(bench, options.workspace, console)
     logs = RunLogs(
         audit=args.audit_log, changes=args.changes_log, debug=args.tool_debug_log if args.debug_tool_use else None
     )
@@ -44,7 +53,25 @@ def main(args: argparse.Namespace, console: Console) -> int:
     return result.exit_code
 
 
-def _options(args: argparse.Namespace, bench: Workbench, settings: Settings) -> RunOptions:
+def _with_defaults(args: argparse.Namespace, runner: RunnerSettings) -> None:
+    """Fill in, from the settings, what the command line does not say."""
+    defaults: dict[str, object] = {
+        "max_turns": runner.max_turns,
+        "exit_on_tool_error": runner.exit_on_tool_error,
+        "dry_run": runner.dry_run,
+        "allowed_tools": runner.allowed_tools or None,
+        "blocked_tools": runner.blocked_tools,
+        "audit_log": Path(runner.audit_log) if runner.audit_log else None,
+        "changes_log": Path(runner.changes_log) if runner.changes_log else None,
+        "debug_tool_use": runner.debug_tool_use,
+        "tool_debug_log": Path(runner.tool_debug_log) if runner.tool_debug_log else None,
+    }
+    for name, value in defaults.items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
+
+
+def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
     workspace: Path = args.workspace or current_folder()
     return RunOptions(
         prompt=_prompt(args),
@@ -53,12 +80,9 @@ def _options(args: argparse.Namespace, bench: Workbench, settings: Settings) -> 
         model=_model(args, bench),
         approval=args.approval,
         sandbox=args.sandbox,
-        rules=CallRules(
-            allowed_tools=args.allowed_tools, blocked_tools=args.blocked_tools or (), is_dry_run=args.dry_run
-        ),
+        rules=CallRules(allowed_tools=args.allowed_tools, blocked_tools=args.blocked_tools, is_dry_run=args.dry_run),
         limits=TurnLimits(
-            max_requests=args.max_turns or settings.runner.max_turns,
-            max_tokens=settings.model.max_tokens,
+            max_requests=args.max_turns,
             exits_on_tool_error=args.exit_on_tool_error,
         ),
         undo_last_turn=args.undo_last_turn,

@@ -3,20 +3,23 @@
 import argparse
 import asyncio
 import json
+import os
 import sys
 from typing import cast
 
 from desktop_agent.commands.console import Console, table
 from desktop_agent.commands.interruptible import run_to_end
+from desktop_agent.commands.warnings import ProblemTeller
 from desktop_agent.core.errors import ToolError, UsageError
+from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import JsonObject, ToolDefinition
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.settings import load_settings
 from desktop_agent.core.tools.access import UNAVAILABLE, Access, CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.workspace import current_folder
 from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
+from desktop_agent.workbench import Workbench
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -24,8 +27,10 @@ def main(args: argparse.Namespace, console: Console) -> int:
     registry = ToolRegistry(builtin_tools(AppPaths.from_environment().cache))
     if args.action == "call":
         return _call(registry, args, console)
-    settings = load_settings(AppPaths.from_environment().settings_file()).settings
-    definitions = Access(registry, CallRules(), lambda: settings.execution.sandbox).definitions()
+    bench = Workbench.from_environment()
+    settings = bench.settings_in((args.workspace or current_folder()).resolve())
+    settings.look()
+    definitions = Access(registry, CallRules(), lambda: settings.current.execution.sandbox).definitions()
     if args.action == "list":
         documents = [_document(registry, definition) for definition in definitions]
         rows = [[definition.name, definition.description.splitlines()[0]] for definition in definitions]
@@ -62,9 +67,8 @@ def _call(registry: ToolRegistry, args: argparse.Namespace, console: Console) ->
     except ToolError as error:
         return _tell(CallReport.of_invalid(args.name, error), console)
     paths = AppPaths.from_environment()
-    loaded = load_settings(paths.settings_file())
-    for problem in loaded.problems:
-        console.say(f"warning: {problem}")
+    live = LiveSettings.load(paths.settings_file(), os.environ)
+    ProblemTeller(live, console)()
     options = CallOptions(
         tool=args.name,
         arguments=arguments,
@@ -72,7 +76,7 @@ def _call(registry: ToolRegistry, args: argparse.Namespace, console: Console) ->
         approval=args.approval,
         sandbox=args.sandbox,
     )
-    call = SingleCall(paths, loaded.settings, options)
+    call = SingleCall(paths, live, options)
     return _tell(asyncio.run(run_to_end(call)), console)  # noqa: TID251 - entry point
 
 

@@ -69,6 +69,8 @@ class StorageError(AgentError):
 class SessionBusyError(StorageError):
     """Another process is writing this session."""
 
+    exit_code = 2
+
 
 class SessionNotFoundError(StorageError):
     """No session has this id."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import cast
 
 import tomlkit
+from tomlkit import TOMLDocument
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable
 
@@ -18,27 +19,54 @@ def save_setting(path: Path, key: str, value: object) -> None:
     Raises `UsageError` when the file is not valid TOML (then it is left alone), and `StorageError` when it cannot be
     read or written.
     """
+    document, mark = _read(path)
+    *sections, name = key.split(".")
+    table: AbstractTable | TOMLDocument = document
+    for section in sections:
+        if section not in table:
+            table.add(section, tomlkit.table())
+        table = _inner(table, section, path)
+    table[name] = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
+    _write(path, document, mark)
+
+
+def remove_setting(path: Path, key: str) -> None:
+    """Take the dotted `key` out of the file, if it is there. Blocks. Raises as `save_setting` does."""
+    document, mark = _read(path)
+    *sections, name = key.split(".")
+    table: AbstractTable | TOMLDocument = document
+    for section in sections:
+        if section not in table:
+            return
+        table = _inner(table, section, path)
+    if name in table:
+        table.remove(name)
+        _write(path, document, mark)
+
+
+def _read(path: Path) -> tuple[TOMLDocument, bytes]:
+    """Return what stands in the file, and the mark it begins with."""
     try:
         # As bytes: whatever ends the lines must end them afterwards.
         content = path.read_bytes() if path.exists() else b""
         mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
-        document = tomlkit.parse(content.removeprefix(mark).decode())
+        return tomlkit.parse(content.removeprefix(mark).decode()), mark
     except (OSError, UnicodeDecodeError) as error:
         raise StorageError("The settings file cannot be read.", detail=f"{path}: {error}") from error
     except TOMLKitError as error:
         raise UsageError(
             "The settings file is not valid TOML, so nothing was saved.", hint=f"Mend {path} first.", detail=str(error)
         ) from error
-    *sections, name = key.split(".")
-    table: AbstractTable | tomlkit.TOMLDocument = document
-    for section in sections:
-        if section not in table:
-            table.add(section, tomlkit.table())
-        inner = table[section]
-        if not isinstance(inner, AbstractTable):
-            raise UsageError(f"{section} is not a section in the settings file.", hint=f"Mend {path} first.")
-        table = inner
-    table[name] = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
+
+
+def _inner(table: AbstractTable | TOMLDocument, section: str, path: Path) -> AbstractTable:
+    inner = table[section]
+    if not isinstance(inner, AbstractTable):
+        raise UsageError(f"{section} is not a section in the settings file.", hint=f"Mend {path} first.")
+    return inner
+
+
+def _write(path: Path, document: TOMLDocument, mark: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, mark + tomlkit.dumps(document).encode())

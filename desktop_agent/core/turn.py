@@ -22,6 +22,7 @@ from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.sight.requests import NoRoomError, TurnRequests
 from desktop_agent.core.tools.runtime import CallOutcome, ToolRuntime
 from desktop_agent.core.transcript import RETRYING
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 CUT_OFF = (
     "The reply reached its length limit before this call was complete, so it was not run. Send it again in smaller "
@@ -41,8 +42,8 @@ class TurnLimits:
 
     max_requests: int | None = None
     """How many requests one turn may send; None for no limit."""
-    max_tokens: int = 16_000
-    """The longest single answer."""
+    max_tokens: int | None = None
+    """The longest single answer; None for what the settings say."""
     exits_on_tool_error: bool = False
 
 
@@ -57,9 +58,22 @@ class TurnSetup:
     """Makes each request of what is on record by then."""
     runtime: ToolRuntime
     limits: TurnLimits
+    settings: WorkspaceSettings
     retry: RetryPolicy
     known_calls: Collection[CallId]
     """Ids that the session has used, so that none is used twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCalls:
+    """Where an earlier process left a turn: in the middle of the calls of a message."""
+
+    calls: tuple[ToolUseBlock, ...]
+    """Those without a result, in their order. None of them has acted."""
+    started: frozenset[CallId]
+    """Those of them that were taken up, which is on record."""
+    requests: int
+    """How many answers the turn had by then."""
 
 
 @dataclass(slots=True)
@@ -79,13 +93,18 @@ class Turn:
     def __post_init__(self) -> None:
         self._used_ids = set(self.setup.known_calls)
 
-    async def run(self) -> ev.TurnEndReason:
-        """Work until the end and return why it ended.
+    async def run(self, left: OpenCalls | None = None) -> ev.TurnEndReason:
+        """Work until the end and return why it ended; begin with the calls that were `left` open, if there are some.
 
         Raises `ProviderError` when the model could not be reached after all tries, and `StorageError` when the journal
         refuses. On cancellation every started call is answered and streamed text is kept; then the cancellation goes
         on.
         """
+        if left is not None:
+            self.requests = left.requests
+            outcomes = await self.setup.runtime.run(self.setup.number, left.calls, started=left.started)
+            if (reason := self._end_after(outcomes)) is not None:
+                return reason
         limit = self.setup.limits.max_requests
         while limit is None or self.requests < limit:
             try:
@@ -138,6 +157,7 @@ class Turn:
 
     async def _ask(self) -> Completion:
         """Get one answer, trying again while that makes sense, and put it on record."""
+        await self.setup.settings.refresh()
         request = await self.setup.requests.next()
         attempt = 1
         while True:

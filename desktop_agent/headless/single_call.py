@@ -11,6 +11,7 @@ from pathlib import Path
 from desktop_agent.core import events as ev
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import ApprovalPolicy, FileChange, JsonObject, ModelRef, SandboxMode, ToolResult
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.base import Provider
@@ -105,7 +106,7 @@ class SingleCall:
     def __init__(
         self,
         paths: AppPaths,
-        settings: Settings,
+        settings: Settings | LiveSettings,
         options: CallOptions,
         on_output: Callable[[str], None] | None = None,
         tools: Sequence[AnyTool] | None = None,

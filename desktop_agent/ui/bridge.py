@@ -22,9 +22,20 @@ class SessionBridge(QObject):
     patched = Signal(object)
     happened = Signal(object)
 
-    def __init__(self, transcript: "Transcript", submit: "Callable[[Op], None]", parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        transcript: "Transcript",
+        submit: "Callable[[Op], None]",
+        parent: QObject | None = None,
+        *,
+        read_only: str = "",
+    ) -> None:
         super().__init__(parent)
         self.transcript = transcript
+        self.read_only = read_only
+        """Why the session can only be read here; empty when it can be written."""
+        self.left_waiting = frozenset(prompt.prompt_id for prompt in transcript.queued)
+        """The queued prompts that an earlier process left."""
         self._submit = submit
 
     def submit(self, op: "Op") -> None:

@@ -24,6 +24,10 @@ Work = Coroutine[object, object, None]
 GRACE_S: Final = 10.0
 """How long cancelled tasks may take to clean up at the end. Killing a process group and closing a journal fit in."""
 
+SWITCH_INTERVAL_S: Final = 0.0005
+"""How long another thread may keep the interpreter to itself while the window wants it. Python's own 5 ms are a third
+of a frame, and one painting can be made to wait for them several times."""
+
 _WORKER_THREADS: Final = 8
 
 _log = logging.getLogger(__name__)
@@ -51,6 +55,8 @@ def run(
     loop.set_default_executor(workers)  # qasync's own starts ten QThreads, which Python does not know
     collector = WindowThreadCollector()
     collector.start()
+    switch_interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     try:
         return _run_main(loop, main, on_signal)
     finally:
@@ -60,6 +66,7 @@ def run(
             workers.shutdown(wait=True, cancel_futures=True)
         finally:
             collector.stop()
+            sys.setswitchinterval(switch_interval_s)
             loop.close()
 
 

@@ -106,10 +106,15 @@ class SessionWiring(QObject):
         self._context.show(bridge)
         self._panels.transcript.show_transcript(bridge.transcript)
         self._panels.review.set_transcript(bridge.transcript)
+        self._panels.composer.set_blocked(bridge.read_only)
         self._panels.composer.set_history(_written(bridge.transcript))
         self._refresh_status()
         self._refresh_changes()
         self._open_next_approval()
+
+    @property
+    def _is_read_only(self) -> bool:
+        return self._bridge is not None and bool(self._bridge.read_only)
 
     def submit(self, op: "Op") -> None:
         """Ask the shown session for something; nothing happens when none is shown."""
@@ -128,6 +133,7 @@ class SessionWiring(QObject):
         composer.prompt_submitted.connect(self._submit_prompt)
         composer.stop_requested.connect(self._interrupt)
         composer.unqueue_requested.connect(self._unqueue)
+        composer.send_queued_requested.connect(self._send_queued)
         composer.context_clicked.connect(self._context.inspect)
         view.summary_edit_requested.connect(self._context.edit_summary)
         view.summary_undo_requested.connect(self._context.undo_compaction)
@@ -184,6 +190,12 @@ class SessionWiring(QObject):
         from desktop_agent.core.ops import Unqueue
 
         self.submit(Unqueue(prompt_id=prompt_id))
+
+    def _send_queued(self, prompt_id: str) -> None:
+        from desktop_agent.core.ops import SendQueued
+
+        self.submit(SendQueued(prompt_id=prompt_id))
+        self._panels.transcript.scroll_to_bottom()
 
     def _interrupt(self) -> None:
         from desktop_agent.core.ops import Interrupt
@@ -312,6 +324,8 @@ class SessionWiring(QObject):
         from desktop_agent.core import events as ev
 
         match event:
+            case _ if self._is_read_only:
+                pass  # what it asks, and what waits in it, is for the window that writes it
             case ev.ApprovalRequested(request=request) if not self._is_person_writing():
                 self._open_approval(request.call_id)
             case ev.ApprovalResolved(call_id=call_id):
@@ -339,13 +353,15 @@ class SessionWiring(QObject):
             self._rules = transcript.rules
             self.rules_changed.emit(transcript.rules)
         self._show_in_composer(transcript)
-        self._actions.stop.setEnabled(_is_busy(transcript))
-        self._actions.compact.setEnabled(not _is_busy(transcript) and transcript.turn > 1)
-        self._actions.inspect_context.setEnabled(True)
-        self._actions.undo_turn.setEnabled(not transcript.is_running and bool(transcript.active_changes()))
-        self._actions.rewind.setEnabled(not transcript.is_running and transcript.turn > 0)
-        self._actions.undo_file.setEnabled(not transcript.is_running)
-        self._actions.redo_turn.setEnabled(not transcript.is_running and bool(transcript.undone_changes()))
+        is_busy = _is_busy(transcript)
+        is_resting = not transcript.is_running and not self._is_read_only
+        self._actions.stop.setEnabled(is_busy and not self._is_read_only)
+        self._actions.compact.setEnabled(not is_busy and not self._is_read_only and transcript.turn > 1)
+        self._actions.inspect_context.setEnabled(not self._is_read_only)
+        self._actions.undo_turn.setEnabled(is_resting and bool(transcript.active_changes()))
+        self._actions.rewind.setEnabled(is_resting and transcript.turn > 0)
+        self._actions.undo_file.setEnabled(is_resting)
+        self._actions.redo_turn.setEnabled(is_resting and bool(transcript.undone_changes()))
 
     def _show_jobs(self, jobs: "Sequence[Job]") -> None:
         self._panels.jobs.show_jobs(jobs)
@@ -364,10 +380,16 @@ class SessionWiring(QObject):
             self._panels.files.set_touched(touched)
 
     def _give_back_queued(self) -> None:
-        """Put prompts that will not start by themselves back into the composer."""
-        if self._bridge is None or not self._bridge.transcript.queued:
+        """Put prompts that will not start by themselves back into the composer.
+
+        Those that an earlier process left stay where they are: nobody has just written them.
+        """
+        if self._bridge is None:
             return
-        waiting = list(self._bridge.transcript.queued)
+        left = self._bridge.left_waiting
+        waiting = [prompt for prompt in self._bridge.transcript.queued if prompt.prompt_id not in left]
+        if not waiting:
+            return
         for prompt in waiting:
             self._unqueue(prompt.prompt_id)
         self.give_back([prompt.text for prompt in waiting])
@@ -375,7 +397,9 @@ class SessionWiring(QObject):
     # -- approvals --
 
     def _open_next_approval(self) -> None:
-        if self._bridge is not None and (pending := self._bridge.transcript.pending_approvals):
+        if self._bridge is None or self._is_read_only:
+            return
+        if pending := self._bridge.transcript.pending_approvals:
             self._open_approval(pending[0].call_id)
 
     def _open_approval(self, call_id: str) -> None:

@@ -231,7 +231,7 @@ def test_the_theme_changes_with_the_setting_and_is_remembered(go: Go, isolated_h
         dialog = await person.see(SettingsDialog, "settingsDialog")
         dialog.changed.emit("ui.theme", "dark")
         dialog.changed.emit("ui.colour_blind_safe_diff", True)
-        assert person.window.theme.colours.is_dark
+        await person.until_true(lambda: person.window.theme.colours.is_dark, "the window is dark")
         file = isolated_home / "desktop-agent" / "config" / "config.toml"
         wanted = '[ui]\ntheme = "dark"\ncolour_blind_safe_diff = true\n'
         await person.until_true(lambda: file.is_file() and file.read_text() == wanted, "both settings are saved")

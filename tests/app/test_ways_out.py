@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 
-from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -203,29 +202,6 @@ def test_a_disk_that_is_full_from_the_start_is_one_card(go: Go, project: Path) -
 
 def _full(_descriptor: int, _data: bytes) -> int:
     raise OSError(28, "No space left on device")
-
-
-def test_a_session_that_is_open_elsewhere_says_so_and_is_left_alone(go: Go, project: Path, isolated_home: Path) -> None:
-    ids: list[str] = []
-
-    async def first(person: Driver) -> None:
-        await send(person)
-        await ended(person, "completed")
-        ids.append(person.transcript.session_id)
-
-    async def second(person: Driver) -> None:
-        await person.until_true(lambda: "open in another window" in " ".join(person.banner), "the banner says so")
-        assert person.window.desk.wiring.bridge is None
-        (await person.see(QWidget, "onboardingDialog")).close()
-
-    with serve(reply(text("Hello."))) as server:
-        go([str(project), "--base-url", server.url], first)
-    folder = isolated_home / "desktop-agent" / "data" / "sessions" / ids[0]
-    before = (folder / "journal.jsonl").read_bytes()
-    lock = SessionLock(folder)
-    go(["--resume", ids[0]], second)
-    lock.release()
-    assert (folder / "journal.jsonl").read_bytes() == before
 
 
 def test_closing_while_a_question_is_open_asks_first_and_changes_nothing(go: Go, project: Path) -> None:

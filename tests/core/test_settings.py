@@ -97,7 +97,7 @@ def test_a_bad_value_costs_only_itself(file: Path) -> None:
 def test_a_broken_file_is_named_and_the_defaults_hold(file: Path, content: bytes) -> None:
     loaded = load(file, content)
     assert loaded.settings == Settings()
-    assert [str(problem).startswith(f"{file}: ") for problem in loaded.problems] == [True]
+    assert [str(problem).startswith(f"{file}:") for problem in loaded.problems] == [True]
 
 
 def test_where_broken_toml_is_broken_is_said(file: Path) -> None:

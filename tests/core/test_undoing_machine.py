@@ -111,7 +111,7 @@ class Histories(RuleBasedStateMachine):
         ledger = Ledger(self.root, blobs)
         capture = StatCapture(self.root, Baseline(self.folder / "baseline.sqlite3"))
         limits = SafetyLimits(ignored_folders=frozenset({".git"}), max_captured_bytes=2**23)
-        copies = SafetyCopies(self.root, self.folder / name, limits)
+        copies = SafetyCopies(self.root, self.folder / name, lambda: limits)
         safeguard = Safeguard(self.root, copies, self.folder / name)
         effects = Effects(ledger, capture, safeguard, log, (), state.transcript.last_images)
         return Party(name, path, state, log, ledger, effects, Undoing(state.transcript, ledger, effects, log), blobs)

@@ -1,15 +1,13 @@
 """The user guide tells the shortcuts, settings and messages that the program has."""
 
-import json
 import re
-import tomllib
-from dataclasses import asdict
 from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.settings.loading import parse_file, values_in
 from desktop_agent.ui.actions import Actions
 
 ROOT = Path(__file__).parents[2]
@@ -25,12 +23,10 @@ def test_every_action_with_a_shortcut_has_its_row(qtbot: QtBot) -> None:
     assert [row for row in rows if row not in GUIDE] == []
 
 
-def test_the_settings_shown_are_all_there_are_with_their_defaults() -> None:
+def test_the_settings_shown_exist_and_have_values_that_can_be_used() -> None:
     block = GUIDE.partition("```toml\n")[2].partition("```")[0]
-    defaults = asdict(Settings())
-    assert defaults["execution"].pop("timeout_seconds") is None, "a setting without a default is shown as a comment"
-    assert "# timeout_seconds" in block
-    assert tomllib.loads(block) == json.loads(json.dumps(defaults)), "lists instead of tuples, as TOML has them"
+    found, problems = values_in(parse_file(Path("config.toml"), block), Settings())
+    assert (bool(found), problems) == (True, [])
 
 
 def test_every_message_it_explains_is_one_of_the_program() -> None:

@@ -108,7 +108,9 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         assert transcript.title.startswith("One of the tests fails")
         assert transcript.workspace == str(places[0])
         assert (await person.see(QToolButton, "workspaceButton")).text().startswith("pagination")
-        await person.type("composer", "Add a test for an empty list, and note the fix in the changelog.")
+        # What was offered and not sent is still there.
+        await person.until_true(lambda: "Add a test" in person.window.desk.composer.text(), "the draft is there")
+        person.window.desk.composer.setFocus()
         await person.press(Qt.Key.Key_Return)
         await person.until_true(lambda: dialog_can_allow(person), "the new file is asked about")
         await person.press(Qt.Key.Key_Return, CTRL)

@@ -14,6 +14,7 @@ import pytest
 
 from desktop_agent.cli import main
 from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.store.lock import SessionLock
 from tests.full_disk import FullDisk
 from tests.servers import fault
 from tests.servers.script import reply, text, thinking, tool_use
@@ -194,6 +195,19 @@ def test_resuming_sends_the_whole_history(agent: Agent, workspace: Path) -> None
     assert second["messages"][1]["content"][0] == {
         "type": "thinking", "thinking": "An edit will do.", "signature": "sig"
     }  # fmt: skip
+
+
+def test_a_session_that_is_open_elsewhere_is_not_run(agent: Agent, workspace: Path, isolated_home: Path) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+        folder = isolated_home / "desktop-agent" / "data" / "sessions" / session
+        before = (folder / "journal.jsonl").read_bytes()
+        lock = SessionLock(folder)
+        ran = agent.run(workspace, server.url, "--resume", session, prompt="Why?")
+        lock.release()
+    assert ran.code == 2
+    assert "open in another window or process" in ran.err
+    assert (folder / "journal.jsonl").read_bytes() == before
 
 
 def _unmarked(messages: Any) -> Any:
@@ -416,6 +430,39 @@ def test_a_bad_settings_file_is_named_and_the_rest_of_it_holds(agent: Agent, wor
     assert ran.code == 0
     assert f"{config}:3: model.provider: 'skynet' is not one of anthropic, demo" in ran.err
     assert f"{config}:5: runner.max_turns" in ran.err
+
+
+def test_what_the_command_line_leaves_open_is_as_the_settings_say(
+    agent: Agent, workspace: Path, tmp_path: Path
+) -> None:
+    """G-13: paths are relative to the settings file, and the command line goes before it."""
+    config = tmp_path / "ci" / "agent.toml"
+    config.parent.mkdir()
+    config.write_text(
+        '[runner]\ndry_run = true\nblocked_tools = "grep, web_search"\naudit_log = "audit.jsonl"\nmax_turns = 1\n'
+    )
+    call = tool_use("edit_file", path="notes.txt", old_str="a", new_str="b")
+    with serve(reply(call), reply(text("ok"))) as server:
+        first = agent.run(workspace, server.url, "--config", str(config))
+        tools = json.dumps(server.messages[0].fields["tools"])
+    with serve(reply(call), reply(text("ok"))) as server:
+        second = agent.run(workspace, server.url, "--config", str(config), "--max-turns", "5", "--blocked-tools", "x")
+        assert '"name": "grep"' in json.dumps(server.messages[0].fields["tools"])
+    assert first.code == 4, "one request was all it may send"
+    assert second.code == 0
+    assert '"name": "grep"' not in tools
+    audit = [json.loads(line) for line in (config.parent / "audit.jsonl").read_text().splitlines()]
+    assert [record["tool"] for record in audit] == ["edit_file", "edit_file"]
+    assert "dry-run" in json.dumps(audit)
+
+
+def test_a_projects_settings_that_nobody_trusted_are_named_and_do_not_hold(agent: Agent, workspace: Path) -> None:
+    (workspace / ".desktop-agent").mkdir()
+    (workspace / ".desktop-agent" / "config.toml").write_text('[execution]\nsandbox = "strict"\n')
+    with serve(reply(text("ok"))) as server:
+        ran = agent.run(workspace, server.url)
+    assert ran.code == 0
+    assert "the project's settings are not trusted" in ran.err
 
 
 def test_no_key_is_in_any_file_the_application_writes(agent: Agent, workspace: Path, isolated_home: Path) -> None:

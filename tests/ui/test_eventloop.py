@@ -102,6 +102,17 @@ def test_work_in_a_thread_does_not_stop_the_window(qapp: QApplication) -> None:
     assert run(qapp, main) == 1
 
 
+def test_threads_give_way_to_the_window_sooner_than_python_has_it(qapp: QApplication) -> None:
+    before = sys.getswitchinterval()
+
+    async def main() -> int:
+        assert sys.getswitchinterval() == pytest.approx(eventloop.SWITCH_INTERVAL_S)
+        return 0
+
+    assert eventloop.run(qapp, main) == 0
+    assert sys.getswitchinterval() == before
+
+
 def test_a_task_can_be_started_from_a_slot(qapp: QApplication) -> None:
     async def main() -> int:
         done = asyncio.Event()

@@ -46,12 +46,14 @@ from tests.ui.review.stage import Session, Source, Tasks
 class Shown:
     """A session without a model: the test says what happens, and hears what is asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, left: Transcript | None = None, *, read_only: str = "") -> None:
+        """`left` is what an earlier process came to."""
         self.asked: list[ops.Op] = []
-        self.bridge = SessionBridge(Transcript(), self.asked.append)
-        self.happen(
-            ev.SessionOpened(session_id="s", workspace="/srv", model=MODEL, approval="on_write", app_version="1")
-        )
+        self.bridge = SessionBridge(left or Transcript(), self.asked.append, read_only=read_only)
+        if left is None:
+            self.happen(
+                ev.SessionOpened(session_id="s", workspace="/srv", model=MODEL, approval="on_write", app_version="1")
+            )
 
     def happen(self, *events: ev.Event) -> None:
         for event in events:
@@ -242,6 +244,40 @@ def test_prompts_that_wait_come_back_when_the_turn_was_stopped(window: Window, s
     shown.end("interrupted")
     assert window.desk.composer.text() == "then this\n\nand that\n\na draft"
     assert [op.prompt_id for op in shown.asked if isinstance(op, ops.Unqueue)] == ["q1", "q2"]
+
+
+def test_a_session_that_is_only_read_asks_nothing_and_is_asked_nothing(window: Window, shown: Shown) -> None:
+    read = Shown(read_only="It is open in another window.")
+    actions = window.desk.window.actions_
+    window.desk.composer.set_text("a draft")
+    window.desk.wiring.show(read.bridge)
+    read.start()
+    read.ask()
+    read.happen(ev.Queued(prompt_id="q1", text="then this"))
+    assert dialogs() == []
+    assert not actions.stop.isEnabled()
+    read.end("interrupted")
+    assert not actions.rewind.isEnabled()
+    assert window.desk.composer.text() == "a draft", "what waits there stays there"
+    assert read.asked == []
+    window.desk.wiring.show(shown.bridge)
+    shown.start()
+    assert actions.stop.isEnabled()
+
+
+def test_prompts_that_a_crash_left_waiting_stay_and_can_be_sent(window: Window) -> None:
+    left = Shown()
+    left.start()
+    left.happen(ev.Queued(prompt_id="q1", text="then this"))
+    reopened = Shown(left.bridge.transcript)
+    window.desk.wiring.show(reopened.bridge)
+    [send_now] = window.desk.composer.findChildren(QPushButton, "sendQueuedButton")
+    assert not send_now.isVisible(), "a turn runs"
+    reopened.end("interrupted")
+    assert window.desk.composer.text() == ""
+    assert reopened.asked == []
+    send_now.click()
+    assert reopened.asked == [ops.SendQueued(prompt_id="q1")]
 
 
 def test_a_prompt_the_session_refused_comes_back(window: Window, shown: Shown) -> None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from desktop_agent.core.changes.comparison_process import Comparison, ComparisonProcess, Failure, ProcessDiedError
 from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.intraline import get_ready
 from desktop_agent.core.changes.landmarks import with_landmarks
 from desktop_agent.core.changes.outline import Outline, assemble
 from desktop_agent.core.errors import AgentError
@@ -54,6 +55,7 @@ class Comparer:
                 outline = await self._outline(Comparison(change, before, after))
         except OSError:  # no process can be started: rather a window that waits than no diff
             return await asyncio.to_thread(_compare, change, before, after)
+        await asyncio.to_thread(get_ready)
         return await asyncio.to_thread(assemble, outline, before or b"", after or b"", _breathe)
 
     async def aclose(self) -> None:
@@ -129,6 +131,7 @@ def is_big(before: bytes | None, after: bytes | None) -> bool:
 
 
 def _compare(change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
+    get_ready()  # whoever paints the diff compares words
     return with_landmarks(diff_change(change, before, after))
 
 

@@ -27,6 +27,11 @@ class ChangedWords(NamedTuple):
 NOTHING = ChangedWords((), ())
 
 
+def get_ready() -> None:
+    """Import what comparing takes: 20 ms and more the first time, which is not for a thread that paints."""
+    import rapidfuzz.distance  # noqa: F401 # pyright: ignore[reportUnusedImport] - it shall only be there
+
+
 def changed_words(old: str, new: str) -> ChangedWords:
     """Return what differs between two versions of a line (without their endings); nothing when they are too unlike."""
     if old == new or not old or not new:

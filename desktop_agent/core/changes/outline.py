@@ -14,6 +14,7 @@ from itertools import accumulate, chain
 from typing import NamedTuple
 
 from desktop_agent.core.changes.landmarks import landmarks_of
+from desktop_agent.core.changes.line_tuples import tuple_of_lines
 from desktop_agent.core.changes.text import decoded, encode_lines, errors_of, split_lines
 from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk, Surplus
@@ -73,7 +74,8 @@ def assemble(outline: Outline, before: bytes, after: bytes, breathe: Breathe) ->
             old += lines
         new = _new_lines(old, edits, outline, after, breathe)
     landmarks = _landmarks(outline, edits, breathe)
-    return replace(bare, old_lines=tuple(old), new_lines=tuple(new), edits=tuple(edits), landmarks=landmarks)
+    old_lines, new_lines = tuple_of_lines(old), tuple_of_lines(new)
+    return replace(bare, old_lines=old_lines, new_lines=new_lines, edits=tuple(edits), landmarks=landmarks)
 
 
 def split_in_pieces(content: bytes, encoding: str, breathe: Breathe) -> Iterator[list[str]]:

@@ -128,13 +128,12 @@ class Rows:
         if not 0 <= index < len(self):
             raise IndexError(index)
         segment = self._segment_at(index)
-        offset = index - segment.start
-        if segment.edit is None:
-            is_line = segment.kind == "context"
-            return Row("context", segment.old + offset, segment.new + offset) if is_line else Row(segment.kind)
-        if segment.kind == "changed":
-            return self._paired_row(segment.edit, offset)
-        return self._single_row("old" if segment.kind == "removed" else "new", segment.edit, offset)
+        return self._row_in(segment, index - segment.start)
+
+    def between(self, first: int, last: int) -> list[Row]:
+        """Return the rows from `first` to `last`. Costs less than to ask for each, which is looked for each time."""
+        cut = self._cut_segments(first, last)
+        return [self._row_in(segment, offset) for segment, begin, end in cut for offset in range(begin, end)]
 
     def hunk(self, index: int) -> Hunk | None:
         """Return the hunk that the row at `index` is the head of."""
@@ -191,10 +190,7 @@ class Rows:
 
     def lines(self, first: int, last: int, side: LineSide | None = None) -> Iterator[str]:
         """Yield the lines that the rows from `first` to `last` show: of one side, or all of a unified diff."""
-        for segment in self._segments_from(max(0, first)):
-            if segment.start > last:
-                return
-            begin, end = max(0, first - segment.start), min(segment.size, last - segment.start + 1)
+        for segment, begin, end in self._cut_segments(first, last):
             if segment.kind == "changed" and segment.edit:
                 yield from self._changed_lines(segment.edit, begin, end, side)
             elif segment.kind == "removed" or (segment.kind == "context" and side == "old"):
@@ -237,8 +233,23 @@ class Rows:
 
     # -- segments --
 
+    def _row_in(self, segment: _Segment, offset: int) -> Row:
+        if segment.edit is None:
+            is_line = segment.kind == "context"
+            return Row("context", segment.old + offset, segment.new + offset) if is_line else Row(segment.kind)
+        if segment.kind == "changed":
+            return self._paired_row(segment.edit, offset)
+        return self._single_row("old" if segment.kind == "removed" else "new", segment.edit, offset)
+
     def _segment_at(self, row: int) -> _Segment:
         return next(self._segments_from(row))
+
+    def _cut_segments(self, first: int, last: int) -> Iterator[tuple[_Segment, int, int]]:
+        """Yield the segments from `first` to `last`, and from where to where these rows are in each."""
+        for segment in self._segments_from(max(0, first)):
+            if segment.start > last:
+                return
+            yield segment, max(0, first - segment.start), min(segment.size, last - segment.start + 1)
 
     def _segments_from(self, row: int) -> Iterator[_Segment]:
         """Yield the segment that `row` is in, and those behind it."""

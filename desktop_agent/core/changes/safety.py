@@ -95,11 +95,15 @@ class Unit:
 class SafetyCopies:
     """The safety copies of one session's commands in one workspace."""
 
-    def __init__(self, root: Path, folder: Path, limits: SafetyLimits) -> None:
-        """The copy is kept in `folder`, which is made when first needed."""
+    def __init__(self, root: Path, folder: Path, limits: Callable[[], SafetyLimits]) -> None:
+        """The copy is kept in `folder`, which is made when first needed. `limits` are asked for at each use."""
         self._root = str(root.resolve())
         self._folder = folder
-        self._limits = limits
+        self._limits_now = limits
+
+    @property
+    def _limits(self) -> SafetyLimits:
+        return self._limits_now()
 
     def survey(self, places: Iterable[Place]) -> tuple[list[Unit], list[Uncaptured]]:
         """Return what would be copied of these places, the smallest first, and what would not, with the reason."""

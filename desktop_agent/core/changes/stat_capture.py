@@ -5,7 +5,7 @@ changed since the last walk, whoever made that. Limits are in `CaptureSettings`;
 """
 
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,10 +31,16 @@ _CLOCK_SLACK_NS = 50_000_000
 class StatCapture:
     """The before and after of one workspace, for one session. A `Capture`."""
 
-    def __init__(self, root: Path, baseline: Baseline, limits: CaptureSettings | None = None) -> None:
+    def __init__(
+        self, root: Path, baseline: Baseline, settings: Callable[[], CaptureSettings] = CaptureSettings
+    ) -> None:
+        """`settings` are asked for when a command begins, and hold until it has been looked at."""
         self._root = root.resolve()
         self._baseline = baseline
-        self._limits = limits or CaptureSettings()
+        self._settings = settings
+        self._limits = settings()
+        self._open: set[int] = set()
+        """The snapshots that were taken and not yet looked at again."""
         self._known: Known | None = None
         """What the newest generation holds, as this process last saw it."""
         self._generation = -1
@@ -42,12 +48,17 @@ class StatCapture:
 
     def begin(self, stop: Event | None = None) -> Snapshot:
         """Take a snapshot, before a command runs. See `Capture`."""
+        if not self._open:  # both looks must pass over the same folders, or these would seem to come and go
+            self._limits = self._settings()
         with self._looking() as (session, known):
             self._look(session, known, stop)
-            return Snapshot(session.pin())
+            snapshot = Snapshot(session.pin())
+        self._open.add(snapshot.number)
+        return snapshot
 
     def collect(self, snapshot: Snapshot, on_change: OnChange) -> CaptureReport:
         """Report what is different from the snapshot now. See `Capture`."""
+        self._open.discard(snapshot.number)
         with self._looking() as (session, known):
             span = session.span(snapshot.number)
             if span is None:
@@ -64,6 +75,7 @@ class StatCapture:
 
     def release(self, snapshot: Snapshot) -> None:
         """Let go of a snapshot. See `Capture`."""
+        self._open.discard(snapshot.number)
         with self._baseline.session() as session:
             session.release(snapshot.number)
 

@@ -77,6 +77,7 @@ from desktop_agent.core.model.messages import (
     UserMessage,
 )
 from desktop_agent.core.model.payloads import BlobRef, JsonObject
+from desktop_agent.core.model.search import HitKind, SearchHit, SearchQuery
 from desktop_agent.core.model.sessions import SessionState, SessionSummary
 
 __all__ = [
@@ -106,6 +107,7 @@ __all__ = [
     "FileOutcome",
     "GuidanceFile",
     "GuidanceScope",
+    "HitKind",
     "Hunk",
     "Job",
     "JobState",
@@ -132,6 +134,8 @@ __all__ = [
     "RuleScope",
     "SandboxMode",
     "ScopeOffer",
+    "SearchHit",
+    "SearchQuery",
     "SectionKind",
     "SessionState",
     "SessionSummary",

@@ -111,7 +111,8 @@ class Guards:
         app = AppPaths.from_environment(environ)
         hidden = [home / name for home in homes for name in _SECRETS]
         kept = [home / name for home in homes for name in _STARTED_BY_ITSELF]
-        own = [app.config, app.cache, Path(desktop_agent.__file__).parent, Path(sys.prefix)]
+        settings = app.settings_file(environ)  # it may lie in the workspace
+        own = [app.config, app.cache, settings, Path(desktop_agent.__file__).parent, Path(sys.prefix)]
         folders = _resolved([app.config, app.data, app.cache, app.logs])
         return cls(_resolved([*hidden, app.data, app.logs]), _resolved([*kept, *own]), folders)
 

@@ -6,16 +6,24 @@ from filelock import FileLock, Timeout
 
 from desktop_agent.core.errors import SessionBusyError
 
+LOCK_NAME = "lock"
+
+_PATIENCE_S = 0.2
+"""Whoever asks whether a session is locked holds its lock for a moment. Nobody is turned away because of that."""
+
 
 class SessionLock:
     """The right to write one session. Held from construction until `release`."""
 
-    def __init__(self, session_folder: Path) -> None:
-        """Take the lock. Raises `SessionBusyError` when another process, or another window, holds it."""
+    def __init__(self, session_folder: Path, *, patience_s: float = _PATIENCE_S) -> None:
+        """Take the lock; blocks for a moment when it is taken.
+
+        Raises `SessionBusyError` when another process, or another window, holds it.
+        """
         # Taken in one thread and released in another is normal here: the event loop hands blocking work to threads.
-        self._lock = FileLock(session_folder / "lock", thread_local=False)
+        self._lock = FileLock(session_folder / LOCK_NAME, thread_local=False)
         try:
-            self._lock.acquire(blocking=False)
+            self._lock.acquire(timeout=patience_s, poll_interval=0.01)
         except Timeout as error:
             raise SessionBusyError(
                 "This session is open in another window or process.", hint="Close it there, then open it here."
@@ -24,3 +32,16 @@ class SessionLock:
     def release(self) -> None:
         """Let go. Safe to call twice."""
         self._lock.release()
+
+
+def is_locked(session_folder: Path) -> bool:
+    """Whether somebody writes this session now. Its owner does not notice, and nothing is left in the folder."""
+    if not (session_folder / LOCK_NAME).exists():
+        return False
+    try:
+        SessionLock(session_folder, patience_s=0).release()
+    except SessionBusyError:
+        return True
+    except OSError:
+        return False  # a folder that cannot be written to has no writer
+    return False

@@ -41,16 +41,17 @@ class Confiner:
     """The walls around the commands of one session."""
 
     def __init__(
-        self, probe: SandboxProbe, *, workspace: Path, temp: Path, allowed: Sequence[Path], logs: Path
+        self, probe: SandboxProbe, *, workspace: Path, temp: Path, allowed: Callable[[], Sequence[Path]], logs: Path
     ) -> None:
         """`temp` is the session's private folder for temporary files; it is made when first needed.
 
-        Commands may write `allowed` folders, and read `logs`, which has the output of background commands.
+        Commands may write `allowed` folders, which are asked for at each command, and read `logs`, which has the output
+        of background commands.
         """
         self._probe = probe
         self._workspace = workspace
         self._temp = temp
-        self._allowed = tuple(allowed)
+        self._allowed = allowed
         self._logs = logs
 
     async def is_available(self) -> bool:
@@ -74,7 +75,7 @@ class Confiner:
 
     def _build_walls(self, sandbox: Sandbox, level: Level) -> "Walls":
         self._temp.mkdir(mode=0o700, parents=True, exist_ok=True)
-        allowed = [folder for folder in self._allowed if folder.is_dir()]
+        allowed = [folder for folder in self._allowed() if folder.is_dir()]
         confinement = confinement_for(level, self._workspace, self._temp, allowed)
         if confinement is not None and level == "strict":
             # A command that only reads runs unasked, so it reads nothing that a reading tool would ask about.

@@ -5,7 +5,7 @@ The orchestrator of one call. No tool asks for itself, confines itself or writes
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import assert_never
 
@@ -46,7 +46,8 @@ class Toolbox:
     """What calls work with: one per session."""
 
     access: Access
-    boundary: Boundary
+    boundary: Callable[[], Boundary]
+    """What calls may reach under the settings in force."""
     confiner: Confiner
     reads: ReadLog
     processes: ProcessRunner
@@ -55,7 +56,7 @@ class Toolbox:
     environ: Mapping[str, str]
     spool_folder: Path
     todos: Callable[[], tuple[TodoItem, ...]]
-    limits: ContextLimits = field(default_factory=ContextLimits)
+    limits: Callable[[], ContextLimits] = ContextLimits
 
 
 @dataclass(slots=True)
@@ -63,9 +64,11 @@ class TakenCall:
     """A call on its way. `arguments` is None when they could not be used; `problem` then says why."""
 
     block: ToolUseBlock
-    tool: AnyTool | None
-    arguments: ToolArguments | None
-    problem: ToolError | None
+    tool: AnyTool | None = None
+    arguments: ToolArguments | None = None
+    problem: ToolError | None = None
+    is_recorded: bool = False
+    """Whether its start is on record, by an earlier process."""
     waited_s: float = 0.0
     """How long it waited for the person: that is not its own time."""
     partial: ToolResult | None = None
@@ -101,10 +104,20 @@ class Execution:
     @property
     def workspace(self) -> Path:
         """The folder that calls work in."""
-        return self._box.boundary.root
+        return self._box.boundary().root
 
     async def run(self, turn: int, call: TakenCall) -> ToolResult:
         """Carry out one call and return its result. Raises `ToolError` for what the model should read instead."""
+        try:
+            return await self._run(turn, call)
+        finally:
+            await self.withdraw(turn, call)
+
+    async def withdraw(self, turn: int, call: TakenCall) -> None:
+        """Conclude what an earlier process asked about the call, if it ends before it is asked about again."""
+        await self._gate.withdraw(turn, call.block.id)
+
+    async def _run(self, turn: int, call: TakenCall) -> ToolResult:
         if call.problem is not None:
             raise call.problem
         tool, arguments = call.tool, call.arguments
@@ -166,8 +179,6 @@ class Execution:
             facts = replace(self._facts(call), paths=tuple(change.path for change in changes))
             await self._enter(turn, call, facts, _edit_question(changes), changes)
             await self._effects.apply(turn, call.block.id, changes)
-            for change in changes:
-                self._box.reads.note(change.path, change.after.digest if change.after else None)
         return ToolResult(content=plan.content, metadata=plan.metadata)
 
     async def _command(
@@ -281,7 +292,7 @@ class Execution:
             result = replace(result, output=output, metadata=metadata)
         # What a command printed has been cut by the same limits already; around it stand only facts and notes.
         is_printed = "exit_code" in result.metadata
-        fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits)
+        fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits())
         return replace(result, content=fitted.text)
 
     async def _drop(self, result: ToolResult) -> None:
@@ -301,7 +312,7 @@ class Execution:
 
         return ToolContext(
             call_id=call_id,
-            boundary=self._box.boundary,
+            boundary=self._box.boundary(),
             reads=self._box.reads,
             processes=self._box.processes,
             jobs=self._box.jobs,
@@ -310,7 +321,7 @@ class Execution:
             emit_output=emit_output,
             clock=self._clock,
             todos=self._box.todos,
-            limits=self._box.limits,
+            limits=self._box.limits(),
             keep=self._box.blobs.put_ref,
             keep_partial=keep_partial,
         )

@@ -9,6 +9,7 @@ from desktop_agent.core.model import ApprovalPolicy, SandboxMode
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.tools.confiner import Confiner
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,20 +21,21 @@ class Policies:
     rulebook: RuleBook
     confiner: Confiner
     workspace: Path
-    blocked_commands: tuple[str, ...]
-    writable_folders: tuple[str, ...]
+    settings: WorkspaceSettings
     clock: Clock
 
     async def context_for(self, call: CallFacts) -> PolicyContext:
         """Return what to decide `call` under. Only a command makes the machine's sandbox be looked for."""
         await self.rulebook.refresh()
+        await self.settings.refresh()
+        execution = self.settings.current.execution
         return PolicyContext(
             policy=self.approval(),
             now=self.clock.now(),
             sandbox=self.sandbox(),
             is_sandbox_available=call.command is not None and await self.confiner.is_available(),
             rules=self.rulebook.rules,
-            blocked_commands=self.blocked_commands,
+            blocked_commands=execution.blocked_commands,
             workspace=str(self.workspace),
-            writable_folders=self.writable_folders,
+            writable_folders=execution.allowed_paths,
         )

@@ -100,12 +100,14 @@ class _Plan:
 class Safeguard:
     """Looks after what the commands of one session may destroy."""
 
-    def __init__(self, root: Path, copies: SafetyCopies, folder: Path, *, writable: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, root: Path, copies: SafetyCopies, folder: Path, *, writable: Callable[[], Sequence[Path]] = tuple
+    ) -> None:
         """`folder` is the session's own, made when first needed; `writable` is what confined commands may write."""
         self._root = root
         self._copies = copies
         self._before = folder / _BEFORE
-        self._writable = (root, *writable)
+        self._also_writable = writable
 
     async def describe(self, run: CommandRun) -> tuple[str, ...]:
         """Return in sentences what would be done before a command that destroys; nothing for any other."""
@@ -234,7 +236,9 @@ class Safeguard:
             plan.places += [Place(repository.git_dir / name) for name in _REPOSITORY_STATE]
 
     def _is_writable(self, path: Path) -> bool:
-        return ".git" not in path.parts and any(path.is_relative_to(folder) for folder in self._writable)
+        return ".git" not in path.parts and any(
+            path.is_relative_to(folder) for folder in (self._root, *self._also_writable())
+        )
 
 
 async def recover(

@@ -36,6 +36,8 @@ class Composer(QWidget):
         stop_requested: the running turn shall stop.
         unqueue_requested: a waiting prompt (id) shall be taken back.
         commands_wanted: a slash was written, so `set_commands` should be told the commands there are.
+        send_queued_requested: a waiting prompt (id) shall be sent now.
+        text_changed: something else is written in the field.
         context_clicked: the person wants to see what fills the context.
     """
 
@@ -43,6 +45,8 @@ class Composer(QWidget):
     stop_requested = Signal()
     unqueue_requested = Signal(str)
     commands_wanted = Signal()
+    send_queued_requested = Signal(str)
+    text_changed = Signal()
     context_clicked = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -52,6 +56,7 @@ class Composer(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._theme = theme
         self._is_working = False
+        self._blocked = ""
         self._field = QRect()
         self._controls: list[QWidget] = []
         self._cards: list[QueueCard] = []
@@ -106,15 +111,30 @@ class Composer(QWidget):
     def set_working(self, *, is_working: bool) -> None:
         """Say whether a turn is running: what is sent then waits for its end."""
         self._is_working = is_working
-        self._stop.setVisible(is_working)
+        self._stop.setVisible(is_working and not self._blocked)
         placeholder = (
             self.tr("Queue the next message…")
             if is_working
             else self.tr("Ask for a change, or a question about this folder…")
         )
-        self._edit.setPlaceholderText(placeholder)
+        self._edit.setPlaceholderText(self._blocked or placeholder)
         self._send.setText(self.tr("Queue") if is_working else self.tr("Send"))
+        for card in self._cards:
+            card.set_sendable(is_sendable=not is_working)
         self._arrange()
+
+    def set_blocked(self, reason: str) -> None:
+        """Take no messages, and say why; with no reason, take them again. A draft stays."""
+        if reason == self._blocked:
+            return
+        self._blocked = reason
+        self._edit.setEnabled(not reason)
+        self._edit.setAccessibleDescription(reason)
+        for widget in self._controls:
+            widget.setEnabled(not reason)
+        self._send.setToolTip(reason)
+        self._on_text_changed()
+        self.set_working(is_working=self._is_working)
 
     def set_queued(self, prompts: Sequence[tuple[str, str]]) -> None:
         """Show the waiting prompts, each an id and a text, next one first."""
@@ -127,6 +147,8 @@ class Composer(QWidget):
         self._cards = [QueueCard(prompt_id, text, self._theme, self) for prompt_id, text in self._queued[:_SHOWN_CARDS]]
         for card in self._cards:
             card.removed.connect(self.unqueue_requested)
+            card.sent.connect(self.send_queued_requested)
+            card.set_sendable(is_sendable=not self._is_working)
             card.show()
         more = len(self._queued) - len(self._cards)
         self._more_cards.setText(self.tr("and {count} more").format(count=more))
@@ -281,7 +303,7 @@ class Composer(QWidget):
     def _on_submitted(self) -> None:
         written = self._edit.toPlainText()
         text = written.strip()
-        if not text:
+        if not text or self._blocked:
             return
         if text.startswith("/") and not written.startswith("/"):
             text = f" {text}"  # a space in front makes it a prompt
@@ -290,9 +312,10 @@ class Composer(QWidget):
         self.prompt_submitted.emit(text)
 
     def _on_text_changed(self) -> None:
-        self._send.setEnabled(bool(self._edit.toPlainText().strip()))
+        self._send.setEnabled(bool(self._edit.toPlainText().strip()) and not self._blocked)
         self._arrange()
         self._offer_commands()
+        self.text_changed.emit()
 
 
 def _width_of(widgets: Sequence[QWidget]) -> int:

@@ -144,6 +144,8 @@ class Pointer(QObject):
             copy = menu.addAction(self.tr("Copy message"), self._on_copy_text)
             copy.setData(copied_row(spot.row))
             if spot.row.entry.kind == "prompt":
+                edit = menu.addAction(self.tr("Edit and send again…"), self._on_edit)
+                edit.setData(spot.row)
                 back = menu.addAction(self.tr("Go back to before this…"), self._on_go_back)
                 back.setData(spot.row.entry.turn)
                 back.setEnabled(self._view.can_rewind)
@@ -152,6 +154,11 @@ class Pointer(QObject):
         action = self.sender()
         if isinstance(action, QAction):
             QGuiApplication.clipboard().setText(str(action.data()))
+
+    def _on_edit(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self._view.edit_prompt(action.data())
 
     def _on_go_back(self) -> None:
         action = self.sender()

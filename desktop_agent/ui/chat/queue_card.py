@@ -1,4 +1,4 @@
-"""A prompt that waits for the running turn, with a way to take it back."""
+"""A prompt that waits, with a way to take it back, and one to send it when no turn will."""
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
@@ -15,9 +15,11 @@ class QueueCard(QWidget):
 
     Signals:
         removed: take the prompt (id) back.
+        sent: send the prompt (id) now.
     """
 
     removed = Signal(str)
+    sent = Signal(str)
 
     def __init__(self, prompt_id: str, text: str, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -31,16 +33,38 @@ class QueueCard(QWidget):
         self._remove.setProperty("variant", "flat")
         self._remove.setAccessibleName(self.tr("Remove the waiting message"))
         self._remove.clicked.connect(self._on_remove)
+        self._send = QPushButton(self.tr("Send now"), self)
+        self._send.setObjectName("sendQueuedButton")
+        self._send.setProperty("compact", True)
+        self._send.setAccessibleName(self.tr("Send the waiting message now"))
+        self._send.clicked.connect(self._on_send)
+        self._send.hide()
+
+    def set_sendable(self, *, is_sendable: bool) -> None:
+        """Say whether it can be sent now; otherwise it waits for the running turn."""
+        self._send.setVisible(is_sendable)
+        self._place_buttons()
+        self.update()
 
     def sizeHint(self) -> QSize:
         return QSize(200, _HEIGHT)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        size = self._remove.sizeHint()
-        self._remove.setGeometry(
-            self.width() - size.width() - Space.XS, (_HEIGHT - size.height()) // 2, size.width(), size.height()
-        )
+        self._place_buttons()
+
+    def _place_buttons(self) -> None:
+        right = self.width() - Space.XS
+        for button in (self._remove, self._send):
+            if not button.isHidden():
+                size = button.sizeHint()
+                right -= size.width()
+                button.setGeometry(right, (_HEIGHT - size.height()) // 2, size.width(), size.height())
+                right -= Space.XS
+
+    @property
+    def _first_button(self) -> QPushButton:
+        return self._remove if self._send.isHidden() else self._send
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = self._theme
@@ -50,13 +74,13 @@ class QueueCard(QWidget):
         painter.setBrush(theme.colour("sunken"))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.CONTROL, Radius.CONTROL)
         painter.setFont(theme.text_font(TypeSize.SECONDARY))
-        label = self.tr("Next")
+        label = self.tr("Next") if self._send.isHidden() else self.tr("Not sent")
         label_width = painter.fontMetrics().horizontalAdvance(label)
         painter.setPen(theme.colour("muted"))
         area = QRectF(Space.M - 2, 0, label_width + 2, _HEIGHT)
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, label)
         left = area.right() + Space.S
-        room = self._remove.x() - Space.S - left
+        room = self._first_button.x() - Space.S - left
         painter.setPen(theme.colour("text"))
         text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(room))
         painter.drawText(QRectF(left, 0, room, _HEIGHT), Qt.AlignmentFlag.AlignVCenter, text)
@@ -64,3 +88,6 @@ class QueueCard(QWidget):
 
     def _on_remove(self) -> None:
         self.removed.emit(self.prompt_id)
+
+    def _on_send(self) -> None:
+        self.sent.emit(self.prompt_id)

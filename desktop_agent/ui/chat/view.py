@@ -24,7 +24,7 @@ from desktop_agent.ui.chat.row_area import RowArea
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from desktop_agent.core.transcript import Patch, Transcript
     from desktop_agent.ui.chat.cards.source import CardLoader
@@ -54,6 +54,11 @@ class TranscriptView(RowArea):
         retry_requested: ask the model again after an error.
         settings_requested: open the settings.
         folder_requested: let the person choose another folder.
+        resend_requested: send this prompt (turn, new text) again in a copy of the conversation that ends before it;
+            whether files are to be put back, too.
+        edit_changed: an earlier prompt (turn) is being edited, and reads so now.
+        edit_closed: the edit of a prompt (turn) was sent or dropped.
+        session_requested: show this session.
         rewind_requested: the person wants to go back to before this turn; asks how first.
         example_chosen: the person picked this prompt in an empty conversation.
         found: number of the current match, from 1 (0: none), and how many there are so far.
@@ -71,6 +76,10 @@ class TranscriptView(RowArea):
     retry_requested = Signal()
     settings_requested = Signal()
     folder_requested = Signal()
+    resend_requested = Signal(int, str, bool)
+    edit_changed = Signal(int, str)
+    edit_closed = Signal(int)
+    session_requested = Signal(str)
     rewind_requested = Signal(int)
     example_chosen = Signal(str)
     summary_edit_requested = Signal()
@@ -147,6 +156,36 @@ class TranscriptView(RowArea):
             if row.entry.kind == "tool" and row.entry.call.id == call_id:
                 self.reveal(self.row_top(row))
                 return
+
+    def show_turn(self, turn: int, call_id: str = "") -> None:
+        """Bring the card of this call into view, else what the person asked in this turn."""
+        prompt: Row | None = None
+        for row in self.rows:
+            if row.entry.kind == "tool" and row.entry.call.id == call_id:
+                self.reveal(self.row_top(row))
+                return
+            if row.entry.kind == "prompt" and row.entry.turn == turn:
+                prompt = row
+        if prompt is not None:
+            self.reveal(self.row_top(prompt))
+
+    def show_edits(self, edits: "Mapping[int, str]") -> None:
+        """Go on with the edits of earlier prompts, by turn, where somebody left them."""
+        from desktop_agent.ui.chat.entries.prompt import EDIT
+
+        for row in self.rows:
+            if row.entry.kind == "prompt" and row.entry.turn in edits:
+                row.drafts[EDIT] = edits[row.entry.turn]
+                row.is_dirty = True
+                self.mark_dirty(row)
+        self.request_layout()
+
+    def edit_prompt(self, row: "Row") -> None:
+        """Let the person edit a prompt of theirs, in its place."""
+        from desktop_agent.ui.chat.entries.prompt import PromptWidget
+
+        if isinstance(row.widget, PromptWidget):
+            row.widget.begin_edit()
 
     @property
     def can_rewind(self) -> bool:
@@ -257,8 +296,10 @@ class TranscriptView(RowArea):
 
     def make_widget(self, row: "Row") -> "EntryWidget":
         from desktop_agent.ui.chat.entries.compaction import CompactionWidget
+        from desktop_agent.ui.chat.entries.line import LineWidget
         from desktop_agent.ui.chat.entries.linked import LinkedEntry
         from desktop_agent.ui.chat.entries.notice import NoticeWidget
+        from desktop_agent.ui.chat.entries.prompt import PromptWidget
         from desktop_agent.ui.chat.entries.tool import ToolWidget
         from desktop_agent.ui.chat.factory import make_widget
 
@@ -277,6 +318,12 @@ class TranscriptView(RowArea):
                 widget.body_changed.connect(self._on_body_changed)
                 widget.approval_answered.connect(self.approval_answered)
                 widget.approval_opened.connect(self.approval_opened)
+            case PromptWidget():
+                widget.resend_requested.connect(self.resend_requested)
+                widget.edit_changed.connect(self.edit_changed)
+                widget.edit_closed.connect(self.edit_closed)
+            case LineWidget():
+                widget.session_requested.connect(self.session_requested)
             case NoticeWidget():
                 widget.settings_requested.connect(self.settings_requested)
                 widget.retry_requested.connect(self.retry_requested)

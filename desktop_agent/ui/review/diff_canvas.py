@@ -11,7 +11,7 @@ from desktop_agent.ui.review.diff_geometry import ROW_HEIGHT, Geometry, Pane, pa
 from desktop_agent.ui.review.diff_painter import DiffPainter, Scene
 from desktop_agent.ui.review.diff_selection import Selection, line_of
 from desktop_agent.ui.review.diff_words import diff_name, summary
-from desktop_agent.ui.review.highlighter import Highlighter
+from desktop_agent.ui.review.highlighter import Coloured, Highlighter
 from desktop_agent.ui.theme import Theme, TypeSize
 from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
 
@@ -173,8 +173,8 @@ class DiffCanvas(QAbstractScrollArea):
         if len(self._rows):
             self._painter.paint(painter, self._scene(), event.rect())
             self._request_colours()
-            if not self._painter.is_complete:
-                QTimer.singleShot(0, self.viewport(), self.viewport().update)
+            if self._painter.put_off:
+                QTimer.singleShot(0, self, self._on_put_off)
             if self._painter.widest > self._estimated_width:
                 self._estimated_width = self._painter.widest
                 QTimer.singleShot(0, self, self._update_scroll_bars)  # not from inside a paint event
@@ -218,17 +218,31 @@ class DiffCanvas(QAbstractScrollArea):
     def _request_colours(self) -> None:
         """Ask for the colours of what is in view, and of nothing that has been scrolled by."""
         self._highlighter.forget_requests()
-        first, last = self._visible_rows()
-        sides: tuple[LineSide, ...] = ("old", "new")
-        for side in sides:
-            rows = (self._rows[index] for index in range(first, last + 1))
-            lines = [line for row in rows if (line := row.old if side == "old" else row.new) is not None]
-            if lines:
-                self._highlighter.request(side, range(lines[0], lines[-1] + 1))
+        rows = self._rows.between(*self._visible_rows())
+        self._highlighter.request("old", [row.old for row in rows if row.old is not None])
+        self._highlighter.request("new", [row.new for row in rows if row.new is not None])
 
-    def _on_colours_found(self) -> None:
-        self._painter.clear_lines()
-        self.viewport().update()
+    def _on_put_off(self) -> None:
+        rows = sorted(self._painter.put_off)
+        self._painter.put_off.clear()
+        for row in rows:
+            if row < len(self._rows):
+                self.viewport().update(self.row_rect(row))
+
+    def _on_colours_found(self, coloured: Coloured) -> None:
+        """Paint the lines that have colours now, as far as they are in view: on their side only."""
+        side, lines = coloured
+        count = len(self._rows.diff.old_lines if side == "old" else self._rows.diff.new_lines)
+        if not count:
+            return
+        rows = [self._rows.find(side, min(line, count - 1)) for line in (lines.start, lines.stop - 1)]
+        first, last = self._visible_rows()
+        if rows[0] > last or rows[1] < first:
+            return
+        area = self.row_rect(max(first, rows[0])).united(self.row_rect(min(last, rows[1])))
+        for pane in self._panes:
+            if pane.side in (None, side):
+                self.viewport().update(pane.left, area.top(), pane.right - pane.left, area.height())
 
     def _on_theme_changed(self) -> None:
         self._painter = DiffPainter(self._theme, self._highlighter)

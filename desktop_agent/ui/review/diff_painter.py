@@ -1,16 +1,14 @@
 """Paints the rows of a diff. Knows how they look, and nothing of scrolling, focus or the mouse."""
 
-import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPixmap, QPolygonF
 
-from desktop_agent.core.changes.intraline import NOTHING, ChangedWords, Spans, changed_words
+from desktop_agent.core.changes.intraline import Spans
 from desktop_agent.core.changes.moved import Moves
 from desktop_agent.core.changes.rows import LineSide, Row, Rows
-from desktop_agent.core.changes.text import without_ending
 from desktop_agent.core.model import MovedBlock
 from desktop_agent.ui.review.diff_bars import BarPainter, Bars
 from desktop_agent.ui.review.diff_geometry import Geometry, Pane
@@ -18,7 +16,7 @@ from desktop_agent.ui.review.diff_selection import Selection, line_of
 from desktop_agent.ui.review.diff_words import ending_label, moved_label
 from desktop_agent.ui.review.highlighter import Highlighter
 from desktop_agent.ui.review.line_layouts import Columns, LaidLine, LineLayouts
-from desktop_agent.ui.review.syntax import Span
+from desktop_agent.ui.review.line_words import LineWords
 from desktop_agent.ui.theme import Theme, TypeSize
 from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
 
@@ -33,9 +31,6 @@ _MOVED_TINT = 0.1
 _UNDONE_OPACITY = 0.5
 _PLUS_SIZE = 16
 _LABEL_PAD = 8
-_MAX_WORDS_KEPT = 5_000
-_WORDS_BUDGET_S = 0.004
-"""How long one painting may look for changed words. Long lines take longer: theirs come with the next painting."""
 _TONES: dict[str, tuple[str, str, str]] = {
     "removed": ("removed_line", "removed_word", "removed_text"),
     "added": ("added_line", "added_word", "added_text"),
@@ -100,22 +95,22 @@ class DiffPainter:
         self._moved_colour = theme.colour("syntax_keyword")
         self._moved_ground = _blend(theme.colour("surface"), self._moved_colour, _MOVED_TINT)
         self._layouts = LineLayouts(theme, code_font)
-        self._words: dict[tuple[int, int], ChangedWords] = {}
+        self._words = LineWords()
+        self._colours: dict[str, QColor] = {}
+        self._tag_metrics = QFontMetricsF(self._bars.font)
+        self._last_tag = ("", 0.0)
+        """And its width: in a file of long lines all have the same one."""
         self._stripes = _stripes(theme.colour("surface"), theme.colour("border"))
-        self.is_complete = True
-        """Whether nothing was put off to the next painting."""
-        self._words_until = 0.0
+        self.put_off: set[int] = set()
+        """The rows that have to be painted once more, because not all of them could be found out in time."""
         self.widest = 0.0
         """The widest text painted so far: tabs and foreign letters make lines wider than their number of characters."""
-
-    def clear_lines(self) -> None:
-        """Forget the laid-out lines: they have other colours now."""
-        self._layouts.clear()
 
     def clear(self) -> None:
         """Forget everything about the file: there is another one."""
         self._layouts.clear()
         self._words.clear()
+        self.put_off.clear()
         self.widest = 0.0
 
     def laid_line(self, scene: Scene, pane: Pane, side: LineSide, number: int) -> LaidLine:
@@ -127,19 +122,17 @@ class DiffPainter:
 
     def paint(self, painter: QPainter, scene: Scene, clip: QRect) -> None:
         """Paint everything inside `clip`, in the viewport's coordinates."""
-        painter.fillRect(clip, self._theme.colour("surface"))
-        self.is_complete = True
-        self._words_until = time.monotonic() + _WORDS_BUDGET_S
+        painter.fillRect(clip, self._colour("surface"))
+        self._words.begin()
         scroll_y = scene.scroll.y()
         if not len(scene.rows):
             return
         first = scene.geometry.row_at(clip.top() + scroll_y)
         last = scene.geometry.row_at(clip.bottom() + scroll_y)
         lines: list[_Line] = []
-        for index in range(first, last + 1):
+        for index, row in enumerate(scene.rows.between(first, last), first):
             top = scene.geometry.top(index) - scroll_y
             height = scene.geometry.row_height_at(index)
-            row = scene.rows[index]
             if row.kind in ("hunk", "gap"):
                 bar = QRect(0, top, scene.width, height)
                 is_hovered = scene.hovered_row == index
@@ -147,11 +140,12 @@ class DiffPainter:
             else:
                 lines.append(_Line(index, row, top, height))
         for pane in scene.panes:
-            self._paint_pane(painter, scene, pane, lines)
+            if pane.left <= clip.right() and pane.right >= clip.left():
+                self._paint_pane(painter, scene, pane, lines)
         if len(scene.panes) > 1:
             middle = scene.panes[0].right
             for line in lines:
-                painter.fillRect(middle, line.top, 1, line.height, self._theme.colour("border"))
+                painter.fillRect(middle, line.top, 1, line.height, self._colour("border"))
         notes = QRect(0, -scroll_y, scene.width, scene.geometry.notes_height)
         if notes.bottom() >= 0:
             self._bars.paint_notes(painter, scene.rows, notes)
@@ -180,7 +174,7 @@ class DiffPainter:
             return
         top = scene.geometry.top(scene.current_row) - scene.scroll.y()
         height = scene.geometry.row_height_at(scene.current_row)
-        painter.fillRect(0, top, _MARKER_WIDTH, height, self._theme.colour("accent"))
+        painter.fillRect(0, top, _MARKER_WIDTH, height, self._colour("accent"))
 
     def _paint_plus(self, painter: QPainter, scene: Scene) -> None:
         if scene.plus is None:
@@ -192,9 +186,9 @@ class DiffPainter:
         rect = QRectF(left, top, _PLUS_SIZE, _PLUS_SIZE)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._theme.colour("accent"))
+        painter.setBrush(self._colour("accent"))
         painter.drawRoundedRect(rect, 4, 4)
-        colour, middle = self._theme.colour("on_accent"), rect.center()
+        colour, middle = self._colour("on_accent"), rect.center()
         painter.fillRect(QRectF(middle.x() - 4, middle.y() - 0.75, 8, 1.5), colour)
         painter.fillRect(QRectF(middle.x() - 0.75, middle.y() - 4, 1.5, 8), colour)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
@@ -237,7 +231,7 @@ class DiffPainter:
         for one in shown:
             if one.tone:
                 rect = QRectF(pane.sign_left, one.line.top, self.char_width, one.line.height)
-                painter.setPen(self._moved_colour if one.moved else self._theme.colour(_TONES[one.tone][2]))
+                painter.setPen(self._moved_colour if one.moved else self._colour(_TONES[one.tone][2]))
                 painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, _SIGNS[one.tone])
         painter.save()
         painter.setClipRect(QRect(pane.text_left, 0, pane.text_width, 1 << 20), Qt.ClipOperation.IntersectClip)
@@ -250,13 +244,13 @@ class DiffPainter:
 
     def _paint_gutter(self, painter: QPainter, pane: Pane, shown: _Shown) -> None:
         line = shown.line
-        ground = self._theme.colour(_TONES[shown.tone][0] if shown.tone else "surface")
+        ground = self._colour(_TONES[shown.tone][0] if shown.tone else "surface")
         if shown.moved:
             ground = self._moved_ground
         if shown.is_undone:
-            ground = _blend(self._theme.colour("surface"), ground, _UNDONE_OPACITY)
+            ground = _blend(self._colour("surface"), ground, _UNDONE_OPACITY)
         painter.fillRect(pane.left, line.top, pane.right - pane.left, line.height, ground)
-        painter.setPen(self._theme.colour("faint"))
+        painter.setPen(self._colour("faint"))
         for side, right in pane.numbers:
             number = line.row.old if side == "old" else line.row.new
             if number is not None:
@@ -267,26 +261,31 @@ class DiffPainter:
         line, side, tone = shown.line, shown.side, shown.tone
         laid = self.laid_line(scene, pane, side, shown.number)
         left = pane.text_left - scene.scroll.x()
-        changed = self._changed_words(scene.rows, line.row, side) if tone and not shown.moved else ()
+        changed = self._changed_words(scene.rows, line, side) if tone and not shown.moved else ()
         for start, end in changed:
             x, right = left + laid.x(start), left + laid.x(end)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._theme.colour(_TONES[tone][1]))
+            painter.setBrush(self._colour(_TONES[tone][1]))
             painter.drawRoundedRect(QRectF(x, line.top + 1.5, right - x, line.height - 3), 2, 2)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
         self._paint_selection(painter, scene, pane, line, laid, left)
-        painter.setPen(self._theme.colour("text"))
+        painter.setPen(self._colour("text"))
         # The colours of the syntax are too faint on the ground of a changed word.
-        laid.draw(painter, left, line.top, line.height, tuple(Span(start, end, "text") for start, end in changed))
-        tag = self._tag(scene.rows, line.row, side, laid)
-        if tag:
-            painter.setFont(self._bars.font)
-            painter.setPen(self._theme.colour("muted"))
-            rect = QRectF(left + laid.width + _TAG_GAP, line.top, 1_000, line.height)
-            painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, tag)
-        tag_width = QFontMetricsF(self._bars.font).horizontalAdvance(tag) + _TAG_GAP if tag else 0
-        self.widest = max(self.widest, laid.width + tag_width)
+        over = tuple((start, end, "text") for start, end in changed if laid.is_coloured(start, end))
+        laid.draw(painter, left, line.top, line.height, over)
+        width = laid.width
+        if tag := self._tag(scene.rows, line.row, side, laid):
+            tag_left = left + width + _TAG_GAP
+            if tag_left < pane.right:
+                painter.setFont(self._bars.font)
+                painter.setPen(self._colour("muted"))
+                rect = QRectF(tag_left, line.top, 1_000, line.height)
+                painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, tag)
+            if tag != self._last_tag[0]:
+                self._last_tag = tag, self._tag_metrics.horizontalAdvance(tag)
+            width += self._last_tag[1] + _TAG_GAP
+        self.widest = max(self.widest, width)
 
     def _paint_selection(
         self, painter: QPainter, scene: Scene, pane: Pane, line: _Line, laid: LaidLine, left: float
@@ -300,7 +299,7 @@ class DiffPainter:
         x, right = left + laid.x(span[0]), left + laid.x(span[1])
         if line.number < selection.end.row:
             right = left + laid.width + self.char_width / 2  # the line's end is selected, too
-        colour = QColor(self._theme.colour("accent"))
+        colour = QColor(self._colour("accent"))
         colour.setAlphaF(0.3)
         painter.fillRect(QRectF(x, line.top, right - x, line.height), colour)
 
@@ -310,21 +309,17 @@ class DiffPainter:
             return f"… +{laid.visible.cut_chars:,}"
         return ending_label(rows.diff, row, side)
 
-    def _changed_words(self, rows: Rows, row: Row, side: LineSide) -> Spans:
-        old = row.old if row.old is not None else row.peer
-        new = row.new if row.new is not None else row.peer
-        if old is None or new is None:
+    def _changed_words(self, rows: Rows, line: _Line, side: LineSide) -> Spans:
+        words = self._words.of(rows.diff, line.row, side)
+        if words is None:
+            self.put_off.add(line.number)
             return ()
-        if (old, new) not in self._words:
-            if time.monotonic() > self._words_until:
-                self.is_complete = False
-                return ()
-            if len(self._words) > _MAX_WORDS_KEPT:
-                self._words.clear()
-            texts = without_ending(rows.diff.old_lines[old]), without_ending(rows.diff.new_lines[new])
-            self._words[old, new] = changed_words(texts[0][:MAX_DRAWN_CHARS], texts[1][:MAX_DRAWN_CHARS])
-        words = self._words.get((old, new), NOTHING)
-        return words.old if side == "old" else words.new
+        return words
+
+    def _colour(self, role: str) -> QColor:
+        if role not in self._colours:
+            self._colours[role] = self._theme.colour(role)
+        return self._colours[role]
 
 
 def _shown(scene: Scene, line: _Line, side: LineSide, number: int) -> _Shown:

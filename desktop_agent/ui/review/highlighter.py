@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal
 
@@ -15,21 +15,28 @@ if TYPE_CHECKING:
 CHUNK_LINES = 64
 BACK_SYNC_LINES = 160
 """How far before a chunk lexing starts, to get into the right state."""
-SLICE_S = 0.004
+SLICE_S = 0.002
 """How long to work before the event loop has its turn."""
 _LEXER_POLL_MS = 10
 
 _Chunk = tuple[LineSide, int]
 
 
+class Coloured(NamedTuple):
+    """Lines of a side that have colours now."""
+
+    side: LineSide
+    lines: range
+
+
 class Highlighter(QObject):
     """Finds the colours of the lines that were asked for last, and forgets them with the next file.
 
     Signals:
-        changed: more lines have colours now.
+        changed: more lines have colours now; carries a `Coloured`.
     """
 
-    changed = Signal()
+    changed = Signal(object)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -55,11 +62,11 @@ class Highlighter(QObject):
         self._search = _LexerSearch(path)
         self.stop()
 
-    def request(self, side: LineSide, lines: range) -> None:
+    def request(self, side: LineSide, lines: Sequence[int]) -> None:
         """Find the colours of these lines soon. Call `forget_requests` first when others are no longer seen."""
         if self._search is None or not lines:
             return
-        for number in range(lines.start // CHUNK_LINES, (lines.stop - 1) // CHUNK_LINES + 1):
+        for number in dict.fromkeys(line // CHUNK_LINES for line in lines):
             chunk = (side, number)
             if chunk not in self._spans and chunk not in self._wanted:
                 self._wanted.append(chunk)
@@ -86,16 +93,18 @@ class Highlighter(QObject):
         if not self._has_lexer():
             return
         deadline = time.monotonic() + SLICE_S
-        has_news = False
+        found: list[Coloured] = []
         while self._wanted and time.monotonic() < deadline:
-            has_news |= self._work_on(self._wanted[0], deadline)
+            side, number = self._wanted[0]
+            if self._work_on((side, number), deadline):
+                found.append(Coloured(side, range(number * CHUNK_LINES, (number + 1) * CHUNK_LINES)))
         if not self._wanted:
             self._timer.stop()
-        if has_news:
-            self.changed.emit()
+        for coloured in found:
+            self.changed.emit(coloured)
 
     def _work_on(self, chunk: _Chunk, deadline: float) -> bool:
-        """Go on with one chunk; whether it is done."""
+        """Go on with one chunk; whether its lines have colours now."""
         assert self._lexer is not None
         side, number = chunk
         start = number * CHUNK_LINES
@@ -111,7 +120,7 @@ class Highlighter(QObject):
                 return False
         self._steps = None
         self._wanted.pop(0)
-        return chunk in self._spans
+        return any(self._spans.get(chunk, {}).values())
 
     def _has_lexer(self) -> bool:
         """Whether there is a lexer by now. Gives up when there will be none."""

@@ -14,8 +14,10 @@ from desktop_agent.ui.review.syntax import LineSpans
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.visible_text import VisibleLine, utf16_length, visible_line
 
-WINDOW_CHARS = 256
+WINDOW_CHARS = 128
 """Windows start and end at multiples of this, so that scrolling a little needs no new layout."""
+MAX_WHOLE_CHARS = 512
+"""Lines that are no longer are laid out whole."""
 _UNBOUNDED = 1e7
 
 
@@ -29,7 +31,7 @@ class Columns(NamedTuple):
         """Return which characters of a line this long to lay out."""
         start = min(self.first, length) // WINDOW_CHARS * WINDOW_CHARS
         end = (self.first + self.shown) // WINDOW_CHARS * WINDOW_CHARS + WINDOW_CHARS
-        return (0, length) if length <= 2 * WINDOW_CHARS else (start, min(end, length))
+        return (0, length) if length <= MAX_WHOLE_CHARS else (start, min(end, length))
 
 
 class LaidLine:
@@ -40,6 +42,7 @@ class LaidLine:
         start, end = window
         text = visible.text[start:end]
         self._look = look
+        self._spans = spans
         self._char_width = look.char_width
         self._first = utf16_length(visible.text[:start])
         self._left = start * self._char_width
@@ -71,6 +74,10 @@ class LaidLine:
         """Return the place between two characters that is nearest to `x`."""
         return self.visible.offset(self._first + self._line.xToCursor(x - self._left))
 
+    def is_coloured(self, start: int, end: int) -> bool:
+        """Whether any of these characters has a colour of the syntax."""
+        return any(first < end and start < last for first, last, _ in self._spans)
+
     def draw(self, painter: QPainter, x: float, top: float, height: float, over: LineSpans = ()) -> None:
         """Paint the text in the middle of a row of this height; the colours of `over` replace those of the syntax."""
         place = QPointF(x + self._left, top + (height - self._line.height()) / 2)
@@ -78,14 +85,14 @@ class LaidLine:
 
     def _ranges(self, spans: LineSpans, look: "Look") -> list[QTextLayout.FormatRange]:
         ranges: list[QTextLayout.FormatRange] = []
-        for span in spans:
-            start = max(0, self.visible.position(span.start) - self._first)
-            end = min(self._length, self.visible.position(span.end) - self._first)
+        for first, last, role in spans:
+            start = max(0, self.visible.position(first) - self._first)
+            end = min(self._length, self.visible.position(last) - self._first)
             if start < end:
                 found = QTextLayout.FormatRange()
                 found.start = start
                 found.length = end - start
-                found.format = look.format(span.role)
+                found.format = look.format(role)
                 ranges.append(found)
         return ranges
 
@@ -112,29 +119,37 @@ class Look:
         return self._formats[role]
 
 
+class _Kept(NamedTuple):
+    """A laid-out line, and what it was laid out for."""
+
+    window: tuple[int, int]
+    spans: LineSpans
+    laid: LaidLine
+
+
 class LineLayouts:
-    """Makes and keeps the laid-out lines. Forgets all of them when there are too many: a screen holds few."""
+    """Makes and keeps the laid-out lines. Forgets the ones that were not asked for longest: a screen holds few."""
 
     MAX_KEPT = 500
 
     def __init__(self, theme: Theme, font: QFont) -> None:
         self._look = Look(theme, font)
-        self._kept: dict[tuple[str, int], tuple[tuple[int, int], LaidLine]] = {}
+        self._kept: dict[tuple[str, int], _Kept] = {}
+        """The one that was asked for last is the last."""
 
     def clear(self) -> None:
-        """Forget the laid-out lines: there are other ones, or they have colours now."""
+        """Forget the laid-out lines: there are other ones."""
         self._kept.clear()
 
     def line(self, side: str, number: int, text: str, spans: LineSpans, columns: Columns) -> LaidLine:
         """Return line `number` of a side with its colours, laid out at least where it can be seen."""
         key = (side, number)
-        kept = self._kept.get(key)
-        visible = kept[1].visible if kept else visible_line(without_ending(text), is_first=number == 0)
+        kept = self._kept.pop(key, None)
+        visible = kept.laid.visible if kept else visible_line(without_ending(text), is_first=number == 0)
         window = columns.window(len(visible.text))
-        if kept and kept[0] == window:
-            return kept[1]
-        if len(self._kept) >= self.MAX_KEPT:
-            self._kept.clear()
-        laid = LaidLine(visible, window, spans, self._look)
-        self._kept[key] = window, laid
-        return laid
+        if kept is None or kept.window != window or kept.spans != spans:
+            kept = _Kept(window, spans, LaidLine(visible, window, spans, self._look))
+        while len(self._kept) >= self.MAX_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[key] = kept
+        return kept.laid

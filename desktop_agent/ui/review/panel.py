@@ -1,11 +1,12 @@
 """The review panel: every file that changed, what changed in it, and the way back.
 
-Until something changed it says only that, and costs nothing: its content is made with the first change.
+Until something changed it says only that, and costs the start of the window nothing: its content is made later, when
+nobody waits for anything, or else with the first change.
 """
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
@@ -13,10 +14,15 @@ from desktop_agent.ui.review.header import header_row
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from desktop_agent.core.changes.rows import RowMode
     from desktop_agent.core.transcript import Transcript
     from desktop_agent.ui.review.content import ReviewContent
     from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
+
+_PIECE_PAUSE_MS = 20
+"""Between two pieces of the content: for frames of whatever else moves in the window."""
 
 
 class ReviewPanel(QWidget):
@@ -56,8 +62,23 @@ class ReviewPanel(QWidget):
         self._mode: RowMode = "side_by_side"
         self._transcript: Transcript | None = None
         self._content: ReviewContent | None = None
+        self._prepared: ReviewContent | None = None
+        """What will be the content; it has no transcript yet."""
+        self._pieces: Iterator[None] = iter(())
+        self._is_prepared = False
         self._pages = QStackedLayout(self)
         self._pages.addWidget(self._empty_page())
+
+    def prepare(self) -> None:
+        """Make what the first change will be shown in, piece by piece. Import `content` and `review_view` before."""
+        if self._content is None and self._prepared is None:
+            self._pieces = self._made_in_pieces()
+            self._make_next_piece()
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether showing a first change has nothing left to make."""
+        return self._is_prepared
 
     def set_transcript(self, transcript: "Transcript") -> None:
         """Show the changes of this transcript. What was undone in it before is no news."""
@@ -140,17 +161,37 @@ class ReviewPanel(QWidget):
 
     def _shown_content(self) -> "ReviewContent":
         if self._content is None:
-            from desktop_agent.ui.review.content import ReviewContent
-
-            content = ReviewContent(self._theme, self._source, self._git, self._spawn)
-            content.set_diff_mode(self._mode)
-            content.op_requested.connect(self.op_requested)
-            content.file_open_requested.connect(self.file_open_requested)
-            content.call_requested.connect(self.call_requested)
-            content.diff_mode_changed.connect(self.diff_mode_changed)
-            self._pages.addWidget(content)
-            self._content = content
+            self._content, self._prepared = self._prepared or self._new_content(), None
+            self._content.set_diff_mode(self._mode)
         return self._content
+
+    def _new_content(self) -> "ReviewContent":
+        from desktop_agent.ui.review.content import ReviewContent
+
+        content = ReviewContent(self._theme, self._source, self._git, self._spawn)
+        content.op_requested.connect(self.op_requested)
+        content.file_open_requested.connect(self.file_open_requested)
+        content.call_requested.connect(self.call_requested)
+        content.diff_mode_changed.connect(self.diff_mode_changed)
+        self._pages.addWidget(content)
+        return content
+
+    def _make_next_piece(self) -> None:
+        """One of the pieces for each turn of the loop; those that are left when the content is needed are made then."""
+        if self._content is None and next(self._pieces, self) is not self:
+            QTimer.singleShot(_PIECE_PAUSE_MS, self, self._make_next_piece)
+
+    def _made_in_pieces(self) -> "Iterator[None]":
+        content = self._prepared = self._new_content()
+        yield
+        content.set_diff_mode(self._mode)  # makes the diff
+        yield
+        for widget in content.findChildren(QWidget):
+            widget.ensurePolished()
+        yield
+        content.setGeometry(self._pages.geometry())
+        content.grab()  # lays everything out, and loads glyphs
+        self._is_prepared = True
 
     def _empty_page(self) -> QWidget:
         heading = QLabel(self.tr("No changes yet"))

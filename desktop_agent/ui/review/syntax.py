@@ -6,7 +6,7 @@ comments of usual length to come out right, and never the whole file.
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from desktop_agent.core.changes.text import without_ending
 
@@ -17,13 +17,12 @@ MAX_COLOURED_CHARS = 1_000
 """Longer lines are generated, and cost more than their colours are worth."""
 
 
-class Span(NamedTuple):
-    """Characters `start:end` of a line, and the palette's name for their colour."""
+Span = tuple[int, int, str]
+"""Characters `start:end` of a line, and the palette's name for their colour.
 
-    start: int
-    end: int
-    role: str
-
+A plain tuple, because there are a hundred thousand in a long file: the garbage collector looks at plain tuples of plain
+values once, and at named ones each time.
+"""
 
 LineSpans = tuple[Span, ...]
 
@@ -75,7 +74,7 @@ def _add(spans: list[list[Span]], ends: list[int], at: int, start: int, end: int
     """Cut one token into its lines."""
     while at < len(ends) and start < end:
         line_start = ends[at - 1] if at else 0
-        spans[at].append(Span(start - line_start, min(end, ends[at]) - line_start, role))
+        spans[at].append((start - line_start, min(end, ends[at]) - line_start, role))
         start = ends[at]
         at += 1
 

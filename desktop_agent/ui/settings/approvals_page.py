@@ -5,24 +5,33 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from desktop_agent.core.settings import declared_settings
 from desktop_agent.ui.choice_card import ChoiceCard
 from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.mode_words import MODES, POLICIES, approval_words, sandbox_words
+from desktop_agent.ui.settings.controls import words
+from desktop_agent.ui.settings.generated_page import SettingRows
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
+from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.settings import ExecutionSettings
+    from desktop_agent.core.settings import Setting
+    from desktop_agent.ui.settings.state import SettingsView
+
+_HAND_MADE = ("execution.approval", "execution.sandbox")
 
 
 class ApprovalsPage(Page):
-    """One card per policy, and the sandbox.
+    """One card per policy, the sandbox, and what holds under all of them.
 
     Signals:
         changed: a setting (its dotted name) is to have this value.
+        reset: a setting (its dotted name) is to have its default again.
     """
 
     changed = Signal(str, object)
+    reset = Signal(str)
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(self.tr("Approvals"))
@@ -43,21 +52,57 @@ class ApprovalsPage(Page):
         row = form()
         row.addRow(name_of(self.tr("Sandbox")), self._sandbox)
         row.addRow(name_of(""), self._consequence)
+        self._project = note("", "warning")
+        self._project.hide()
+        self._theme = theme
+        self._view: SettingsView | None = None
+        self._rows: SettingRows | None = None
         self.column.addWidget(note(self.tr("For new sessions. A session's own choice is below its composer.")))
+        self.column.addWidget(self._project)
         self.column.addWidget(group)
         self.column.addWidget(hairline())
         self.column.addLayout(row)
-        self.column.addStretch()
+        self.column.addWidget(hairline())
         self._sandbox.currentIndexChanged.connect(self._on_sandbox)
         self._show_consequence()
 
-    def show_settings(self, settings: "ExecutionSettings") -> None:
+    def build(self) -> None:
+        """Build the rows below, if that has not been done yet."""
+        if self._rows is not None:
+            return
+        self._rows = SettingRows(_others(), self._theme)
+        self._rows.changed.connect(self.changed)
+        self._rows.reset.connect(self.reset)
+        self.column.addLayout(self._rows)
+        self.column.addStretch()
+        if self._view is not None:
+            self._rows.show_view(self._view)
+
+    def show_view(self, view: "SettingsView") -> None:
         """Show what is in force."""
+        settings = view.settings.execution
+        self._view = view
+        if self._rows is not None:
+            self._rows.show_view(view)
+        self._show_project(view)
         card = self._cards.get(settings.approval)
         if card is not None:
             card.setChecked(True)
         pick(self._sandbox, settings.sandbox)
         self._show_consequence()
+
+    def _show_project(self, view: "SettingsView") -> None:
+        """Say what of the two the project makes stricter."""
+        settings = declared_settings()
+        told = [
+            self.tr("{0}: the project sets “{1}”, and that holds here.").format(
+                words(settings[key].about.title), shown(settings[key], view.project[key])
+            )
+            for key in _HAND_MADE
+            if key in view.project
+        ]
+        self._project.setText("\n".join(told))
+        self._project.setVisible(bool(told))
 
     def _show_consequence(self) -> None:
         mode = self._sandbox.currentData()
@@ -71,3 +116,9 @@ class ApprovalsPage(Page):
     def _on_sandbox(self) -> None:
         self._show_consequence()
         self.changed.emit("execution.sandbox", self._sandbox.currentData())
+
+
+def _others() -> "list[Setting]":
+    """Return the settings of the section that have no control of their own here."""
+    settings = declared_settings().values()
+    return [setting for setting in settings if setting.section == "execution" and setting.key not in _HAND_MADE]

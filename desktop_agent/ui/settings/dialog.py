@@ -3,22 +3,25 @@
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QHBoxLayout,
-    QPushButton,
+    QLineEdit,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from desktop_agent.ui.hairline import hairline
-from desktop_agent.ui.settings.appearance_page import AppearancePage
 from desktop_agent.ui.settings.approvals_page import ApprovalsPage
+from desktop_agent.ui.settings.foot import Foot
+from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage
 from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.navigation import Navigation
-from desktop_agent.ui.settings.parts import note
+from desktop_agent.ui.settings.parts import Page, note
+from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.theme import Space, Theme
 
@@ -26,20 +29,39 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from desktop_agent.core.errors import AgentError
+    from desktop_agent.core.live_settings import SettingChange
     from desktop_agent.core.model import Rule
-    from desktop_agent.core.settings import Settings
+    from desktop_agent.core.settings.project import ProjectProposal
     from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
+    from desktop_agent.ui.settings.state import SettingsView
 
-Section = Literal["model", "appearance", "approvals", "rules"]
+Section = Literal[
+    "model", "appearance", "approvals", "rules", "conversations", "tools", "changes", "command line", "project"
+]
 
-_NAVIGATION_WIDTH = 148
+_SECTIONS: tuple[Section, ...] = (
+    "model",
+    "appearance",
+    "approvals",
+    "rules",
+    "conversations",
+    "tools",
+    "changes",
+    "command line",
+    "project",
+)
+_NAVIGATION_WIDTH = 184
 
 
 class SettingsDialog(QDialog):
-    """Model and key, looks, approvals, rules. Show it with `open()`; what is changed applies at once.
+    """Every setting, the key, the rules, and what the project wants. Show it with `open()`.
 
     Signals:
         changed: a setting is to have this value: its dotted name (`ui.theme`), the value.
+        reset: a setting (its dotted name) is to have its default again.
+        file_requested: open the settings file.
+        project_answered: the person says `trusted` or `ignored` to the project's settings.
         key_saved: keep this key: provider, key. It is not in the dialog any more.
         key_removed: forget the key that is kept: provider.
         key_check_requested: see whether a key works: provider, and the typed key or nothing for the one in use.
@@ -47,6 +69,9 @@ class SettingsDialog(QDialog):
     """
 
     changed = Signal(str, object)
+    reset = Signal(str)
+    file_requested = Signal()
+    project_answered = Signal(str)
     key_saved = Signal(str, str)
     key_removed = Signal(str)
     key_check_requested = Signal(str, str)
@@ -61,29 +86,59 @@ class SettingsDialog(QDialog):
         self.setWindowTitle(self.tr("Settings"))
         self.setAccessibleName(self.tr("Settings"))
         self.setModal(True)
-        self._model = ModelPage(models)
-        self._appearance = AppearancePage()
+        self._model = ModelPage(models, theme)
         self._approvals = ApprovalsPage(theme)
         self._rules = RulesPage(theme, now)
-        names = [self.tr("Model"), self.tr("Appearance"), self.tr("Approvals"), self.tr("Rules")]
-        self._sections = Navigation(theme, names)
+        self._project = ProjectPage()
+        self._generated = (
+            GeneratedPage(self.tr("Appearance"), ["ui"], theme),
+            GeneratedPage(self.tr("Long conversations"), ["compaction"], theme),
+            GeneratedPage(self.tr("Tool results"), ["tools.limits"], theme),
+            GeneratedPage(self.tr("Changes of commands"), ["capture", "safety_copy"], theme),
+            GeneratedPage(self.tr("Command line"), ["runner"], theme),
+        )
+        self._found = SearchPage(theme)
+        self._search = self._build_search()
+        self._sections = Navigation(theme, self._names())
+        self._sections.item(_SECTIONS.index("project")).setHidden(True)
         self._pages = QStackedWidget()
+        self._problems = note("", "warning")
+        self._foot = Foot()
         self._lay_out()
         self._connect()
-        self.resize(700, 580)
-        self.setMinimumSize(480, 320)
+        self.resize(820, 600)
+        self.setMinimumSize(640, 320)
 
     # --- what the window asks -------------------------------------------------------------------------------------
 
-    def show_settings(self, settings: "Settings") -> None:
+    def show_view(self, view: "SettingsView") -> None:
         """Show what is in force. Emits nothing."""
-        self._model.show_settings(settings.model)
-        self._appearance.show_settings(settings.ui)
-        self._approvals.show_settings(settings.execution)
+        self._model.show_view(view)
+        self._approvals.show_view(view)
+        for page in self._generated:
+            page.show_view(view)
+        self._found.show_view(view)
+        self._problems.setText("\n".join(view.other_problems))
+        self._problems.setVisible(bool(view.other_problems))
+
+    def show_change(self, change: "SettingChange") -> None:
+        """Say what was saved, with a way back unless it was one."""
+        self._foot.show_change(change)
+
+    def show_failure(self, error: "AgentError") -> None:
+        """Say that the last change was not saved, and why."""
+        self._foot.show_failure(error)
 
     def show_section(self, section: Section) -> None:
         """Turn to a section."""
-        self._sections.setCurrentRow(("model", "appearance", "approvals", "rules").index(section))
+        self._search.clear()
+        self._sections.setCurrentRow(_SECTIONS.index(section))
+
+    def show_project(self, proposal: "ProjectProposal | None", answer: str | None) -> None:
+        """Show what the project's file comes to; without one there is no such section."""
+        self._sections.item(_SECTIONS.index("project")).setHidden(proposal is None)
+        if proposal is not None:
+            self._project.show_proposal(proposal, answer)
 
     def show_rules(self, rules: "Sequence[Rule]") -> None:
         """Show the rules in force."""
@@ -103,50 +158,90 @@ class SettingsDialog(QDialog):
 
     # --- building -------------------------------------------------------------------------------------------------
 
+    def _names(self) -> list[str]:
+        return [
+            self.tr("Model"),
+            self.tr("Appearance"),
+            self.tr("Approvals"),
+            self.tr("Rules"),
+            self.tr("Long conversations"),
+            self.tr("Tool results"),
+            self.tr("Changes of commands"),
+            self.tr("Command line"),
+            self.tr("Project"),
+        ]
+
+    def _build_search(self) -> QLineEdit:
+        search = QLineEdit()
+        search.setObjectName("settingsSearch")
+        search.setPlaceholderText(self.tr("Search settings"))
+        search.setAccessibleName(self.tr("Search settings"))
+        search.setClearButtonEnabled(True)
+        return search
+
     def _lay_out(self) -> None:
-        for page in (self._model, self._appearance, self._approvals, self._rules):
+        appearance, conversations, tools, changes, command_line = self._generated
+        pages = (self._model, appearance, self._approvals, self._rules, conversations, tools, changes, command_line)
+        for page in (*pages, self._project, self._found):
             self._pages.addWidget(page)
         navigation = QWidget()
         navigation.setAutoFillBackground(True)
         navigation.setFixedWidth(_NAVIGATION_WIDTH)
         inside = QVBoxLayout(navigation)
-        inside.setContentsMargins(Space.S, Space.L, Space.S, Space.S)
+        inside.setContentsMargins(Space.S, Space.M, Space.S, Space.S)
+        inside.setSpacing(Space.S)
+        inside.addWidget(self._search)
         inside.addWidget(self._sections)
         upper = QHBoxLayout()
         upper.setSpacing(0)
         upper.addWidget(navigation)
         upper.addWidget(_vertical_hairline())
         upper.addWidget(self._pages, 1)
+        self._problems.setObjectName("settingsProblems")
+        self._problems.setContentsMargins(Space.XL, Space.S, Space.XL, Space.S)
+        self._problems.hide()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
+        column.addWidget(self._problems)
         column.addLayout(upper, 1)
         column.addWidget(hairline())
-        column.addWidget(self._foot())
-
-    def _foot(self) -> QWidget:
-        close = QPushButton(self.tr("Close"))
-        close.setObjectName("closeSettingsButton")
-        close.setAutoDefault(False)
-        close.clicked.connect(self.accept)
-        foot = QWidget()
-        foot.setAutoFillBackground(True)
-        row = QHBoxLayout(foot)
-        row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
-        row.addWidget(note(self.tr("Changes apply at once.")), 1)
-        row.addWidget(close)
-        return foot
+        column.addWidget(self._foot)
 
     def _connect(self) -> None:
-        self._sections.currentRowChanged.connect(self._pages.setCurrentIndex)
+        self._sections.currentRowChanged.connect(self._on_section)
         self._sections.setCurrentRow(0)
-        for page in (self._model, self._appearance, self._approvals):
+        self._search.textChanged.connect(self._on_search)
+        for page in (self._model, self._approvals, self._found, *self._generated):
             page.changed.connect(self.changed)
+            page.reset.connect(self.reset)
+        self._foot.changed.connect(self.changed)
+        self._foot.reset.connect(self.reset)
+        self._foot.file_requested.connect(self.file_requested)
+        self._foot.close_requested.connect(self.accept)
+        self._project.answered.connect(self.project_answered)
         self._model.key.saved.connect(self.key_saved)
         self._model.key.removed.connect(self.key_removed)
         self._model.key.check_requested.connect(self.key_check_requested)
         self._rules.rule_revoked.connect(self.rule_revoked)
         self.finished.connect(self._model.key.forget)
+        QShortcut(QKeySequence.StandardKey.Find, self).activated.connect(self._search.setFocus)
+
+    # --- moving about ---------------------------------------------------------------------------------------------
+
+    def _on_section(self, row: int) -> None:
+        self._search.clear()
+        page = self._pages.widget(row)
+        if isinstance(page, Page):
+            page.build()
+        self._pages.setCurrentIndex(row)
+
+    def _on_search(self, text: str) -> None:
+        if text.strip():
+            self._found.search(text)
+            self._pages.setCurrentWidget(self._found)
+        else:
+            self._pages.setCurrentIndex(self._sections.currentRow())
 
 
 def _vertical_hairline() -> QFrame:

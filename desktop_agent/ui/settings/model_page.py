@@ -5,28 +5,34 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
+from desktop_agent.core.settings import declared_settings
 from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.picker import Picker
+from desktop_agent.ui.settings.generated_page import SettingRows
 from desktop_agent.ui.settings.key_editor import KeyEditor
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from desktop_agent.core.settings import ModelSettings
+    from desktop_agent.ui.settings.state import SettingsView
+
+_HAND_MADE = ("model.provider", "model.name", "model.base_url")
 
 
 class ModelPage(Page):
-    """Provider, model, address, key.
+    """Provider, model, address, key, and how much the model may read and write.
 
     Signals:
         changed: a setting (its dotted name) is to have this value.
+        reset: a setting (its dotted name) is to have its default again.
     """
 
     changed = Signal(str, object)
+    reset = Signal(str)
 
-    def __init__(self, models: "Iterable[str]") -> None:
+    def __init__(self, models: "Iterable[str]", theme: Theme) -> None:
         super().__init__(self.tr("Model"))
         self.key = KeyEditor("anthropic")
         self._known_name = ""
@@ -39,6 +45,12 @@ class ModelPage(Page):
         self._address.setObjectName("baseUrlEdit")
         self._address.setAccessibleName(self.tr("Address"))
         self._address.setPlaceholderText("https://api.anthropic.com")
+        settings = declared_settings().values()
+        self._rows = SettingRows(
+            (item for item in settings if item.section == "model" and item.key not in _HAND_MADE), theme
+        )
+        self._rows.changed.connect(self.changed)
+        self._rows.reset.connect(self.reset)
         self._lay_out()
         self._provider.currentIndexChanged.connect(self._on_provider)
         self._name.currentIndexChanged.connect(self._on_name)
@@ -47,8 +59,15 @@ class ModelPage(Page):
         line.editingFinished.connect(self._on_name)
         self._address.editingFinished.connect(self._on_address)
 
-    def show_settings(self, settings: "ModelSettings") -> None:
+    def show_view(self, view: "SettingsView") -> None:
         """Show what is in force."""
+        settings = view.settings.model
+        self._rows.show_view(view)
+        variables = [variable for key in _HAND_MADE if (variable := view.variable_of(key))]
+        self._variables.setText(self.tr("Set by the environment: {0}.").format(", ".join(variables)))
+        self._variables.setVisible(bool(variables))
+        self._name.setEnabled(not view.variable_of("model.name"))
+        self._address.setEnabled(not view.variable_of("model.base_url"))
         self._known_name, self._known_address = settings.name, settings.base_url
         pick(self._provider, settings.provider)
         self._name.blockSignals(True)
@@ -78,13 +97,17 @@ class ModelPage(Page):
         which.addRow(name_of(self.tr("Model")), self._name)
         which.addRow(name_of(self.tr("Address")), self._address)
         which.addRow(name_of(""), note(self.tr("Only for a gateway or proxy; empty means Anthropic's own.")))
+        self._variables = note("", "warning")
         column.addLayout(which)
+        column.addWidget(self._variables)
         column.addWidget(hairline())
         column.addWidget(self.key)
         self._demo = note(self.tr("The demo follows a script. It needs no key, no network and no address."))
         self.column.addLayout(who)
         self.column.addWidget(self._anthropic)
         self.column.addWidget(self._demo)
+        self.column.addWidget(hairline())
+        self.column.addLayout(self._rows)
         self.column.addStretch()
 
     # --- changes --------------------------------------------------------------------------------------------------

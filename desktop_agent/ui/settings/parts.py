@@ -32,6 +32,9 @@ class Page(QScrollArea):
         self.viewport().setAutoFillBackground(False)
         content.setAutoFillBackground(False)
 
+    def build(self) -> None:
+        """Build what is needed only when the page is shown, if that has not been done yet."""
+
 
 def form() -> QFormLayout:
     """Return an empty form: names at the left, fields as wide as there is room."""

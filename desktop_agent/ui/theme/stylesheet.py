@@ -22,6 +22,7 @@ QLabel[role="tag"] {
 QFrame[role="banner"] { background: $warning_bg; border: none; border-bottom: 1px solid $warning_border; }
 QFrame[role="bar"] { background: $bg; border: none; border-bottom: 1px solid $border; }
 QFrame[role="drawer"] { background: $bg; border: 1px solid $border_strong; }
+QFrame[role="palette"] { background: $surface; border: 1px solid $border_strong; border-radius: 10px; }
 QWidget[role="surface"] { background: $surface; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="good"] { color: $added_text; }
@@ -63,6 +64,7 @@ QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
   padding: 4px 8px; selection-background-color: $accent; selection-color: $on_accent;
 }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus { border: 2px solid $accent; padding: 3px 7px; }
+QLineEdit:disabled, QComboBox:disabled { color: $muted; background: $bg; }
 QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus {
   background: transparent; border: none; padding: 0;
 }
@@ -74,6 +76,8 @@ QTreeView, QListView {
   background: transparent; border: none; outline: none;
   selection-background-color: $accent_weak; selection-color: $accent_text;
 }
+QListView[variant="boxed"] { border: 1px solid $border; border-radius: $controlpx; padding: 3px; }
+QListView[variant="boxed"]:focus { border: 2px solid $accent; padding: 2px; }
 QTreeView::item, QListView::item { min-height: $list_rowpx; border-radius: $controlpx; }
 QTreeView::item:hover, QListView::item:hover { background: $sunken; }
 QTreeView::item:selected, QListView::item:selected { background: $accent_weak; color: $accent_text; }

@@ -89,7 +89,7 @@ Run = Callable[[str | Callable[[], object]], Found]
 
 @pytest.fixture
 def capture(root: Path, database: Path) -> StatCapture:
-    return StatCapture(root, Baseline(database), LIMITS)
+    return StatCapture(root, Baseline(database), lambda: LIMITS)
 
 
 @pytest.fixture
@@ -582,14 +582,14 @@ def test_files_beyond_the_budget_of_the_whole_folder_are_named(run: Run, root: P
 
 
 def test_more_files_than_are_watched_are_said(root: Path, database: Path) -> None:
-    capture = StatCapture(root, Baseline(database), replace(LIMITS, max_files=2))
+    capture = StatCapture(root, Baseline(database), lambda: replace(LIMITS, max_files=2))
     report = collect(capture, capture.begin()).report
     assert report.lost == ()
     assert "more than 2 files" in report.out_of_reach[0].reason
 
 
 def test_a_look_that_takes_too_long_ends_and_says_so(root: Path, database: Path) -> None:
-    capture = StatCapture(root, Baseline(database), replace(LIMITS, max_seconds=1e-9))
+    capture = StatCapture(root, Baseline(database), lambda: replace(LIMITS, max_seconds=1e-9))
     snapshot = capture.begin()
     (root / "src" / "a.py").unlink()
     report = collect(capture, snapshot).report
@@ -598,7 +598,7 @@ def test_a_look_that_takes_too_long_ends_and_says_so(root: Path, database: Path)
 
 
 def test_ignored_folders_are_left_out(root: Path, database: Path) -> None:
-    capture = StatCapture(root, Baseline(database), replace(LIMITS, ignored_folders=("made",)))
+    capture = StatCapture(root, Baseline(database), lambda: replace(LIMITS, ignored_folders=("made",)))
     snapshot = capture.begin()
     shell(root, "mkdir -p made src/made .cache; touch made/x src/made/x .cache/x")
     assert collect(capture, snapshot).paths == [".cache", ".cache/x"]

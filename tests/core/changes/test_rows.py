@@ -302,3 +302,13 @@ def test_the_lines_of_some_rows_are_those_of_each(
         assert list(rows.lines(first, last, side)) == [diff.old_lines[r.old] for r in shown if r.old is not None]
     else:
         assert list(rows.lines(first, last, side)) == [diff.new_lines[r.new] for r in shown if r.new is not None]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@given(texts=edited() | st.tuples(content, content), data=st.data())
+def test_rows_asked_for_together_are_those_asked_for_one_by_one(
+    make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject
+) -> None:
+    rows = Rows(make_diff(*texts), mode, has_heads=data.draw(st.booleans()))
+    first, last = data.draw(st.integers(0, len(rows))), data.draw(st.integers(-1, len(rows) + 1))
+    assert rows.between(first, last) == [rows[index] for index in range(first, min(last + 1, len(rows)))]

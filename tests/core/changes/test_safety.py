@@ -21,7 +21,7 @@ def root(tmp_path: Path) -> Path:
 def copies_of(root: Path, **more: int) -> SafetyCopies:
     ignored = frozenset({"node_modules", ".git", ".cache"})
     return SafetyCopies(
-        root, root.parent / "safety", SafetyLimits(ignored_folders=ignored, max_captured_bytes=100, **more)
+        root, root.parent / "safety", lambda: SafetyLimits(ignored_folders=ignored, max_captured_bytes=100, **more)
     )
 
 

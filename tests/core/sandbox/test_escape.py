@@ -80,6 +80,37 @@ async def test_nothing_outside_changes(confined: Run, place: Place, script: str)
     assert not (place.workspace / ".desktop-agent").exists()
 
 
+def content_of(file: Path) -> str:
+    return file.read_text()
+
+
+@pytest.fixture
+def settings_inside(monkeypatch: pytest.MonkeyPatch, place: Place) -> Path:
+    """A settings file in the folder itself, as continuous integration has it."""
+    file = place.workspace / "ci" / "agent.toml"
+    file.parent.mkdir()
+    file.write_text('[execution]\nblocked_commands = ["git push"]\n')
+    monkeypatch.setenv("DESKTOP_AGENT_CONFIG", str(file))
+    return file
+
+
+LOOSENED = {
+    "written": "echo > ci/agent.toml",
+    "removed": "rm -f ci/agent.toml",
+    "replaced": "echo > src/x && mv -f src/x ci/agent.toml",
+    "moved_with_its_folder": "mv ci src/ci && mkdir ci && echo > ci/agent.toml",
+    "linked": "ln -f ci/agent.toml src/x && echo > src/x",
+}
+
+
+@pytest.mark.parametrize("script", LOOSENED.values(), ids=LOOSENED.keys())
+async def test_the_settings_file_stays_as_it_is_wherever_it_lies(
+    settings_inside: Path, shell: Shell, script: str
+) -> None:
+    await shell.restricted(script)
+    assert "git push" in content_of(settings_inside)
+
+
 REFUSED = {
     # Written as it is, so that nothing happens to the machine of whoever runs this where the walls are broken.
     "sysctl": "value=$(cat /proc/sys/kernel/panic_on_warn); echo $value > /proc/sys/kernel/panic_on_warn",

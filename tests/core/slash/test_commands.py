@@ -333,12 +333,33 @@ class TestOfServices:
             assert "no command" in await bad(opened, "/export")
 
 
+class TestRealServices:
+    async def test_a_setting_holds_from_the_next_step_on(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            assert "keep_last_turns = 4" in await fine(opened, "/config")
+            await fine(opened, "/config set compaction.auto=false")
+            assert "Auto-compaction: off" in await fine(opened, "/status")
+            assert "Allowed" in await bad(opened, "/config set compaction.keep_last_turns=many")
+            assert "no setting" in await bad(opened, "/config set no.such=6")
+
+    async def test_a_fork_is_a_session_of_its_own(self, ground: Ground) -> None:
+        async with ground.session([[Say("one")], [Say("two")]]) as opened:
+            await opened.prompt("first")
+            await opened.prompt("second")
+            made = (await command(opened, "/fork 2")).opens
+            assert made not in ("", opened.id)
+            assert len(opened.provider.requests) == 2
+        async with ground.session([], resume=made) as forked:
+            assert forked.transcript.turn == 1
+            assert forked.transcript.forked_from == opened.id
+
+
 class TestHelpAndMistakes:
     async def test_help_lists_every_command(self, ground: Ground) -> None:
         async with ground.session([]) as opened:
             output = await fine(opened, "/help")
             for declared in BUILT_IN:
-                if declared.name not in ("config", "fork", "export"):
+                if declared.name != "export":
                     assert f"`{usage(declared)}`" in output
 
     async def test_an_unknown_command_names_the_nearest_and_how_to_send_it(self, ground: Ground) -> None:

@@ -44,7 +44,7 @@ RUN = CommandRun("true", ".", is_confined=True)
 
 def safeguard(root: Path, folder: Path) -> Safeguard:
     limits = SafetyLimits(ignored_folders=frozenset({".git"}), max_captured_bytes=2**23)
-    return Safeguard(root, SafetyCopies(root, folder, limits), folder)
+    return Safeguard(root, SafetyCopies(root, folder, lambda: limits), folder)
 
 
 class Session:

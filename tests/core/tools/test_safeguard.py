@@ -267,7 +267,7 @@ async def test_the_transcript_knows_when_everything_is_back(ground: Ground, git:
 
 def safeguard_of(ground: Ground, folder: Path) -> Safeguard:
     limits = SafetyLimits(ignored_folders=frozenset({"node_modules", ".git"}), max_captured_bytes=2**20)
-    return Safeguard(ground.workspace, SafetyCopies(ground.workspace, folder, limits), folder)
+    return Safeguard(ground.workspace, SafetyCopies(ground.workspace, folder, lambda: limits), folder)
 
 
 async def test_what_was_copied_is_found_again_after_a_crash(ground: Ground, git: Git, tmp_path: Path) -> None:

@@ -238,3 +238,28 @@ def test_everything_has_the_names_others_rely_on(desk: Desk) -> None:
     assert desk.edit.accessibleName() == "Message"
     for name in ("sendButton", "stopButton", "contextMeter"):
         assert desk.child(name)
+
+
+def test_a_blocked_composer_says_why_and_keeps_the_draft(desk: Desk) -> None:
+    control = QPushButton("Model")
+    desk.composer.add_control(control)
+    sent = record(desk.composer.prompt_submitted)
+    type_text(desk.edit, "a draft")
+    desk.composer.set_working(is_working=True)
+    desk.composer.set_blocked("It is open in another window.")
+    desk.key(Qt.Key.Key_Return)
+    desk.composer.setFocus()
+    assert sent == []
+    assert desk.edit.placeholderText() == "It is open in another window."
+    assert desk.edit.accessibleDescription() == "It is open in another window."
+    assert not desk.child("sendButton").isEnabled()
+    assert not control.isEnabled()
+    assert "Stop" not in desk.buttons()
+    desk.composer.set_blocked("")
+    assert desk.composer.text() == "a draft"
+    assert control.isEnabled()
+    assert "Stop" in desk.buttons()
+    assert desk.edit.placeholderText() == "Queue the next message…"
+    desk.composer.setFocus()
+    desk.key(Qt.Key.Key_Return)
+    assert len(sent) == 1

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.review.highlighter import CHUNK_LINES, Highlighter
+from desktop_agent.ui.review.highlighter import CHUNK_LINES, Coloured, Highlighter
 
 CODE = tuple(f"value_{number} = {number}\n" for number in range(1_000))
 
@@ -14,7 +14,7 @@ def test_the_lines_that_were_asked_for_get_colours(qtbot: QtBot) -> None:
     assert highlighter.spans("new", 500) == ()
     with qtbot.waitSignal(highlighter.changed):
         highlighter.request("new", range(500, 510))
-    assert [span.role for span in highlighter.spans("new", 500)] == ["syntax_number"]
+    assert [role for _, _, role in highlighter.spans("new", 500)] == ["syntax_number"]
     assert highlighter.spans("new", 500 + 3 * CHUNK_LINES) == ()
     assert highlighter.spans("old", 500) == ()
     owner.deleteLater()
@@ -26,8 +26,8 @@ def test_both_sides_get_their_own_colours(qtbot: QtBot) -> None:
     highlighter.request("old", range(1))
     highlighter.request("new", range(1))
     qtbot.waitUntil(lambda: bool(highlighter.spans("old", 0) and highlighter.spans("new", 0)))
-    assert highlighter.spans("old", 0)[0].role == "syntax_string"
-    assert highlighter.spans("new", 0)[0].role == "syntax_number"
+    assert highlighter.spans("old", 0)[0][2] == "syntax_string"
+    assert highlighter.spans("new", 0)[0][2] == "syntax_number"
     owner.deleteLater()
 
 
@@ -59,4 +59,24 @@ def test_a_file_of_no_known_language_stays_plain_and_ends_the_work(qtbot: QtBot)
     highlighter.request("new", range(10))
     qtbot.waitUntil(lambda: not highlighter.is_busy)
     assert highlighter.spans("new", 0) == ()
+    owner.deleteLater()
+
+
+def test_it_says_which_lines_have_colours_now(qtbot: QtBot) -> None:
+    highlighter = Highlighter(owner := QObject())
+    highlighter.set_text("a.py", (), CODE)
+    told: list[Coloured] = []
+    highlighter.changed.connect(told.append)
+    with qtbot.waitSignal(highlighter.changed):
+        highlighter.request("new", range(CHUNK_LINES, CHUNK_LINES + 10))
+    assert told == [Coloured("new", range(CHUNK_LINES, 2 * CHUNK_LINES))]
+    owner.deleteLater()
+
+
+def test_lines_that_stay_plain_are_no_news(qtbot: QtBot) -> None:
+    highlighter = Highlighter(owner := QObject())
+    highlighter.set_text("a.py", (), ("name\n",) * CHUNK_LINES)
+    with qtbot.assertNotEmitted(highlighter.changed):
+        highlighter.request("new", range(10))
+        qtbot.waitUntil(lambda: not highlighter.is_busy)
     owner.deleteLater()

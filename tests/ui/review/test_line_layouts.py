@@ -4,7 +4,6 @@ import pytest
 from PySide6.QtGui import QImage, QPainter
 
 from desktop_agent.ui.review.line_layouts import WINDOW_CHARS, Columns, LineLayouts
-from desktop_agent.ui.review.syntax import Span
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.visible_text import visible_line
 
@@ -36,7 +35,7 @@ def test_a_window_is_as_wide_and_stands_where_the_whole_line_would(layouts: Line
 
 def test_a_window_looks_like_that_part_of_the_whole_line(layouts: LineLayouts, theme: Theme) -> None:
     line = "".join(f"{number:05} " for number in range(500))
-    spans = tuple(Span(start, start + 5, "syntax_number") for start in range(0, 3_000, 12))
+    spans = tuple((start, start + 5, "syntax_number") for start in range(0, 3_000, 12))
     pictures: list[QImage] = []
     for side, columns in (("old", WHOLE), ("new", Columns(1_000, 80))):
         image = QImage(500, 20, QImage.Format.Format_RGB32)
@@ -57,11 +56,11 @@ def test_scrolling_a_little_keeps_the_layout(layouts: LineLayouts) -> None:
 
 
 def test_the_colour_of_a_changed_word_goes_over_the_syntax(layouts: LineLayouts, theme: Theme) -> None:
-    laid = layouts.line("new", 1, "■■■■■■■■", (Span(0, 8, "syntax_keyword"),), WHOLE)
+    laid = layouts.line("new", 1, "■■■■■■■■", ((0, 8, "syntax_keyword"),), WHOLE)
     picture = QImage(200, 24, QImage.Format.Format_RGB32)
     picture.fill(theme.colour("surface"))
     painter = QPainter(picture)
-    laid.draw(painter, 0, 0, 24, (Span(0, 4, "text"),))
+    laid.draw(painter, 0, 0, 24, ((0, 4, "text"),))
     painter.end()
     middle = int(laid.x(4))
     colours = {
@@ -72,3 +71,23 @@ def test_the_colour_of_a_changed_word_goes_over_the_syntax(layouts: LineLayouts,
     assert text in colours["word"]
     assert keyword not in colours["word"]
     assert keyword in colours["rest"]
+
+
+def test_a_line_is_laid_out_anew_when_its_colours_have_come_and_no_other_is(layouts: LineLayouts) -> None:
+    plain, other = (layouts.line("new", number, "word", (), WHOLE) for number in (1, 2))
+    coloured = layouts.line("new", 1, "word", ((0, 4, "syntax_keyword"),), WHOLE)
+    assert coloured is not plain
+    assert coloured.is_coloured(3, 9)
+    assert not coloured.is_coloured(4, 9)
+    assert layouts.line("new", 1, "word", ((0, 4, "syntax_keyword"),), WHOLE) is coloured
+    assert layouts.line("new", 2, "word", (), WHOLE) is other
+
+
+def test_the_lines_that_were_asked_for_longest_ago_are_forgotten_first(layouts: LineLayouts) -> None:
+    first, second = (layouts.line("new", number, "word", (), WHOLE) for number in (0, 1))
+    for number in range(2, LineLayouts.MAX_KEPT):
+        layouts.line("new", number, "word", (), WHOLE)
+    assert layouts.line("new", 0, "word", (), WHOLE) is first
+    layouts.line("new", LineLayouts.MAX_KEPT, "word", (), WHOLE)
+    assert layouts.line("new", 0, "word", (), WHOLE) is first
+    assert layouts.line("new", 1, "word", (), WHOLE) is not second

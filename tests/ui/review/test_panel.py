@@ -111,6 +111,33 @@ def test_before_anything_changed_it_says_what_will_be_here(panel: ReviewPanel) -
     assert panel.accessibleName() == "Review"
 
 
+def test_what_was_prepared_is_what_the_first_change_is_shown_in(
+    qtbot: QtBot, panel: ReviewPanel, session: Session
+) -> None:
+    panel.set_diff_mode("unified")
+    panel.prepare()
+    qtbot.waitUntil(lambda: panel.is_prepared)
+    prepared = diff_view(panel)
+    assert not prepared.isVisible()
+    assert "No changes yet" in texts(panel)
+    session.start_turn(1)
+    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    panel.set_transcript(session.transcript)
+    assert diff_view(panel) is prepared
+    assert prepared.isVisible()
+    assert prepared.wanted_mode == "unified"
+
+
+def test_a_change_does_not_wait_for_what_is_not_prepared_yet(panel: ReviewPanel, session: Session) -> None:
+    panel.prepare()
+    session.start_turn(1)
+    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    panel.set_transcript(session.transcript)
+    assert diff_view(panel).isVisible()
+    panel.prepare()
+    assert len(panel.findChildren(DiffView)) == 1
+
+
 def test_the_last_turn_is_shown_first(reviewed: ReviewPanel) -> None:
     assert files(reviewed) == ["src/pages.py"]
     diff = diff_view(reviewed).diff

@@ -38,7 +38,7 @@ def test_plain_text_and_unknown_files_have_no_language(path: str) -> None:
 def test_words_get_the_colour_of_their_role() -> None:
     line = "def total(n): return n + 1  # sum"
     spans = coloured("a.py", [line + "\r\n"])[0]
-    assert [(line[span.start : span.end], span.role) for span in spans] == [
+    assert [(line[start:end], role) for start, end, role in spans] == [
         ("def", "syntax_keyword"),
         ("total", "syntax_function"),
         ("return", "syntax_keyword"),
@@ -51,8 +51,8 @@ def test_a_string_over_several_lines_colours_each_of_them() -> None:
     found = coloured("a.py", ['x = """one\n', "two\n", 'three"""\n', "y = 1\n"], skip=1)
     assert sorted(found) == [1, 2, 3]
     assert found[1][0][:2] == (0, 3)
-    assert {span.role for line in (1, 2) for span in found[line]} == {"syntax_string"}
-    assert [span.role for span in found[3]] == ["syntax_number"]
+    assert {role for line in (1, 2) for _, _, role in found[line]} == {"syntax_string"}
+    assert [role for _, _, role in found[3]] == ["syntax_number"]
 
 
 def test_an_endless_line_is_left_plain_and_disturbs_no_other() -> None:

@@ -1,8 +1,10 @@
 """The settings dialog shows what is in force, tells what is wanted, and never keeps a key."""
 
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 from PySide6.QtCore import Qt
@@ -10,10 +12,28 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListWidget, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.errors import UsageError
+from desktop_agent.core.live_settings import SettingChange
 from desktop_agent.core.model import Rule
-from desktop_agent.core.settings import ExecutionSettings, ModelSettings, Settings, UiSettings, with_setting
+from desktop_agent.core.settings import (
+    ExecutionSettings,
+    LoadedSettings,
+    ModelSettings,
+    Settings,
+    SettingsProblem,
+    Source,
+    UiSettings,
+    declared_settings,
+    with_setting,
+)
+from desktop_agent.core.settings.loading import parse_file
+from desktop_agent.core.settings.project import proposal_of
 from desktop_agent.ui.choice_card import ChoiceCard
 from desktop_agent.ui.settings import KeyCheck, KeyStatus, SettingsDialog
+from desktop_agent.ui.settings.dialog import Section
+from desktop_agent.ui.settings.setting_row import SettingRow
+from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.switch import Switch
 from desktop_agent.ui.theme import Theme
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -34,7 +54,7 @@ class Desk:
         self.dialog.key_saved.connect(self._note_saved)
         self.dialog.key_removed.connect(self.removed.append)
         self.dialog.key_check_requested.connect(self._note_check)
-        self.dialog.show_settings(Settings())
+        self.show(Settings())
         self.dialog.show_key_status(KeyStatus())
         self.dialog.open()
         qtbot.waitExposed(self.dialog)
@@ -47,6 +67,28 @@ class Desk:
 
     def _note_check(self, provider: str, key: str) -> None:
         self.checks.append((provider, key))
+
+    def show(self, settings: Settings, **more: Any) -> None:
+        """Show these settings as they would come from a file."""
+        self.dialog.show_view(SettingsView.of(replace(LoadedSettings(settings, ()), **more)))
+
+    def setting(self, key: str) -> SettingRow:
+        """The row of a setting, on its page."""
+        row = self.dialog.findChild(SettingRow, f"setting_{key}")
+        assert isinstance(row, SettingRow)
+        return row
+
+    def line(self, accessible_name: str) -> QLineEdit:
+        return next(line for line in self.dialog.findChildren(QLineEdit) if line.accessibleName() == accessible_name)
+
+    def switch(self, accessible_name: str) -> Switch:
+        return next(item for item in self.dialog.findChildren(Switch) if item.accessibleName() == accessible_name)
+
+    def type_into(self, accessible_name: str, text: str) -> None:
+        line = self.line(accessible_name)
+        line.selectAll()
+        QTest.keyClicks(line, text)
+        QTest.keyClick(line, Qt.Key.Key_Return)
 
     def button(self, name: str) -> QPushButton:
         button = self.dialog.findChild(QPushButton, name)
@@ -79,36 +121,182 @@ def desk(qapp: QApplication, qtbot: QtBot) -> Desk:
 
 
 def test_showing_settings_tells_nothing(desk: Desk) -> None:
-    desk.dialog.show_settings(
+    desk.show(
         Settings(
             model=ModelSettings(provider="demo", name="another", base_url="https://proxy.example"),
             execution=ExecutionSettings(approval="always"),
             ui=UiSettings(theme="dark", colour_blind_safe_diff=True, chat_font_px=17, code_font_px=9, diff_font_px=9.5),
         )
     )
+    desk.dialog.show_section("appearance")
     assert desk.changed == []
     assert desk.picker("Theme").currentText() == "Dark"
-    assert desk.picker("Size of chat text").currentText() == "17"
+    assert desk.line("Size of chat text, pixels").text() == "17"
+    assert desk.switch("Diffs in blue and orange").isChecked()
 
 
 @pytest.mark.parametrize(
-    ("picker", "label", "name", "value"),
+    ("section", "picker", "label", "name", "value"),
     [
-        ("Provider", "Demo, without a key", "model.provider", "demo"),
-        ("Theme", "Dark", "ui.theme", "dark"),
-        ("Diff colours", "Blue and orange", "ui.colour_blind_safe_diff", True),
-        ("Size of chat text", "15", "ui.chat_font_px", 15),
-        ("Size of code", "14", "ui.code_font_px", 14),
-        ("Size of diffs", "12.5", "ui.diff_font_px", 12.5),
+        ("model", "Provider", "Demo, without a key", "model.provider", "demo"),
+        ("appearance", "Theme", "Dark", "ui.theme", "dark"),
     ],
 )
 def test_a_choice_is_told_by_its_name_in_the_settings(
-    desk: Desk, picker: str, label: str, name: str, value: object
+    desk: Desk, section: Section, picker: str, label: str, name: str, value: object
 ) -> None:
+    desk.dialog.show_section(section)
     box = desk.picker(picker)
     box.setCurrentIndex(box.findText(label))
     assert desk.changed == [(name, value)]
     assert with_setting(Settings(), name, value) != Settings()  # the settings know the name and take the value
+
+
+@pytest.mark.parametrize(
+    ("section", "field", "typed", "name", "value"),
+    [
+        ("appearance", "Size of chat text, pixels", "15", "ui.chat_font_px", 15),
+        ("appearance", "Size of diffs, pixels", "12.5", "ui.diff_font_px", 12.5),
+        ("changes", "Largest file, MiB", "2", "capture.max_file_bytes", 2 * 2**20),
+        ("tools", "Bytes of a result, KiB", "0.5", "tools.limits.max_stdout_bytes", 512),
+        ("approvals", "Longest command, seconds", "90", "execution.timeout_seconds", 90.0),
+        ("command line", "Audit log", " ~/audit.jsonl ", "runner.audit_log", "~/audit.jsonl"),
+    ],
+)
+def test_what_is_typed_is_told_in_the_unit_of_the_settings_and_only_when_it_is_complete(
+    desk: Desk, section: Section, field: str, typed: str, name: str, value: object
+) -> None:
+    desk.dialog.show_section(section)
+    desk.type_into(field, typed)
+    assert desk.changed == [(name, value)]
+    assert with_setting(Settings(), name, value) != Settings()
+
+
+def test_an_emptied_field_unsets_what_may_be_unset(desk: Desk) -> None:
+    desk.show(with_setting(Settings(), "execution.timeout_seconds", 90))
+    desk.dialog.show_section("approvals")
+    line = desk.line("Longest command, seconds")
+    line.clear()
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    assert desk.changed == [("execution.timeout_seconds", None)]
+
+
+def test_what_is_no_number_is_passed_on_for_the_settings_to_refuse(desk: Desk) -> None:
+    desk.dialog.show_section("appearance")
+    desk.type_into("Size of code, pixels", "large")
+    assert desk.changed == [("ui.code_font_px", "large")]
+    with pytest.raises(UsageError, match="not a whole number"):
+        with_setting(Settings(), *desk.changed[0])
+
+
+def test_arrow_keys_step_through_numbers(desk: Desk) -> None:
+    desk.dialog.show_section("appearance")
+    line = desk.line("Size of code, pixels")
+    QTest.keyClick(line, Qt.Key.Key_Up)
+    QTest.keyClick(line, Qt.Key.Key_Return)
+    assert desk.changed == [("ui.code_font_px", 13)]
+
+
+def test_entries_of_a_list_are_added_and_removed_by_keyboard(desk: Desk) -> None:
+    desk.dialog.show_section("approvals")
+    desk.type_into("New entry for Blocked commands", "git push")
+    desk.type_into("New entry for Blocked commands", "git push")
+    assert desk.changed == [("execution.blocked_commands", ("git push",))]
+    entries = next(
+        item for item in desk.dialog.findChildren(QListWidget) if item.accessibleName() == "Blocked commands"
+    )
+    entries.setCurrentRow(0)
+    QTest.keyClick(entries, Qt.Key.Key_Delete)
+    assert desk.changed[1:] == [("execution.blocked_commands", ())]
+
+
+def test_every_setting_is_found_by_its_name_and_by_what_it_does(desk: Desk) -> None:
+    search = desk.line("Search settings")
+    for setting in declared_settings().values():
+        for text in (setting.key, setting.about.title, setting.about.text.partition("`")[0]):
+            search.setText(text)
+            found = [row.setting.key for row in desk.dialog.findChildren(SettingRow) if row.isVisible()]
+            assert setting.key in found
+    search.setText("no such thing")
+    assert any("No setting has" in text for text in desk.visible_texts())
+    search.clear()
+    assert desk.field.isVisible(), "the page that was shown before"
+
+
+def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
+    for section in ("appearance", "approvals", "conversations", "tools", "changes", "command line"):
+        desk.dialog.show_section(section)
+    on_rows = {row.setting.key for row in desk.dialog.findChildren(SettingRow)}
+    by_hand = {"model.provider", "model.name", "model.base_url", "execution.approval", "execution.sandbox"}
+    assert on_rows | by_hand == set(declared_settings())
+
+
+def test_a_changed_setting_names_its_default_and_is_reset(desk: Desk) -> None:
+    desk.show(with_setting(Settings(), "ui.code_font_px", 15))
+    desk.dialog.show_section("appearance")
+    wanted: list[str] = []
+    desk.dialog.reset.connect(wanted.append)
+    assert "Changed. Default: 12 pixels" in desk.visible_texts()
+    reset = next(
+        button for button in desk.dialog.findChildren(QPushButton) if button.accessibleName() == "Reset Size of code"
+    )
+    QTest.mouseClick(reset, Qt.MouseButton.LeftButton)
+    assert wanted == ["ui.code_font_px"]
+
+
+def test_what_is_wrong_with_the_file_is_said_at_the_setting_and_above(desk: Desk) -> None:
+    file = Path("/home/me/config.toml")
+    problems = (
+        SettingsProblem(file, "ui.theme", "'pink' is not one of system, light, dark; using 'system'", 2),
+        SettingsProblem(file, "looks", "unknown section", 4),
+    )
+    desk.show(Settings(), problems=problems)
+    desk.dialog.show_section("appearance")
+    texts = desk.visible_texts()
+    assert "config.toml:2: 'pink' is not one of system, light, dark; using 'system'." in texts
+    assert "/home/me/config.toml:4: looks: unknown section" in texts
+
+
+def test_what_the_environment_sets_says_so_and_cannot_be_changed(desk: Desk) -> None:
+    desk.show(Settings(), sources={"model.max_tokens": Source("environment", "ANTHROPIC_MAX_TOKENS")})
+    assert any("ANTHROPIC_MAX_TOKENS, which goes before the file" in text for text in desk.visible_texts())
+    assert not desk.setting("model.max_tokens").control.isEnabled()
+
+
+def test_the_last_change_is_told_and_taken_back(desk: Desk) -> None:
+    wanted: list[str] = []
+    desk.dialog.reset.connect(wanted.append)
+    desk.dialog.show_change(SettingChange("ui.theme", "system", "dark", was_set=False, is_set=True))
+    assert "Theme: As the system → Dark." in desk.visible_texts()
+    desk.click("undoSettingButton")
+    assert (wanted, desk.changed) == (["ui.theme"], [])
+    desk.dialog.show_change(SettingChange("ui.theme", "dark", "system", was_set=True, is_set=False))
+    assert not desk.button("undoSettingButton").isVisible()
+    desk.dialog.show_change(SettingChange("ui.theme", "light", "dark", was_set=True, is_set=True))
+    desk.click("undoSettingButton")
+    assert desk.changed == [("ui.theme", "light")]
+
+
+def test_what_was_not_saved_says_why(desk: Desk) -> None:
+    desk.dialog.show_failure(UsageError("ui.theme cannot be 'pink'.", hint="Allowed is one of system, light, dark."))
+    assert "ui.theme cannot be 'pink'. Allowed is one of system, light, dark." in desk.visible_texts()
+
+
+def test_the_projects_wish_is_shown_whole_and_answered(desk: Desk) -> None:
+    text = '[execution]\napproval = "always"\nsandbox = "none"\n'
+    proposal = proposal_of(parse_file(Path("/app/.desktop-agent/config.toml"), text), Settings())
+    answers: list[str] = []
+    desk.dialog.project_answered.connect(answers.append)
+    desk.dialog.show_project(proposal, None)
+    desk.dialog.show_section("project")
+    texts = desk.visible_texts()
+    assert "Approvals: Asks before writing → Asks before every call" in texts
+    assert any("execution.sandbox: refused" in text for text in texts)
+    desk.click("trustProjectButton")
+    desk.dialog.show_project(proposal, "trusted")
+    assert not desk.button("trustProjectButton").isVisible()
+    desk.click("ignoreProjectButton")
+    assert answers == ["trusted", "ignored"]
 
 
 def test_any_model_can_be_typed_and_is_told_once(desk: Desk) -> None:
@@ -118,7 +306,7 @@ def test_any_model_can_be_typed_and_is_told_once(desk: Desk) -> None:
     line.selectAll()
     QTest.keyClicks(line, "claude-next")
     QTest.keyClick(line, Qt.Key.Key_Return)
-    desk.dialog.show_settings(with_setting(Settings(), "model.name", "claude-next"))
+    desk.show(with_setting(Settings(), "model.name", "claude-next"))
     QTest.keyClick(line, Qt.Key.Key_Return)
     assert desk.changed == [("model.name", "claude-next")]
 
@@ -133,7 +321,7 @@ def test_an_address_is_told_when_it_is_complete(desk: Desk) -> None:
 
 
 def test_the_demo_asks_for_no_key(desk: Desk) -> None:
-    desk.dialog.show_settings(Settings(model=ModelSettings(provider="demo")))
+    desk.show(Settings(model=ModelSettings(provider="demo")))
     assert not desk.field.isVisible()
     assert any("needs no key" in text for text in desk.visible_texts())
 
@@ -151,7 +339,7 @@ def test_a_policy_is_chosen_by_its_card(desk: Desk) -> None:
 
 @pytest.mark.parametrize("policy", ["always", "on_write", "on_request", "never"])
 def test_every_policy_has_its_card(desk: Desk, policy: Literal["always", "on_write", "on_request", "never"]) -> None:
-    desk.dialog.show_settings(Settings(execution=ExecutionSettings(approval=policy)))
+    desk.show(Settings(execution=ExecutionSettings(approval=policy)))
     cards = [card for card in desk.dialog.findChildren(ChoiceCard) if card.isChecked()]
     assert [card.objectName() for card in cards] == [f"approval_{policy}"]
     assert desk.changed == []
@@ -181,7 +369,7 @@ def test_sections_are_reached_by_keyboard(desk: Desk) -> None:
     assert isinstance(sections, QListWidget)
     sections.setFocus()
     QTest.keyClick(sections, Qt.Key.Key_Down)
-    assert desk.picker("Theme").isVisible()
+    assert desk.setting("ui.theme").isVisible()
 
 
 # --- keys ---------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The tools that come with the application, one module per tool."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from desktop_agent.core.policy.paths import sensitivity
@@ -29,12 +30,12 @@ def builtin_tools(
     cache_folder: Path,
     *,
     command_timeout_s: float = DEFAULT_TIMEOUT_S,
-    longest_command_s: float | None = None,
+    longest_command_s: Callable[[], float | None] = lambda: None,
 ) -> tuple[AnyTool, ...]:
     """Return the tools that every session has, in the order the model is told of them. Touches no disk.
 
     Indexes are kept in `cache_folder`. A foreground command may take `command_timeout_s` unless its call says
-    otherwise, and never `longest_command_s`.
+    otherwise, and never `longest_command_s`, which is asked for at each command.
     """
     return (
         ReadFile(),

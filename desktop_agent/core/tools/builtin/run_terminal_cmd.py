@@ -10,12 +10,11 @@ People see the output as it was written, live and in the file; the model reads i
 import asyncio
 import json
 import logging
-import math
 import os
 import secrets
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -118,17 +117,20 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
     capabilities = ("exec_shell",)
     arguments_type = RunTerminalCmdArguments
 
-    def __init__(self, default_timeout_s: float = DEFAULT_TIMEOUT_S, *, longest_s: float | None = None) -> None:
+    def __init__(
+        self, default_timeout_s: float = DEFAULT_TIMEOUT_S, *, longest_s: Callable[[], float | None] = lambda: None
+    ) -> None:
         """A foreground command may take `default_timeout_s` unless its call says otherwise, and never `longest_s`."""
-        self._longest_s = longest_s if longest_s is not None else math.inf
-        self._default_s = min(default_timeout_s, self._longest_s)
-        limit = "unless timeout says otherwise" if longest_s is None else f"or timeout, {longest_s:g} s at most"
+        self._longest_s = longest_s
+        self._default_s = default_timeout_s
         self.description = (
             "Run a shell command in the workspace and return its output (standard output and error together), exit "
-            f"code and duration as JSON. It is ended after {self._default_s:g} s {limit}. Long output keeps its "
-            "beginning and end, without colours. There is no terminal unless tty is set: pagers print everything, and "
-            "nothing can be answered but through stdin. When the command ends, whatever it left running is ended too; "
-            "start servers with is_background, which returns a job id for job_control and the path of a log."
+            # Not the person's own limit: the text would change with it, and all that is cached behind it would be lost.
+            f"code and duration as JSON. It is ended after {self._default_s:g} s unless timeout says otherwise, or "
+            "earlier where the person set a limit. Long output keeps its beginning and end, without colours. There is "
+            "no terminal unless tty is set: pagers print everything, and nothing can be answered but through stdin. "
+            "When the command ends, whatever it left running is ended too; start servers with is_background, which "
+            "returns a job id for job_control and the path of a log."
         )
 
     def title(self, arguments: RunTerminalCmdArguments) -> str:
@@ -236,7 +238,9 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         return context.confine(command)
 
     def _timeout_s(self, arguments: RunTerminalCmdArguments) -> float:
-        return min(arguments.timeout or self._default_s, self._longest_s)
+        longest_s = self._longest_s()
+        asked_s = arguments.timeout or self._default_s
+        return asked_s if longest_s is None else min(asked_s, longest_s)
 
 
 def _not_started(error: OSError) -> ToolError:

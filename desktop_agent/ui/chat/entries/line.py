@@ -1,8 +1,8 @@
 """One quiet line: how a turn ended, or what an undo did."""
 
-from PySide6.QtCore import QPointF, QRect, QRectF
-from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPointF, QRect, QRectF, Signal
+from PySide6.QtGui import QFontMetricsF, QPainter
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import (
     ForkEntry,
@@ -16,12 +16,19 @@ from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
+from desktop_agent.ui.theme import Space
 
 _INDENT = 20
 
 
 class LineWidget(EntryWidget):
-    """A sentence with a sign in front."""
+    """A sentence with a sign in front.
+
+    Signals:
+        session_requested: show this session.
+    """
+
+    session_requested = Signal(str)
 
     def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(row, styles, parent)
@@ -29,7 +36,21 @@ class LineWidget(EntryWidget):
         """In front of the text; a turn's end has a small square instead."""
         self._text = ""
         self._passage: TextPassage | None = None
+        self._open = self._open_button() if isinstance(row.entry, ForkEntry) else None
         self.refresh()
+
+    def _open_button(self) -> QPushButton:
+        button = QPushButton(self.tr("Open it"), self)
+        button.setObjectName("openSourceButton")
+        button.setProperty("compact", True)
+        button.setProperty("variant", "flat")
+        button.setAccessibleName(self.tr("Open the conversation this is a copy of"))
+        button.clicked.connect(self._on_open)
+        return button
+
+    def _on_open(self) -> None:
+        if isinstance(self.row.entry, ForkEntry):
+            self.session_requested.emit(self.row.entry.source)
 
     def refresh(self) -> None:
         match self.row.entry:
@@ -38,7 +59,7 @@ class LineWidget(EntryWidget):
             case RewindEntry() as entry:
                 self._sign, self._text = "⟲", words.rewind(entry)
             case ForkEntry() as entry:
-                self._sign, self._text = "⑂", words.fork(entry)
+                self._sign, self._text = "↳", words.fork(entry)
             case TurnEndEntry() as entry:
                 self._sign, self._text = "", words.turn_end(entry)
             case entry:
@@ -47,7 +68,13 @@ class LineWidget(EntryWidget):
 
     def set_width(self, width: int) -> None:
         font = self.styles.secondary
-        self._passage = TextPassage(RichText(self._text), font, (), width=width - _INDENT, line_height=CODE_LINE)
+        room = width - _INDENT
+        if self._open is not None:
+            size = self._open.sizeHint()
+            text_width = int(QFontMetricsF(font).horizontalAdvance(self._text)) + 2
+            room = max(0, min(room - size.width() - Space.S, text_width))
+            self._open.setGeometry(_INDENT + room + Space.S, 0, size.width(), CODE_LINE)
+        self._passage = TextPassage(RichText(self._text), font, (), width=room, line_height=CODE_LINE)
 
     def entry_height(self) -> int:
         return self._passage.height if self._passage is not None else CODE_LINE

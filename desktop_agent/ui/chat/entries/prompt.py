@@ -1,11 +1,12 @@
-"""What the person asked: a bubble on the right, its text exactly as it was written."""
+"""What the person asked: a bubble on the right, its text exactly as it was written, and a way to edit it there."""
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt
-from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import PromptEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.column import Column
@@ -20,12 +21,42 @@ _RADIUS = 10
 _CORNER = 2
 _MEASURED_CHARS = 400
 
+EDIT = "edit"
+"""Names what the person makes of the prompt among a row's drafts."""
+
+
+class _QuietButton(QPushButton):
+    """A button that is drawn only while the pointer is on its entry, or the keyboard on itself."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        entry = self.parentWidget()
+        if self.hasFocus() or (entry is not None and entry.underMouse()):
+            super().paintEvent(event)
+
 
 class PromptWidget(EntryWidget):
-    """A prompt of the person."""
+    """A prompt of the person.
+
+    Signals:
+        resend_requested: send the prompt (turn) again with this text; whether files are to be put back, too.
+        edit_changed: the prompt (turn) is being edited, and reads so now.
+        edit_closed: the edit of the prompt (turn) was sent or dropped.
+    """
+
+    resend_requested = Signal(int, str, bool)
+    edit_changed = Signal(int, str)
+    edit_closed = Signal(int)
 
     def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(row, styles, parent, Column(styles, ground="sunken"))
+        self._width = 0
+        self._editor: PromptEditor | None = None
+        self._button = _QuietButton(self.tr("Edit"), self)
+        self._button.setObjectName("editPromptButton")
+        self._button.setProperty("compact", True)
+        self._button.setProperty("variant", "flat")
+        self._button.setAccessibleName(self.tr("Edit this message and send it again"))
+        self._button.clicked.connect(self.begin_edit)
         self.refresh()
 
     def _entry(self) -> PromptEntry:
@@ -37,11 +68,26 @@ class PromptWidget(EntryWidget):
         text = self._entry().text
         self.column.set_blocks(plain_blocks(text), {}, 0)
         self.setAccessibleName(self.tr("You: {text}").format(text=text[:_MEASURED_CHARS]))
+        if self._editor is None and EDIT in self.row.drafts:
+            self._open_editor(self.row.drafts[EDIT])
+            if self._width:
+                self.set_width(self._width)
 
     def set_width(self, width: int) -> None:
+        self._width = width
+        if self._editor is not None:
+            self._editor.set_width(int(width * _SHARE))
+            self._editor.setGeometry(width - self._editor_width, 0, self._editor_width, self._editor.wanted_height())
         text_width = self._text_width(int(width * _SHARE) - 2 * PADDING_X)
         self.column.set_width(text_width)
         self.column_origin = QPoint(width - text_width - PADDING_X, PADDING_Y)
+        size = self._button.sizeHint()
+        left = self.column_origin.x() - PADDING_X - size.width() - Space.XS
+        self._button.setGeometry(left, PADDING_Y - Space.XS, size.width(), size.height())
+
+    @property
+    def _editor_width(self) -> int:
+        return int(self._width * _SHARE)
 
     def _text_width(self, limit: int) -> int:
         """Return how wide the bubble's text is: short prompts have short bubbles."""
@@ -53,19 +99,81 @@ class PromptWidget(EntryWidget):
         return max(min(limit, int(widest) + 2), Space.XL)
 
     def entry_height(self) -> int:
-        return self.column.height + 2 * PADDING_Y
+        return self.column.height + 2 * PADDING_Y if self._editor is None else self._editor.wanted_height()
+
+    def tab_stops(self) -> list[QWidget]:
+        return [self, self._button] if self._editor is None else [self, *self._editor.tab_stops()]
 
     def source(self) -> str:
         return self._entry().text
 
+    @property
+    def is_column_shown(self) -> bool:
+        return self._editor is None
+
     def paint_under(self, painter: QPainter, area: QRect) -> None:
-        x = self.column_origin.x() - PADDING_X
+        is_edited = self._editor is not None
+        x = self.width() - self._editor_width if is_edited else self.column_origin.x() - PADDING_X
         bubble = QRectF(x, 0, self.width() - x, self.height()).adjusted(0.5, 0.5, -0.5, -0.5)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self.colour("border"), 1))
-        painter.setBrush(self.colour("sunken"))
+        painter.setPen(QPen(self.colour("accent" if is_edited else "border"), 1))
+        painter.setBrush(self.colour("surface" if is_edited else "sunken"))
         painter.drawPath(_speech_bubble(bubble))
         painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    # -- editing --
+
+    def begin_edit(self) -> None:
+        """Turn into a field with the prompt's text; it is sent again only when the person says so."""
+        if self._editor is None:
+            self.row.drafts[EDIT] = self._entry().text
+            self._open_editor(self._entry().text)
+            self._resize()
+        if self._editor is not None:
+            self._editor.put_cursor_at_end()
+
+    def _open_editor(self, text: str) -> None:
+        self._button.hide()
+        self._editor = editor = PromptEditor(text, self)
+        editor.changed.connect(self._on_changed)
+        editor.cancelled.connect(self._close_editor)
+        editor.sent.connect(self._on_sent)
+        editor.resized.connect(self._resize)
+        editor.show()
+
+    def _close_editor(self) -> None:
+        if self._editor is None:
+            return
+        editor, self._editor = self._editor, None
+        self.row.drafts.pop(EDIT, None)
+        self._button.show()
+        if editor.isAncestorOf(editor.focusWidget() or self):
+            self._button.setFocus(Qt.FocusReason.OtherFocusReason)
+        editor.hide()
+        editor.deleteLater()
+        self.edit_closed.emit(self._entry().turn)
+        self._resize()
+
+    def _on_changed(self, text: str) -> None:
+        self.row.drafts[EDIT] = text
+        self.edit_changed.emit(self._entry().turn, text)
+
+    def _on_sent(self, text: str, takes_files_back: bool) -> None:
+        self._close_editor()
+        self.resend_requested.emit(self._entry().turn, text, takes_files_back)
+
+    def _resize(self) -> None:
+        self.set_width(self._width)
+        self.update()
+        self.resized.emit()
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self._button.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._button.update()
 
 
 def _speech_bubble(area: QRectF) -> QPainterPath:

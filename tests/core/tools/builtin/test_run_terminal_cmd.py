@@ -193,9 +193,9 @@ async def test_a_timeout_without_output_is_not_cut(work: "Workspace") -> None:
         (RunTerminalCmd(), 600, 600.0),
         (RunTerminalCmd(30), None, 30.0),
         (RunTerminalCmd(30), 5, 5.0),
-        (RunTerminalCmd(longest_s=1.5), None, 1.5),
-        (RunTerminalCmd(longest_s=1.5), 10, 1.5),
-        (RunTerminalCmd(longest_s=300), None, 120.0),
+        (RunTerminalCmd(longest_s=lambda: 1.5), None, 1.5),
+        (RunTerminalCmd(longest_s=lambda: 1.5), 10, 1.5),
+        (RunTerminalCmd(longest_s=lambda: 300), None, 120.0),
     ],
 )
 async def test_the_timeout_is_the_calls_own_within_the_persons_limit(

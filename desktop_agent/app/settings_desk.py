@@ -1,0 +1,149 @@
+"""The settings while the window is open: changes take effect in it, files are followed, projects are asked about."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QTimer
+
+from desktop_agent.app.desk import Desk
+from desktop_agent.app.look import apply_look
+from desktop_agent.app.setup import Setup
+from desktop_agent.core import ops
+from desktop_agent.core.errors import AgentError, UsageError
+from desktop_agent.core.project_trust import Answer
+from desktop_agent.core.settings import ExecutionSettings, UiSettings
+from desktop_agent.core.settings.project import ProjectProposal
+from desktop_agent.core.workspace_settings import WorkspaceSettings
+from desktop_agent.ui.eventloop import TaskSpawner
+from desktop_agent.ui.theme import Theme
+from desktop_agent.workbench import Workbench
+
+_LOOK_EVERY_MS = 1_000
+
+logger = logging.getLogger(__name__)
+
+
+class SettingsDesk(QObject):
+    """Follows the person's settings and those of the project that is shown."""
+
+    def __init__(self, desk: Desk, theme: Theme, bench: Workbench, setup: Setup, spawner: TaskSpawner) -> None:
+        super().__init__(desk.window)
+        self._desk = desk
+        self._theme = theme
+        self._bench = bench
+        self._setup = setup
+        self._spawner = spawner
+        self._project: WorkspaceSettings | None = None
+        self._look: UiSettings = bench.settings.ui
+        self._told: tuple[str, ...] = ()
+        self._asked = ""
+        self._shown: ProjectProposal | None = None
+        """What the person sees, and so what an answer is about: the file may have changed since."""
+        self._is_looking = False
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.CoarseTimer)
+        self._timer.setInterval(_LOOK_EVERY_MS)
+        self._timer.timeout.connect(self._on_time)
+        desk.judges.execution_in = self._execution_in
+        self._unsubscribe = bench.live.subscribe(self._on_changed)
+        desk.project_banner.answered.connect(self._on_answered)
+        desk.project_banner.details_requested.connect(setup.open_project)
+        setup.project_answered.connect(self._on_answered)
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Follow nothing any more."""
+        self._timer.stop()
+        self._unsubscribe()
+
+    def show_workspace(self, root: Path) -> None:
+        """Follow the settings of this folder's project from now on, and ask about them if need be."""
+        self._project = self._bench.settings_in(root)
+        self._asked = ""
+        self._shown = None
+        self._desk.project_banner.hide()
+        self._spawner.spawn(self._refresh())
+
+    def tell_problems(self) -> None:
+        """Say which settings are not in force, unless something else that went wrong is shown already."""
+        problems = tuple(str(problem) for problem in self._bench.live.problems)
+        if problems and self._desk.banner.isHidden():
+            self._show(self.tr("Some of your settings cannot be used, so their defaults are."), problems)
+        self._told = problems
+
+    # --- following ------------------------------------------------------------------------------------------------
+
+    def _on_time(self) -> None:
+        if not self._is_looking:
+            self._is_looking = True
+            self._spawner.spawn(self._refresh())
+
+    async def _refresh(self) -> None:
+        """Look whether a file changed."""
+        try:
+            if self._project is None:
+                await self._bench.live.refresh()
+                return
+            await self._project.refresh()
+            self._ask()
+        finally:
+            self._is_looking = False
+
+    def _on_changed(self) -> None:
+        """Let changed settings take effect in the window, and say once what cannot be used."""
+        ui = self._bench.settings.ui
+        if ui != self._look:
+            self._look = ui
+            apply_look(self._theme, ui)
+            self._desk.window.remember_theme(ui.theme)
+        problems = tuple(str(problem) for problem in self._bench.live.problems)
+        if problems and problems != self._told:
+            logger.info("settings that cannot be used: %s", "; ".join(problems))
+            self._show(self.tr("Some of your settings cannot be used, so what held before does."), problems)
+        self._told = problems
+        if self._project is not None:
+            self._setup.show_project(self._project)
+
+    def _show(self, title: str, problems: tuple[str, ...]) -> None:
+        listed = "\n".join(problems)
+        self._desk.banner.show_error(UsageError(title, hint=listed, detail=listed))
+
+    def _execution_in(self, workspace: str) -> ExecutionSettings:
+        return self._bench.settings_in(Path(workspace)).current.execution
+
+    # --- the project ----------------------------------------------------------------------------------------------
+
+    def _ask(self) -> None:
+        """Ask about the project's file if it waits, once for each content."""
+        project = self._project
+        proposal = project.proposal if project is not None else None
+        if project is None:
+            return
+        seen = f"{proposal.digest} {project.answer}" if proposal is not None else "none"
+        if seen == self._asked:
+            return
+        self._asked = seen
+        self._shown = proposal
+        self._setup.show_project(project)
+        if proposal is not None and project.is_waiting:
+            self._desk.project_banner.show_proposal(proposal)
+        else:
+            self._desk.project_banner.hide()
+
+    def _on_answered(self, answer: Answer) -> None:
+        if self._project is not None and self._shown is not None:
+            self._spawner.spawn(self._remember(self._project, answer, self._shown.text))
+
+    async def _remember(self, project: WorkspaceSettings, answer: Answer, text: str) -> None:
+        """Keep the answer to what was shown, and let it hold for a conversation that has not begun."""
+        try:
+            await asyncio.to_thread(project.remember, answer, text)
+        except AgentError as error:
+            self._desk.banner.show_error(error)
+            return
+        self._ask()
+        shown = self._desk.wiring.bridge
+        if shown is not None and not shown.transcript.session_id and answer == "trusted":
+            execution = project.current.execution
+            shown.submit(ops.SetMode(approval=execution.approval, sandbox=execution.sandbox))

@@ -1,0 +1,118 @@
+"""Keeps what is written and not sent: each conversation has its own, and a kill costs half a second of typing."""
+
+import asyncio
+import logging
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, QTimer
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.store.drafts import DraftKey, Drafts, Unsent
+from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.eventloop import TaskSpawner
+
+_PAUSE_MS = 500
+"""How long nobody must have typed before it is written down."""
+
+logger = logging.getLogger(__name__)
+
+
+class UnsentKeeper(QObject):
+    """Follows the composer and the edits of earlier prompts, for the conversation that is shown."""
+
+    def __init__(
+        self, composer: Composer, view: TranscriptView, drafts: Drafts, spawner: TaskSpawner, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._composer = composer
+        self._view = view
+        self._drafts = drafts
+        self._spawner = spawner
+        self._key: DraftKey = ""
+        self._written: dict[DraftKey, Unsent] = {}
+        self._unsaved: set[DraftKey] = set()
+        self._saving = asyncio.Lock()
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause.timeout.connect(self._save_soon)
+        composer.text_changed.connect(self._on_text_changed)
+        view.edit_changed.connect(self._on_edit_changed)
+        view.edit_closed.connect(self._on_edit_closed)
+
+    async def fetch(self, key: DraftKey) -> None:
+        """Read what is kept for a conversation, so that `enter` can show it at once."""
+        if key not in self._written:
+            unsent = await asyncio.to_thread(self._drafts.load, key)
+            self._written.setdefault(key, unsent)
+
+    def enter(self, key: DraftKey) -> None:
+        """Show what was written in this conversation; what was written in the one before stays there.
+
+        What was written before any conversation was shown comes along.
+        """
+        if key == self._key:
+            self._view.show_edits(self._shown.edits)  # it is drawn anew
+            return
+        homeless = self._composer.text() if not self._key else ""
+        self._key = ""  # what is put into the field is not typed
+        unsent = self._written.get(key, Unsent())
+        text = "\n\n".join(part for part in (unsent.text, homeless) if part)
+        if self._composer.text() != text:
+            self._composer.set_text(text)
+        self._view.show_edits(unsent.edits)
+        self._key = key
+        self._note(replace(unsent, text=text))
+        self._save_soon()
+
+    def move(self, key: DraftKey) -> None:
+        """Go on with what is written in another conversation: the new one became a session."""
+        unsent = self._written.pop(self._key, Unsent())
+        self._unsaved.add(self._key)
+        self._key = key
+        self._note(unsent)
+        self._save_soon()
+
+    async def aclose(self) -> None:
+        """Write down what is not yet. What is put into the field from now on is nobody's typing."""
+        self._key = ""
+        self._pause.stop()
+        await self._save()
+
+    # -- what is typed --
+
+    def _on_text_changed(self) -> None:
+        if self._key:
+            self._note(replace(self._shown, text=self._composer.text()))
+
+    def _on_edit_changed(self, turn: int, text: str) -> None:
+        self._note(replace(self._shown, edits={**self._shown.edits, turn: text}))
+
+    def _on_edit_closed(self, turn: int) -> None:
+        edits = {other: text for other, text in self._shown.edits.items() if other != turn}
+        self._note(replace(self._shown, edits=edits))
+
+    @property
+    def _shown(self) -> Unsent:
+        return self._written.get(self._key, Unsent())
+
+    def _note(self, unsent: Unsent) -> None:
+        if self._key and unsent != self._shown:
+            self._written[self._key] = unsent
+            self._unsaved.add(self._key)
+            self._pause.start()
+
+    # -- writing it down --
+
+    def _save_soon(self) -> None:
+        self._pause.stop()
+        if self._unsaved:
+            self._spawner.spawn(self._save())
+
+    async def _save(self) -> None:
+        async with self._saving:
+            while self._unsaved:
+                key = self._unsaved.pop()
+                try:
+                    await asyncio.to_thread(self._drafts.save, key, self._written.get(key, Unsent()))
+                except StorageError as error:
+                    logger.warning("%s %s", error.title, error.detail)

@@ -1,0 +1,97 @@
+"""The session that the window shows while somebody else writes it: read, followed, and taken over when it is free."""
+
+import asyncio
+from contextlib import suppress
+
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+
+from desktop_agent.core import ops
+from desktop_agent.core.clock import Clock
+from desktop_agent.core.errors import AgentError, SessionBusyError, StorageError
+from desktop_agent.core.events import Event
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.transcript import replay
+from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.viewing import POLL_S, ViewedSession
+from desktop_agent.workbench import Workbench
+
+
+class Viewing(QObject):
+    """At most one session that is only read.
+
+    Signals:
+        freed: whether the viewed session can be taken over now; told whenever that changes.
+        refused: an `AgentError` that says why something cannot be done with it.
+        lost: its journal was replaced; the session (id) should be opened anew.
+    """
+
+    freed = Signal(bool)
+    refused = Signal(object)
+    lost = Signal(str)
+
+    def __init__(self, bench: Workbench, clock: Clock, parent: QObject) -> None:
+        super().__init__(parent)
+        self._bench = bench
+        self._clock = clock
+        self._bridge: SessionBridge | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self, session_id: SessionId) -> SessionBridge:
+        """View this session instead of the one before. Raises `AgentError` when it cannot be read."""
+        self.leave()
+        viewed = await self._bench.view_session(session_id, sink=self._deliver)
+        transcript = await asyncio.to_thread(replay, viewed.events)
+        self._bridge = SessionBridge(transcript, self._refuse, read_only=self.reason)
+        for work in (self._follow(viewed, self._bridge), self._watch(viewed)):
+            task = asyncio.create_task(work, name=f"view {session_id}")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return self._bridge
+
+    def is_viewing(self, bridge: SessionBridge) -> bool:
+        """Whether this is the session that is only read."""
+        return bridge is self._bridge
+
+    def leave(self) -> None:
+        """Stop following; nothing is delivered from now on."""
+        for task in self._tasks:
+            task.cancel()
+        self._bridge = None
+
+    async def aclose(self) -> None:
+        """Stop following and return when nothing of it is left."""
+        self.leave()
+        for task in list(self._tasks):
+            with suppress(asyncio.CancelledError):
+                await task
+
+    @property
+    def reason(self) -> str:
+        """Why nothing can be written in it."""
+        return QCoreApplication.translate("Viewing", "This session is open in another window. You can read it here.")
+
+    async def _follow(self, viewed: ViewedSession, bridge: SessionBridge) -> None:
+        try:
+            await viewed.run()
+        except StorageError:
+            if self.is_viewing(bridge):
+                self.lost.emit(viewed.id)
+
+    async def _watch(self, viewed: ViewedSession) -> None:
+        """Tell whether it is free, each time that changes."""
+        was_free = False
+        while True:
+            if (is_free := await viewed.is_free()) != was_free:
+                was_free = is_free
+                self.freed.emit(is_free)
+            await self._clock.sleep(POLL_S)
+
+    def _deliver(self, event: Event) -> None:
+        if self._bridge is not None:
+            self._bridge.deliver(event)
+
+    def _refuse(self, _op: ops.Op) -> None:
+        title = QCoreApplication.translate("Viewing", "This session is only read here, so nothing was done.")
+        hint = QCoreApplication.translate("Viewing", "Close it in the other window, then take it over.")
+        error: AgentError = SessionBusyError(title, hint=hint)
+        self.refused.emit(error)

@@ -1,0 +1,36 @@
+"""What commands say about settings that cannot be used, once for each thing."""
+
+from pathlib import Path
+
+from desktop_agent.commands.console import Console
+from desktop_agent.core.live_settings import LiveSettings
+from desktop_agent.workbench import Workbench
+
+
+class ProblemTeller:
+    """Tells what of the settings file cannot be used. Call it whenever that may be something else."""
+
+    def __init__(self, live: LiveSettings, console: Console) -> None:
+        self._live = live
+        self._console = console
+        self._told: set[str] = set()
+
+    def __call__(self) -> None:
+        """Tell what has not been told."""
+        problems = [str(problem) for problem in self._live.problems]
+        for problem in problems:
+            if problem not in self._told:
+                self._console.say(f"warning: {problem}")
+        self._told = set(problems)
+
+
+def warn_of_project(bench: Workbench, workspace: Path, console: Console) -> None:
+    """Say that a project has settings of its own that nobody has trusted, and what to do. Blocks."""
+    settings = bench.settings_in(workspace.resolve())
+    settings.look()
+    proposal = settings.proposal
+    if proposal is not None and settings.is_waiting:
+        console.say(
+            f"warning: {proposal.path}: the project's settings are not trusted, so they do not hold. "
+            "`desktop-agent config trust` shows and trusts them."
+        )

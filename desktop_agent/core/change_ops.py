@@ -1,0 +1,76 @@
+"""What the person does with files through a session: undo, redo, write, go back. None of it while a turn runs."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.changes.revert import Direction
+from desktop_agent.core.errors import AgentError, StorageError
+from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.failure_notices import notice_of
+from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.undoing import Undoing
+
+_PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}
+
+
+class ChangeOps:
+    """Carries these ops out for one session, whose mailbox calls it."""
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        undoing: Undoing,
+        log: EventLog,
+        *,
+        is_busy: Callable[[], bool],
+        get_ready: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`get_ready` concludes what an earlier process left open; it is awaited before anything is done."""
+        self._transcript = transcript
+        self._undoing = undoing
+        self._log = log
+        self._is_busy = is_busy
+        self._get_ready = get_ready
+
+    async def revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
+        """Undo or redo what `op` selects. Whether it was carried out; a notice says why not."""
+        if self._is_busy():
+            await self._notify("busy", f"The agent is working, so nothing was {_PAST[direction]}.", "Stop it first.")
+            return False
+        await self._get_ready()
+        is_done = await self._undoing.revert(direction, op)
+        if not is_done:
+            await self._notify("nothing_selected", f"There is nothing to {direction} there.", "")
+        return is_done
+
+    async def write_file(self, op: ops.WriteFile) -> None:
+        """Write a file as the person wants it; a notice says why not."""
+        if self._is_busy():
+            await self._notify("not_written", f"The agent is working, so {op.path} was not written.", "Stop it first.")
+            return
+        await self._get_ready()
+        try:
+            await self._undoing.write(op)
+        except StorageError:
+            raise
+        except AgentError as error:
+            await self._log.record(replace(notice_of(error, None), code="not_written"))
+
+    async def rewind(self, op: ops.RewindTo) -> None:
+        """Go back to before a turn; a notice says why not."""
+        if self._is_busy():
+            await self._notify("busy", "The agent is working, so nothing was taken back.", "Stop it first.")
+            return
+        await self._get_ready()
+        if not 1 <= op.turn <= self._transcript.turn:
+            await self._notify("nothing_selected", f"There is no turn {op.turn} to go back to.", "")
+            return
+        if op.scope != "conversation":
+            await self._undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
+        await self._log.record(ev.Rewound(turn=op.turn, scope=op.scope))
+
+    async def _notify(self, code: str, title: str, hint: str) -> None:
+        await self._log.record(ev.Notice(level="warning", code=code, title=title, hint=hint))

@@ -1,0 +1,219 @@
+"""The settings in force right now. Everything that acts asks here when it acts, so a change holds from the next step.
+
+`LiveSettings` follows the person's file and changes it. What a trusted project tightens is in `workspace_settings`.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.errors import UsageError
+from desktop_agent.core.settings.loading import (
+    LoadedSettings,
+    SettingsProblem,
+    Source,
+    load_settings,
+)
+from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.values import absolute, replaced, require_setting, value_of, with_setting
+
+Stop = Callable[[], None]
+"""Ends a subscription."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """What became of a wish to change one setting."""
+
+    key: str
+    before: object
+    after: object
+    """What holds now: not what was wished for where something goes before the file."""
+    was_set: bool
+    """Whether the file had it before; otherwise the default held."""
+    is_set: bool
+    """Whether the file has it now."""
+    overridden_by: Source | None = None
+    """The environment variable that goes before the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells one state of a file from another."""
+
+    modified_ns: int
+    size: int
+    inode: int
+
+
+class LiveSettings:
+    """The person's settings. Safe to read from any thread; listeners are told on the thread that made the change."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        path: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        """Touches no disk. Without `path` the settings are `settings`, and changes of them are kept nowhere."""
+        self.path = path
+        self._environ = environ or {}
+        self._loaded = LoadedSettings(settings or Settings(), ())
+        self._listeners: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+        self._stamp: Stamp | None = None
+        self._is_missed = False
+
+    @classmethod
+    def load(cls, path: Path, environ: Mapping[str, str]) -> "LiveSettings":
+        """Return the settings of this file as far as it can be used. Blocks; never raises."""
+        live = cls(path=path, environ=environ)
+        live._read()
+        return live
+
+    @property
+    def current(self) -> Settings:
+        """The settings in force."""
+        return self._loaded.settings
+
+    @property
+    def loaded(self) -> LoadedSettings:
+        """The settings in force, with what is wrong with the file and where each value comes from."""
+        return self._loaded
+
+    @property
+    def problems(self) -> tuple[SettingsProblem, ...]:
+        """What of the file cannot be used."""
+        return self._loaded.problems
+
+    def subscribe(self, listener: Callable[[], None]) -> Stop:
+        """Call `listener` after every change of values or problems. Returns what ends that."""
+        self._listeners.append(listener)
+
+        def stop() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return stop
+
+    # --- changing ---------------------------------------------------------------------------------------------------
+
+    async def change(self, key: str, value: object) -> SettingChange:
+        """Check `value`, write it to the file, comments kept, and let it hold from the next step on.
+
+        None, where a setting may be unset, takes it out of the file. Raises `UsageError` naming the allowed values, or
+        when the file is broken, and `StorageError` when it cannot be written: then nothing has changed.
+        """
+        self._check(key, value)
+        return await self._carry_out(key, value)
+
+    async def reset(self, key: str) -> SettingChange:
+        """Take a setting out of the file, so that its default holds. Raises as `change` does."""
+        require_setting(key)
+        return await self._carry_out(key, _DEFAULT)
+
+    def change_now(self, key: str, value: object) -> SettingChange:
+        """`change`, for who has no loop. Blocks."""
+        self._check(key, value)
+        change = self._write(key, value)
+        self._tell()
+        return change
+
+    def reset_now(self, key: str) -> SettingChange:
+        """`reset`, for who has no loop. Blocks."""
+        require_setting(key)
+        change = self._write(key, _DEFAULT)
+        self._tell()
+        return change
+
+    def _check(self, key: str, value: object) -> None:
+        with_setting(self.current, key, value)
+        setting = require_setting(key)
+        try:
+            absolute(setting, setting.checked(value), self.path.parent if self.path else Path())
+        except ValueError as error:
+            raise UsageError(f"{key} cannot be {value!r}: {error}.", hint=f"Allowed is {setting.allowed}.") from error
+
+    async def _carry_out(self, key: str, value: object) -> SettingChange:
+        change = await asyncio.to_thread(self._write, key, value)
+        self._tell()
+        return change
+
+    def _write(self, key: str, value: object) -> SettingChange:
+        # Imported here: the window reads settings before it is painted, and writes them later.
+        from desktop_agent.core.settings_file import remove_setting, save_setting
+
+        setting = require_setting(key)
+        wanted = setting.default if value is _DEFAULT else setting.checked(value)
+        is_set = value is not _DEFAULT and wanted is not None
+        with self._lock:
+            before, source = value_of(self.current, key), self._loaded.sources.get(key)
+            was_set = source is not None and source.kind == "file"
+            if self.path is None:
+                self._loaded = LoadedSettings(replaced(self.current, key, wanted), ())
+            else:
+                if is_set:
+                    save_setting(self.path, key, wanted)
+                else:
+                    remove_setting(self.path, key)
+                self._read()
+            source = self._loaded.sources.get(key)
+            return SettingChange(
+                key,
+                before,
+                value_of(self.current, key),
+                was_set=was_set,
+                is_set=is_set,
+                overridden_by=source if source is not None and source.kind == "environment" else None,
+            )
+
+    # --- following the file -----------------------------------------------------------------------------------------
+
+    async def refresh(self) -> None:
+        """Read the file again if it changed. A broken one is named in `problems`, and the last good values hold."""
+        if self.path is not None and await asyncio.to_thread(self._read_if_changed):
+            self._tell()
+
+    def _read_if_changed(self) -> bool:
+        assert self.path is not None
+        with self._lock:
+            stamp = stamp_of(self.path)
+            if stamp == self._stamp:
+                self._is_missed = False
+                return False
+            if (stamp is None or stamp.size == 0) and not self._is_missed:
+                # An editor that is just saving: what was blocked must not be free for that moment.
+                self._is_missed = True
+                return False
+            before = self._loaded
+            self._read()
+            return self._loaded != before
+
+    def _read(self) -> None:
+        assert self.path is not None
+        self._stamp = stamp_of(self.path)
+        self._is_missed = False
+        loaded = load_settings(self.path, self._environ, before=self.current)
+        if any(problem.is_about_the_file for problem in loaded.problems):
+            loaded = LoadedSettings(loaded.settings, loaded.problems, self._loaded.sources)
+        self._loaded = loaded
+
+    def _tell(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()
+
+
+_DEFAULT = object()
+"""Stands for no value of its own."""
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """Return the state of a file; None while it is missing. Blocks."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return Stamp(status.st_mtime_ns, status.st_size, status.st_ino)

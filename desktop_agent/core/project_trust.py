@@ -1,0 +1,69 @@
+"""What the person answered about the settings of projects: trusted or ignored, for exactly the content they saw.
+
+One file a project, in the person's own folder, where no command in a sandbox can write. It keeps the trusted content
+itself, so that a file that is changed later does not loosen anything while nobody has looked at the change.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.files import digest_of, write_atomically
+from desktop_agent.core.settings.project import digest_of_text
+
+Answer = Literal["trusted", "ignored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What was answered last about one project."""
+
+    digest: str = ""
+    """Of the content that the answer was about."""
+    answer: Answer | None = None
+    text: str = ""
+    """The content that was trusted last; empty when none was."""
+
+    def answer_to(self, text: str) -> Answer | None:
+        """Return the answer about this content; None when there was none."""
+        return self.answer if self.answer is not None and self.digest == digest_of_text(text) else None
+
+
+class ProjectTrust:
+    """The answers of one person."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path_for(self, root: Path) -> Path:
+        """Where the answer about the project in `root` is kept."""
+        return self._folder / f"{digest_of(str(root).encode(errors='surrogateescape'))[:32]}.json"
+
+    def read(self, root: Path) -> Trust:
+        """Return what was answered about the project in `root`. Blocks. What cannot be read counts as no answer."""
+        try:
+            found: object = json.loads(self.path_for(root).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return Trust()
+        values = cast("dict[str, object]", found) if isinstance(found, dict) else {}
+        digest, answer, text = values.get("digest"), values.get("answer"), values.get("text")
+        if values.get("folder") != str(root) or not isinstance(digest, str) or not isinstance(text, str):
+            return Trust()
+        return Trust(digest, answer, text) if answer in ("trusted", "ignored") else Trust()
+
+    def remember(self, root: Path, text: str, answer: Answer) -> None:
+        """Keep the answer about this content. Blocks. Raises `StorageError` when that is not possible."""
+        record = {
+            "folder": str(root),
+            "digest": digest_of_text(text),
+            "answer": answer,
+            "text": text if answer == "trusted" else "",
+        }
+        path = self.path_for(root)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace"))
+        except OSError as error:
+            raise StorageError("Your answer about the project could not be kept.", detail=f"{path}: {error}") from error

@@ -1,0 +1,63 @@
+"""What is said about a setting beside its field, for every place that shows it: dialog, commands, documents, errors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["choice", "switch", "whole", "number", "text", "texts"]
+"""What a setting holds, and so which control it has."""
+
+Effect = Literal["now", "next session", "next run"]
+"""From when a changed value holds. `now`: from the next request or call of every open session. None needs a restart."""
+
+Tightening = Literal["stricter", "more", "lower"]
+"""How a project may change a setting: to a choice further on, by adding entries, to a lower number."""
+
+_KEY = "about"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What a person needs to know to decide about one setting."""
+
+    title: str
+    text: str
+    """One or two sentences: what it does, and what it is good for."""
+    unit: str = ""
+    """The unit in which people read and enter it."""
+    per_unit: int = 1
+    """How much of the value one such unit is: 1024 for a value in bytes that is entered in KiB."""
+    least: float | None = None
+    most: float | None = None
+    words: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What each choice is called."""
+    unset: str = ""
+    """What it comes to when nothing is set."""
+    holds: Literal["", "folders", "file"] = ""
+    """Whether its texts are paths, relative to the settings file."""
+    effect: Effect = "now"
+    is_advanced: bool = False
+    variable: str = ""
+    """The environment variable that goes before the file."""
+    tightening: Tightening | None = None
+    """How a project may change it; None: not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class AboutSection:
+    """The name of a section, and what it is about."""
+
+    title: str
+    text: str
+
+
+def about(declaration: About | AboutSection) -> Mapping[str, About | AboutSection]:
+    """Return the metadata of a dataclass field that says this."""
+    return {_KEY: declaration}
+
+
+def about_in(metadata: Mapping[str, object]) -> About | AboutSection:
+    """Return what a field's metadata says of it."""
+    found = metadata[_KEY]
+    assert isinstance(found, About | AboutSection)
+    return found

@@ -1,0 +1,239 @@
+"""Single settings: which there are, what each may be, and all of them with one changed."""
+
+import json
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, cast, get_args, get_origin
+
+from desktop_agent.core.errors import UsageError
+from desktop_agent.core.settings.declaring import About, AboutSection, Kind, about_in
+from desktop_agent.core.settings.sections import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting as it is declared."""
+
+    key: str
+    """Its dotted name: `tools.limits.max_lines`."""
+    kind: Kind
+    default: object
+    choices: tuple[str, ...]
+    is_optional: bool
+    """Whether it may be unset, which is None."""
+    about: About
+
+    @property
+    def section(self) -> str:
+        """The dotted name of its section."""
+        return self.key.rpartition(".")[0]
+
+    @property
+    def allowed(self) -> str:
+        """What it may be, in words."""
+        about = self.about
+        match self.kind:
+            case "choice":
+                return f"one of {', '.join(self.choices)}"
+            case "switch":
+                return "true or false"
+            case "text":
+                return "text"
+            case "texts":
+                return "a list of texts"
+            case "whole" | "number":
+                kind = "a whole number" if self.kind == "whole" else "a number"
+                if about.least is not None and about.most is not None:
+                    return f"{kind} from {about.least:g} to {about.most:g}"
+                return f"{kind}, {about.least:g} or more" if about.least is not None else f"{kind} greater than 0"
+
+    def checked(self, value: object) -> object:
+        """Return `value` as this setting holds it. Raises `ValueError` that says what is allowed.
+
+        A blank text stands for the default, choices may be in capitals, and a list may be one text with commas.
+        """
+        if value is None and self.is_optional:
+            return None
+        if self.kind == "texts":
+            return _checked_texts(value)
+        if isinstance(value, str) and not value.strip():
+            return self.default
+        match self.kind:
+            case "choice":
+                chosen = value.strip().lower() if isinstance(value, str) else value
+                if chosen not in self.choices:
+                    raise ValueError(f"{value!r} is not one of {', '.join(self.choices)}")
+                return chosen
+            case "switch" if isinstance(value, bool):
+                return value
+            case "text" if isinstance(value, str):
+                return value.strip()
+            case "whole" if isinstance(value, int) and not isinstance(value, bool):
+                return self._in_range(value)
+            case "number" if isinstance(value, int | float) and not isinstance(value, bool):
+                return self._in_range(_as_float(value))
+            case _:
+                names = {"switch": "true or false", "text": "text", "whole": "a whole number", "number": "a number"}
+                raise ValueError(f"{value!r} is not {names[self.kind]}")
+
+    def _in_range(self, value: float) -> float:
+        least, most = self.about.least, self.about.most
+        if not 0 < value < math.inf and least is None:
+            raise ValueError(f"{value!r} is not greater than 0")
+        if not (least if least is not None else 0) <= value <= (most if most is not None else _LARGEST):
+            raise ValueError(f"{value!r} is not {self.allowed}")
+        return value
+
+
+_LARGEST = 2**53
+"""Beyond this a number is no longer exact in every program that reads the file."""
+
+
+@cache
+def declared_settings() -> Mapping[str, Setting]:
+    """Return every setting by its dotted key, in the order of declaration."""
+    return {setting.key: setting for setting in _declared(Settings(), "")}
+
+
+@cache
+def declared_section(name: str) -> AboutSection:
+    """Return what is said of a section; `name` is dotted."""
+    section: object = Settings()
+    about: About | AboutSection | None = None
+    for part in name.split("."):
+        declared = next(item for item in _fields(section) if item.name == part)
+        about, section = about_in(declared.metadata), getattr(section, part)
+    assert isinstance(about, AboutSection)
+    return about
+
+
+def setting_values(settings: Settings) -> dict[str, object]:
+    """Return the value of every setting by its dotted key, in the order of declaration."""
+    return {key: value_of(settings, key) for key in declared_settings()}
+
+
+def value_of(settings: Settings, key: str) -> object:
+    """Return the value of one setting, which exists."""
+    value: object = settings
+    for part in key.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def with_setting(settings: Settings, key: str, value: object) -> Settings:
+    """Return `settings` with the dotted `key` set. Raises `UsageError` naming the allowed values."""
+    setting = require_setting(key)
+    try:
+        checked = setting.checked(value)
+    except ValueError as error:
+        raise UsageError(f"{key} cannot be {value!r}: {error}.", hint=f"Allowed is {setting.allowed}.") from error
+    return replaced(settings, key, checked)
+
+
+def require_setting(key: str) -> Setting:
+    """Return the declaration of a setting. Raises `UsageError` naming those that exist."""
+    known = declared_settings()
+    if key not in known:
+        raise UsageError(f"There is no setting {key!r}.", hint=f"Known settings: {', '.join(known)}.")
+    return known[key]
+
+
+def replaced(settings: Settings, key: str, value: object) -> Settings:
+    """Return `settings` with `key` set to a value that was checked before."""
+    return cast("Settings", _replaced(settings, key.split("."), value))
+
+
+def absolute(setting: Setting, value: object, base: Path) -> object:
+    """Return the paths of a setting absolute: `~` is the home folder, the rest is relative to `base`. Blocks.
+
+    Raises `ValueError` for what cannot be a path.
+    """
+    try:
+        match setting.about.holds:
+            case "folders":
+                return tuple(str((base / Path(text).expanduser()).resolve()) for text in cast("tuple[str, ...]", value))
+            case "file" if value:
+                return str((base / Path(str(value)).expanduser()).absolute())
+            case _:
+                return value
+    except (OSError, RuntimeError) as error:  # a home of nobody, links in a circle
+        raise ValueError(f"{value!r} cannot be a path: {error}") from error
+
+
+def read_value(text: str) -> object:
+    """Return the value that `text` is in TOML; what is no TOML value is text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+
+
+def shown_value(value: object) -> str:
+    """Return a value as the settings file has it; what is not set is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(shown_value, cast('tuple[object, ...]', value)))}]"
+    # Strings and truth values are written in JSON as in TOML, all but one character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def section_keys(section: object) -> tuple[str, ...]:
+    """Return the names that a section knows."""
+    return tuple(item.name for item in _fields(section))
+
+
+def _declared(section: object, prefix: str) -> Iterator[Setting]:
+    for item in _fields(section):
+        default = getattr(section, item.name)
+        if is_dataclass(default):
+            yield from _declared(default, f"{prefix}{item.name}.")
+            continue
+        about = about_in(item.metadata)
+        assert isinstance(about, About)
+        hint: object = item.type
+        is_optional = isinstance(hint, UnionType)
+        if isinstance(hint, UnionType):
+            hint = next(option for option in get_args(hint) if option is not NoneType)
+        is_choice = get_origin(hint) is Literal
+        yield Setting(
+            key=f"{prefix}{item.name}",
+            kind="choice" if is_choice else _KINDS[hint],
+            default=default,
+            choices=get_args(hint) if is_choice else (),
+            is_optional=is_optional,
+            about=about,
+        )
+
+
+_KINDS: dict[object, Kind] = {bool: "switch", int: "whole", float: "number", str: "text", tuple[str, ...]: "texts"}
+
+
+def _replaced(section: object, keys: list[str], value: object) -> object:
+    first, *rest = keys
+    inner = _replaced(getattr(section, first), rest, value) if rest else value
+    return replace(cast("Any", section), **{first: inner})
+
+
+def _fields(section: object) -> tuple[Field[Any], ...]:
+    return fields(cast("Any", section))
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _checked_texts(value: object) -> tuple[str, ...]:
+    """Return a list of texts, which may also be written as one text with commas; blanks are left out."""
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in cast("list[object]", items)):
+        raise ValueError(f"{value!r} is not a list of texts")
+    return tuple(text.strip() for text in cast("list[str]", items) if text.strip())

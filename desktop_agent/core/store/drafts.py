@@ -1,0 +1,88 @@
+"""What was written and not sent: one small private file for each conversation, replaced as a whole.
+
+A file that cannot be read counts as empty: a draft is a convenience, and nothing depends on it.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.files import digest_of, write_atomically
+from desktop_agent.core.ids import SessionId
+
+DraftKey = str
+"""Names a conversation, also one that is no session yet. Safe as a file name."""
+
+MAX_BYTES = 4_000_000
+"""A longer draft is not read: somebody else wrote that file."""
+
+
+def session_draft(session_id: SessionId) -> DraftKey:
+    """Return the key of a session's draft."""
+    return f"session-{session_id}"
+
+
+def folder_draft(workspace: Path) -> DraftKey:
+    """Return the key of what is written for a new conversation in a folder."""
+    return f"folder-{digest_of(os.fsencode(workspace))[:32]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """What a person has written in one conversation and not sent."""
+
+    text: str = ""
+    """In the composer."""
+    edits: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Of earlier prompts that are being edited, by turn."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to keep."""
+        return not self.text and not self.edits
+
+
+class Drafts:
+    """The drafts of one data folder. Methods block."""
+
+    def __init__(self, folder: Path) -> None:
+        """Touches no disk."""
+        self._folder = folder
+
+    def load(self, key: DraftKey) -> Unsent:
+        """Return what is kept, or nothing."""
+        try:
+            with self._path(key).open("rb") as file:
+                fields: object = json.loads(file.read(MAX_BYTES))
+        except (OSError, ValueError, RecursionError):
+            return Unsent()
+        return _unsent(cast("dict[str, object]", fields)) if isinstance(fields, dict) else Unsent()
+
+    def save(self, key: DraftKey, unsent: Unsent) -> None:
+        """Keep this instead of what was kept; nothing at all when it is empty. Raises `StorageError`."""
+        path = self._path(key)
+        try:
+            if unsent.is_empty:
+                path.unlink(missing_ok=True)
+                return
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            fields = {"text": unsent.text, "edits": {str(turn): text for turn, text in unsent.edits.items()}}
+            write_atomically(path, json.dumps(fields).encode(), mode=0o600)
+        except OSError as error:
+            raise StorageError("What is written here could not be kept.", detail=f"{path}: {error}") from error
+
+    def _path(self, key: DraftKey) -> Path:
+        return self._folder / f"{key}.json"
+
+
+def _unsent(fields: dict[str, object]) -> Unsent:
+    text, edits = fields.get("text"), fields.get("edits")
+    listed = cast("dict[str, object]", edits) if isinstance(edits, dict) else {}
+    return Unsent(
+        text if isinstance(text, str) else "",
+        {int(turn): edit for turn, edit in listed.items() if turn.isdecimal() and isinstance(edit, str)},
+    )

@@ -1,0 +1,63 @@
+"""Following a journal that another process writes: what was added since the last look, whole lines only."""
+
+import os
+from pathlib import Path
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.events import JournalEvent
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import Record, placed, read_record, refuse_links
+from desktop_agent.core.store.lines import open_regular, read_lines
+
+
+class Follower:
+    """The reading end of somebody else's journal. Blocks; it changes nothing, and its writer does not notice."""
+
+    def __init__(self, path: Path, blobs: Blobs) -> None:
+        self._path = path
+        self._blobs = blobs
+        self._offset = 0
+        self._line = 1
+        self._is_first = True
+        self._identity: tuple[int, int] | None = None
+
+    def read(self) -> list[JournalEvent]:
+        """Return what was added since the last call; everything at the first. What cannot be read is left out.
+
+        Raises `StorageError` when the journal is gone, or is not a longer form of what it was: a writer took a record
+        back because its disk failed, or a repair replaced the file. Then only reading all of it anew helps.
+        """
+        try:
+            refuse_links(self._path)
+            with open_regular(self._path) as file:
+                status = os.fstat(file.fileno())
+                self._check(status)
+                if status.st_size == self._offset:
+                    return []
+                file.seek(self._offset)
+                found: list[JournalEvent] = []
+                for line in read_lines(file, number=self._line):
+                    if not line.is_ended:
+                        break  # it is being written
+                    self._offset += line.size
+                    self._line += 1
+                    record = read_record(line, self._blobs)
+                    if isinstance(record, Record):
+                        record = placed(record, line, self._path.parent.name, is_first=self._is_first)
+                    if isinstance(record, Record):
+                        self._is_first = False
+                        found.append(record.event)
+                return found
+        except OSError as error:
+            raise _lost(str(error)) from error
+
+    def _check(self, status: os.stat_result) -> None:
+        identity = status.st_dev, status.st_ino
+        if self._identity not in (None, identity) or status.st_size < self._offset:
+            raise _lost("The journal was replaced, or became shorter.")
+        self._identity = identity
+
+
+def _lost(detail: str) -> StorageError:
+    hint = "Open it again."
+    return StorageError("The session cannot be followed any more.", hint=hint, detail=detail)

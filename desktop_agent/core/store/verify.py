@@ -1,0 +1,309 @@
+"""Verify: everything that is wrong with a stored session, in words, and what a repair does about it.
+
+Reading is all this does; `repair.py` mends. A session that is open elsewhere is looked at as it is: what its writer is
+about to write is not missing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, cast
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.codec import encode_event
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.ids import CallId, ChangeId, Digest, SessionId, is_digest
+from desktop_agent.core.model import FileImage, JsonObject, ToolUseBlock
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal import Damage, Record, read_records
+from desktop_agent.core.store.lines import Line
+from desktop_agent.core.store.lock import is_locked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is wrong. `code` is stable and for programs."""
+
+    code: str
+    title: str
+    """What is wrong, and what it means."""
+    repair: str = ""
+    """What a repair does about it; empty when nothing can."""
+    line: int | None = None
+    """Of the journal, from 1; None when it is not about one line."""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What was found in one session."""
+
+    session_id: SessionId
+    records: int
+    """How many lines could be read."""
+    findings: tuple[Finding, ...] = ()
+    is_open_elsewhere: bool = False
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.findings
+
+
+class CacheCheck(Protocol):
+    """One cache of sessions that can be out of date; each part that keeps one adds its own."""
+
+    def problem(self, session_id: SessionId) -> str:
+        """What is out of date for this session, in a sentence; empty when nothing is. Blocks; changes nothing."""
+        ...
+
+    def rebuild(self, session_id: SessionId) -> None:
+        """Make it anew. Blocks. Raises `StorageError` when that is not possible."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ListEntryCheck:
+    """Whether the session list says of a session what its journal says."""
+
+    catalog: Catalog
+
+    def problem(self, session_id: SessionId) -> str:
+        """See `CacheCheck`."""
+        is_right = self.catalog.is_right(session_id)
+        return "" if is_right else "The session list shows something else than the session says."
+
+    def rebuild(self, session_id: SessionId) -> None:
+        """See `CacheCheck`."""
+        self.catalog.look_again(session_id)
+
+
+@dataclass(slots=True)
+class Numbers:
+    """A fold of the journal's order: numbers, repeated lines, and what is begun and not concluded."""
+
+    last: int = 0
+    is_gap_explained: bool = False
+    """Whether a line that could not be read came since the last one that could."""
+    calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
+    """Calls without a result, in their order."""
+    started: set[CallId] = field(default_factory=set[CallId])
+    asked: dict[CallId, int] = field(default_factory=dict[CallId, int])
+    """Calls that wait for an answer, and their turn."""
+    finished: set[CallId] = field(default_factory=set[CallId])
+    known: set[CallId] = field(default_factory=set[CallId])
+    changes: set[ChangeId] = field(default_factory=set[ChangeId])
+    turn: int | None = None
+    is_writing: bool = False
+    """Whether files may be half written: only the next opening finds out."""
+
+    def concludes(self, event: ev.JournalEvent) -> bool:
+        """Whether no call of the conversation before may be open any more when `event` comes."""
+        return bool(self.calls) and isinstance(event, ev.TurnEnded | ev.PromptSubmitted | ev.MessageDone)
+
+    def problems(self, event: ev.JournalEvent, number: int) -> Iterator[Finding]:
+        """Yield what is wrong with `event` where it stands, on line `number`."""
+        if event.seq != self.last + 1 and not (self.is_gap_explained and event.seq > self.last):
+            title = f"Record {event.seq} follows record {self.last}."
+            yield Finding(code="wrong_sequence", title=title, repair="Records are numbered anew.", line=number)
+        if self.is_repeated(event):
+            title = "A call has a second result."
+            yield Finding(code="duplicate_result", title=title, repair="Only the first is kept.", line=number)
+        match event:
+            case ev.MessageDone(content=content):
+                for block in content:
+                    if isinstance(block, ToolUseBlock) and block.id in self.known:
+                        title = "Two calls have the same id; the model may refuse the conversation."
+                        yield Finding(code="duplicate_call", title=title, line=number, detail=block.id)
+            case ev.ChangesRecorded(changes=changes):
+                for change in changes:
+                    if change.id in self.changes:
+                        title = "Two changes have the same id; only one of them can be undone."
+                        yield Finding(code="duplicate_change", title=title, line=number, detail=change.id)
+            case _:
+                pass
+
+    def is_repeated(self, event: ev.JournalEvent) -> bool:
+        """Whether `event` is a result of a call that has one."""
+        return isinstance(event, ev.ToolCallFinished) and event.call_id in self.finished
+
+    def apply(self, event: ev.JournalEvent) -> None:
+        """Fold one event in."""
+        self.last, self.is_gap_explained = event.seq, False
+        match event:
+            case ev.TurnStarted(turn=turn):
+                self.turn = turn
+            case ev.TurnEnded():
+                self.turn = None
+            case ev.MessageDone(content=content):
+                blocks = {block.id: block for block in content if isinstance(block, ToolUseBlock)}
+                self.calls |= blocks
+                self.known |= blocks.keys()
+            case ev.ToolCallStarted(call=call):
+                self.started.add(call.id)
+            case ev.ToolCallFinished(call_id=call_id):
+                self.calls.pop(call_id, None)
+                self.finished.add(call_id)
+                self.is_writing = False
+            case ev.ApprovalRequested(turn=turn, request=request):
+                self.asked[request.call_id] = turn
+            case ev.ApprovalResolved(call_id=call_id):
+                self.asked.pop(call_id, None)
+            case ev.ChangesPrepared():
+                self.is_writing = True
+            case ev.ChangesRecorded(changes=changes):
+                self.changes |= {change.id for change in changes}
+                self.is_writing = False
+            case ev.ChangesUndone() | ev.ChangesRedone():
+                self.is_writing = False
+            case _:
+                pass
+
+
+def verify(
+    catalog: Catalog, session_id: SessionId, *, caches: Sequence[CacheCheck] = (), is_ours: bool = False
+) -> Report:
+    """Look at one session and report what is wrong. Blocks, for as long as reading all of it takes; changes nothing.
+
+    `is_ours` says that the caller has the session's lock, so that nobody else writes it. Raises
+    `SessionNotFoundError` when there is none.
+    """
+    path = catalog.journal_path(session_id)
+    is_open = not is_ours and is_locked(path.parent)
+    findings: list[Finding] = []
+    records = 0
+    try:
+        for finding, is_record in _of_journal(path, catalog.blobs, is_open=is_open):
+            findings += [] if finding is None else [finding]
+            records += is_record
+    except StorageError as error:
+        findings.append(Finding(code="unreadable_journal", title=error.title, detail=error.detail))
+    if not is_open:  # its writer brings them up to date
+        problems = (check.problem(session_id) for check in caches)
+        repair = "It is made anew."
+        findings += [Finding(code="stale_cache", title=text, repair=repair) for text in problems if text]
+    return Report(session_id=session_id, records=records, findings=tuple(findings), is_open_elsewhere=is_open)
+
+
+def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Finding | None, bool]]:
+    """Yield what is wrong, and for every record that could be read, whether anything is or not, one mark."""
+    numbers = Numbers()
+    named: dict[Digest, tuple[int, int]] = {}
+    is_first = True
+    for line, found in read_records(path, blobs):
+        if isinstance(found, Damage):
+            if line.is_ended or not is_open:
+                yield _damage(line, found), False
+            numbers.is_gap_explained = True
+            continue
+        yield None, True
+        if is_first and not isinstance(found.event, ev.SessionOpened):
+            yield _no_opening(line.number), False
+        is_first = False
+        for finding in (*_lost(line, found), *_missing_results(numbers, found.event, line.number)):
+            yield finding, False
+        for finding in numbers.problems(found.event, line.number):
+            yield finding, False
+        numbers.apply(found.event)
+        for digest, size in references(found.event):
+            named.setdefault(digest, (size, line.number))
+    if is_first and not is_open:
+        title = "Nothing of this session was ever written: the application ended while it was created."
+        yield Finding(code="empty", title=title), False
+    elif not is_open and (finding := _unfinished(numbers)) is not None:
+        yield finding, False
+    for digest, (size, number) in named.items():
+        if (reason := blob_problem(blobs, digest, size)) is not None:
+            yield _bad_blob(reason, digest, number), False
+
+
+def references(event: ev.JournalEvent) -> Iterator[tuple[Digest, int]]:
+    """Yield the digest and size of every content that an event names."""
+    yield from _named_in(encode_event(event))
+
+
+def images(event: ev.JournalEvent) -> Iterator[tuple[str, FileImage]]:
+    """Yield the path and image of every file that an event says was in the workspace at its end."""
+    if isinstance(event, ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone):
+        for change in event.changes:
+            if change.after is not None:
+                yield change.path, change.after
+
+
+def blob_problem(blobs: Blobs, digest: Digest, size: int) -> str | None:
+    """Read a content to its end and say what is wrong with it; None when it is what it should be."""
+    try:
+        for _ in blobs.blocks(digest, size=size):
+            pass
+    except StorageError as error:
+        return error.title
+    return None
+
+
+def _named_in(value: object) -> Iterator[tuple[Digest, int]]:
+    if isinstance(value, dict):
+        fields = cast("JsonObject", value)
+        digest, size = fields.get("digest", fields.get("blob")), fields.get("size")
+        if isinstance(digest, str) and isinstance(size, int) and is_digest(digest) and fields.get("kind") != "folder":
+            yield digest, size
+        for inner in fields.values():
+            yield from _named_in(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            yield from _named_in(inner)
+
+
+def _damage(line: Line, damage: Damage) -> Finding:
+    repair = "It is taken out of the journal. The journal as it was is kept beside it."
+    if not line.is_ended:
+        title = "The last record was cut off when the application ended."
+        return Finding(code="torn_tail", title=title, repair=repair, line=line.number, detail=damage.reason)
+    title = "A record cannot be read, and counts for nothing."
+    return Finding(code="unreadable_line", title=title, repair=repair, line=line.number, detail=damage.reason)
+
+
+def _no_opening(number: int) -> Finding:
+    title = "The line that names the folder of the session is missing. It can be read, but not continued."
+    return Finding(code="no_opening", title=title, line=number)
+
+
+def _lost(line: Line, record: Record) -> Iterator[Finding]:
+    for reason in record.lost:
+        if isinstance(record.event, ev.SessionOpened):
+            repair = "The folder's name is written into it."
+            yield Finding(code="wrong_id", title=f"The session is not who it says: {reason}.", repair=repair, line=1)
+        else:
+            title = "A long text is missing or damaged. The rest of its record is used."
+            yield Finding(code="missing_blob", title=title, line=line.number, detail=reason)
+
+
+def _missing_results(numbers: Numbers, event: ev.JournalEvent, number: int) -> Iterable[Finding]:
+    if not numbers.concludes(event):
+        return ()
+    repair = "A result that says so is put in its place."
+    title = "A call of the agent's has no result."
+    found = [
+        Finding(code="missing_result", title=title, repair=repair, line=number, detail=f"{block.name} {block.id}")
+        for block in numbers.calls.values()
+    ]
+    numbers.calls.clear()
+    return found
+
+
+def _unfinished(numbers: Numbers) -> Finding | None:
+    if numbers.turn is None and not numbers.calls:
+        return None
+    calls = ", ".join(f"{block.name} {block.id}" for block in numbers.calls.values())
+    code = "missing_result" if numbers.calls else "unfinished"
+    title = "The application ended while the agent worked" + ("; calls have no result." if calls else ".")
+    repair = "" if numbers.is_writing else "The calls get a result that says so, and the turn its end."
+    if numbers.is_writing:
+        title += " It may have been writing files: open the session, which finds out how far it got."
+    return Finding(code=code, title=title, repair=repair, detail=calls)
+
+
+def _bad_blob(reason: str, digest: Digest, number: int) -> Finding:
+    title = f"{reason} What it belongs to cannot be shown or undone."
+    repair = "It is taken from the file itself, if that still has it."
+    return Finding(code="missing_blob", title=title, repair=repair, line=number, detail=digest)

@@ -1,0 +1,102 @@
+"""The settings in force in one folder: the person's, tightened by what the project says and the person trusted."""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from desktop_agent.core.live_settings import LiveSettings, Stamp, stamp_of
+from desktop_agent.core.project_trust import Answer, ProjectTrust, Trust
+from desktop_agent.core.settings import LoadedSettings, Settings
+from desktop_agent.core.settings.loading import FileText, parse_file
+from desktop_agent.core.settings.project import (
+    PROJECT_FILE,
+    PROJECT_FOLDER,
+    ProjectProposal,
+    proposal_of,
+    read_project,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """What stands in a project's file, and what the person said to it."""
+
+    file: FileText | None = None
+    trust: Trust = field(default_factory=Trust)
+    stamps: tuple[Stamp | None, Stamp | None] = (None, None)
+
+
+class WorkspaceSettings:
+    """The settings in force in one folder: the person's, tightened by the project's file as far as it is trusted."""
+
+    def __init__(self, live: LiveSettings, root: Path, trust: ProjectTrust) -> None:
+        """Touches no disk: before the first `refresh` the person's settings hold."""
+        self.live = live
+        self._root = root
+        self._trust = trust
+        self._project = _Project()
+        self._combined: tuple[LoadedSettings, _Project, LoadedSettings] | None = None
+
+    @property
+    def current(self) -> Settings:
+        """The settings in force here."""
+        return self.loaded.settings
+
+    @property
+    def loaded(self) -> LoadedSettings:
+        """The settings in force here, with what is wrong in the files that count and where each value comes from."""
+        person, project = self.live.loaded, self._project
+        if self._combined is None or self._combined[0] is not person or self._combined[1] is not project:
+            self._combined = (person, project, self._combine(person))
+        return self._combined[2]
+
+    @property
+    def proposal(self) -> ProjectProposal | None:
+        """What the project's file would change, whether it is trusted or not; None when there is no such file."""
+        file = self._project.file
+        return proposal_of(file, self.live.current) if file is not None else None
+
+    @property
+    def answer(self) -> Answer | None:
+        """What the person said to the file as it is now; None when they have not been asked."""
+        return self._project.trust.answer_to(self._project.file.text) if self._project.file is not None else None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is something to decide: a file that says something, and no answer to it."""
+        proposal = self.proposal
+        return proposal is not None and self.answer is None and bool(proposal.changes or proposal.problems)
+
+    async def refresh(self) -> None:
+        """Look whether the person's or the project's file changed, and read what did."""
+        await self.live.refresh()
+        await asyncio.to_thread(self.look)
+
+    def look(self) -> None:
+        """Read the project's file and the answer about it again, if they changed. Blocks."""
+        stamps = (stamp_of(self._root / PROJECT_FOLDER / PROJECT_FILE), stamp_of(self._trust.path_for(self._root)))
+        if stamps == (None, None) or stamps == self._project.stamps:
+            if stamps == (None, None) and self._project.stamps != stamps:
+                self._project = _Project()
+            return
+        self._project = _Project(read_project(self._root), self._trust.read(self._root), stamps)
+
+    def remember(self, answer: Answer, text: str) -> None:
+        """Keep what the person said to the file whose content is `text`. Blocks. Raises `StorageError`."""
+        self._trust.remember(self._root, text, answer)
+        self.look()
+
+    def _combine(self, person: LoadedSettings) -> LoadedSettings:
+        """Return the person's settings as the project tightens them.
+
+        A file that changed since it was trusted counts as it was then, until somebody has looked at it.
+        """
+        file, trust = self._project.file, self._project.trust
+        if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
+            return person
+        proposal = proposal_of(parse_file(file.path, trust.text), person.settings)
+        return LoadedSettings(
+            proposal.applied_to(person.settings),
+            (*person.problems, *(proposal.problems if trust.answer_to(file.text) else ())),
+            {**person.sources, **proposal.sources},
+        )

@@ -1,0 +1,118 @@
+"""The field in which an earlier prompt is edited, in its place, and how it is to be sent again."""
+
+from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+
+from desktop_agent.ui.chat.message_edit import MessageEdit
+from desktop_agent.ui.picker import Picker
+from desktop_agent.ui.theme import Space
+
+_PADDING = 12
+
+
+class PromptEditor(QWidget):
+    """A message field with what will happen below it. Enter sends, Escape leaves everything as it was.
+
+    Signals:
+        sent: the new text, and whether the files are to be put back, too.
+        cancelled: the person thought better of it.
+        changed: it reads so now.
+        resized: it wants another height.
+    """
+
+    sent = Signal(str, bool)
+    cancelled = Signal()
+    changed = Signal(str)
+    resized = Signal()
+
+    def __init__(self, text: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._width = 0
+        self._edit = MessageEdit(self)
+        self._edit.setObjectName("promptEdit")
+        self._edit.setAccessibleName(self.tr("Your message, edited"))
+        self._edit.setPlainText(text)
+        self._edit.submitted.connect(self._on_send)
+        self._edit.textChanged.connect(self._on_text_changed)
+        self.setFocusProxy(self._edit)
+        self._note = QLabel(self.tr("Goes on in a copy of this conversation that ends before this message."), self)
+        self._note.setProperty("role", "secondary")
+        self._note.setWordWrap(True)
+        self._files = Picker(self, min_chars=26)
+        self._files.setObjectName("promptEditFiles")
+        self._files.setAccessibleName(self.tr("What happens with the files"))
+        self._files.addItems([self.tr("Keep files as they are"), self.tr("Also take back what was changed since")])
+        self._cancel = QPushButton(self.tr("Cancel"), self)
+        self._cancel.setObjectName("promptEditCancel")
+        self._cancel.clicked.connect(self.cancelled)
+        self._send = QPushButton(self.tr("Send"), self)
+        self._send.setObjectName("promptEditSend")
+        self._send.setProperty("variant", "primary")
+        self._send.clicked.connect(self._on_send)
+        self._height = 0
+
+    def put_cursor_at_end(self) -> None:
+        """Take the focus, to write on."""
+        cursor = self._edit.textCursor()
+        cursor.movePosition(cursor.MoveOperation.End)
+        self._edit.setTextCursor(cursor)
+        self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def tab_stops(self) -> list[QWidget]:
+        """Return what takes the keyboard, in the order of reading."""
+        return [self._edit, self._files, self._cancel, self._send]  # not the list of choices: it is another window
+
+    def set_width(self, width: int) -> None:
+        """Arrange everything at this width; `wanted_height` tells what it came to."""
+        self._width = width
+        inner = width - 2 * _PADDING
+        y = _PADDING
+        height = self._edit.wanted_height(inner)
+        self._edit.setGeometry(_PADDING, y, inner, height)
+        y += height + Space.S
+        height = self._note.heightForWidth(inner)
+        self._note.setGeometry(_PADDING, y, inner, height)
+        y += height + Space.S
+        self._height = self._arrange_buttons(QRect(_PADDING, y, inner, 0)) + _PADDING
+
+    def wanted_height(self) -> int:
+        """How high it is at its width."""
+        return self._height
+
+    def _arrange_buttons(self, area: QRect) -> int:
+        """Place the choice on the left and the buttons on the right, or below it; return where they end."""
+        picker = self._files.sizeHint()
+        buttons = (self._send, self._cancel)
+        needed = sum(button.sizeHint().width() + Space.S for button in buttons)
+        picker_width = min(picker.width(), area.width())
+        self._files.setGeometry(area.x(), area.y(), picker_width, picker.height())
+        is_narrow = picker_width + needed > area.width()
+        y = area.y() + picker.height() + Space.S if is_narrow else area.y()
+        right = area.x() + area.width()
+        for button in buttons:
+            size = button.sizeHint()
+            right -= size.width()
+            button.setGeometry(right, y, size.width(), size.height())
+            right -= Space.S
+        return y + max(picker.height(), self._send.sizeHint().height())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+            return
+        super().keyPressEvent(event)
+
+    def _on_text_changed(self) -> None:
+        text = self._edit.toPlainText()
+        self._send.setEnabled(bool(text.strip()))
+        self.changed.emit(text)
+        before = self._height
+        self.set_width(self._width)
+        if self._height != before:
+            self.resized.emit()
+
+    def _on_send(self) -> None:
+        text = self._edit.toPlainText().strip()
+        if text:
+            self.sent.emit(text, self._files.currentIndex() == 1)

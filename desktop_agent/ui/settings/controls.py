@@ -1,0 +1,215 @@
+"""One control for each kind of setting. They tell what the person chose, and nothing when they are shown a value."""
+
+import math
+import re
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QWidget,
+)
+
+from desktop_agent.ui.settings.parts import pick, picker
+from desktop_agent.ui.settings.texts_control import TextsControl
+from desktop_agent.ui.switch import Switch
+from desktop_agent.ui.theme import Height, Space, Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.core.settings import Setting
+
+_CODE = re.compile(r"`([^`]*)`")
+"""What documents show as code."""
+_NUMBER_WIDTH = 112
+_UNIT_WIDTH = 58
+_TEXT_WIDTH = 220
+
+
+def words(text: str) -> str:
+    """Return a declared text in the person's language."""
+    return _CODE.sub(r"“\1”", QCoreApplication.translate("Settings", text))
+
+
+class ChoiceControl(QWidget):
+    """One of a few.
+
+    Signals:
+        changed: the person chose this value.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, setting: "Setting") -> None:
+        super().__init__()
+        choices = [(words(setting.about.words.get(choice, choice)), choice) for choice in setting.choices]
+        self._box = picker(words(setting.about.title), choices)
+        self._box.setMinimumContentsLength(max(8, *(len(label) for label, _ in choices)))
+        self._box.setAccessibleDescription(words(setting.about.text))
+        self._box.currentIndexChanged.connect(self._on_chosen)
+        _fill(self, self._box)
+        self.setFixedHeight(Height.BUTTON + 4)  # the style sheet's padding comes on top of the picker's own height
+
+    def show_value(self, value: object) -> None:
+        """Show what is in force."""
+        pick(self._box, value)
+
+    def _on_chosen(self) -> None:
+        self.changed.emit(self._box.currentData())
+
+
+class SwitchControl(QWidget):
+    """On or off.
+
+    Signals:
+        changed: the person chose this value.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, setting: "Setting", theme: Theme) -> None:
+        super().__init__()
+        self._switch = Switch(theme)
+        self._switch.setAccessibleName(words(setting.about.title))
+        self._switch.setAccessibleDescription(words(setting.about.text))
+        self._switch.clicked.connect(self._on_clicked)
+        _fill(self, self._switch)
+
+    def show_value(self, value: object) -> None:
+        """Show what is in force."""
+        self._switch.setChecked(bool(value))
+
+    def _on_clicked(self) -> None:
+        self.changed.emit(self._switch.isChecked())
+
+
+class NumberControl(QWidget):
+    """A number with its unit. It tells a number when it is complete, not while it is typed.
+
+    Signals:
+        changed: the person chose this value; None where it may be unset, a text that is no number as it was typed.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, setting: "Setting") -> None:
+        super().__init__()
+        self._setting = setting
+        self._shown = ""
+        about = setting.about
+        self._line = QLineEdit()
+        self._line.setAccessibleName(f"{words(about.title)}, {words(about.unit)}" if about.unit else words(about.title))
+        self._line.setAccessibleDescription(words(about.text))
+        self._line.setPlaceholderText(words(about.unset))
+        self._line.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._line.setFixedWidth(_NUMBER_WIDTH)
+        self._line.editingFinished.connect(self._on_finished)
+        self._line.installEventFilter(self)
+        unit = QLabel(words(about.unit))
+        unit.setProperty("role", "secondary")
+        unit.setFixedWidth(_UNIT_WIDTH)
+        _fill(self, self._line, unit)
+
+    def show_value(self, value: object) -> None:
+        """Show what is in force."""
+        self._shown = "" if value is None else self._text(cast("float", value) / self._setting.about.per_unit)
+        self._line.setText(self._shown)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Step with the arrow keys, by a tenth of the number's size."""
+        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
+            direction = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()), 0)
+            number, is_number = self.locale().toDouble(self._line.text())
+            if direction and is_number and number > 0:
+                step = max(10.0 ** (math.floor(math.log10(number)) - 1), 0.5 if self._is_broken else 1.0)
+                self._line.setText(self._text(max(number + direction * step, step)))
+                return True
+        return super().eventFilter(watched, event)
+
+    @property
+    def _is_broken(self) -> bool:
+        """Whether parts of a unit can be entered."""
+        return self._setting.kind == "number" or self._setting.about.per_unit > 1
+
+    def _text(self, number: float) -> str:
+        """Return the number without zeros that say nothing."""
+        places = next(places for places in range(4) if places == 3 or round(number, places) == number)
+        return self.locale().toString(float(number), "f", places)
+
+    def _on_finished(self) -> None:
+        # Qt says that editing has finished at Enter, and again when the field loses the focus.
+        text = self._line.text().strip()
+        if text == self._shown:
+            return
+        self._shown = text
+        number, is_number = self.locale().toDouble(text)
+        value = number * self._setting.about.per_unit
+        if not text and self._setting.is_optional:
+            self.changed.emit(None)
+        elif is_number:
+            self.changed.emit(int(value) if self._setting.kind == "whole" and value.is_integer() else value)
+        else:
+            self.changed.emit(text)
+
+
+class TextControl(QWidget):
+    """A line of text. It tells the text when it is complete.
+
+    Signals:
+        changed: the person chose this value.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, setting: "Setting") -> None:
+        super().__init__()
+        self._shown = ""
+        self._line = QLineEdit()
+        self._line.setAccessibleName(words(setting.about.title))
+        self._line.setAccessibleDescription(words(setting.about.text))
+        self._line.setPlaceholderText(words(setting.about.unset))
+        self._line.setFixedWidth(_TEXT_WIDTH)
+        self._line.editingFinished.connect(self._on_finished)
+        _fill(self, self._line)
+
+    def show_value(self, value: object) -> None:
+        """Show what is in force."""
+        self._shown = str(value)
+        self._line.setText(self._shown)
+
+    def _on_finished(self) -> None:
+        # Qt says that editing has finished at Enter, and again when the field loses the focus.
+        text = self._line.text().strip()
+        if text != self._shown:
+            self._shown = text
+            self.changed.emit(text)
+
+
+Control = ChoiceControl | SwitchControl | NumberControl | TextControl | TextsControl
+
+
+def control_for(setting: "Setting", theme: Theme) -> Control:
+    """Return the control for a setting of this kind."""
+    match setting.kind:
+        case "choice":
+            return ChoiceControl(setting)
+        case "switch":
+            return SwitchControl(setting, theme)
+        case "whole" | "number":
+            return NumberControl(setting)
+        case "text":
+            return TextControl(setting)
+        case "texts":
+            about = setting.about
+            return TextsControl(words(about.title), words(about.text), has_folders=about.holds == "folders")
+
+
+def _fill(owner: QWidget, *widgets: QWidget) -> None:
+    row = QHBoxLayout(owner)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(Space.S)
+    for widget in widgets:
+        row.addWidget(widget)
+    owner.setFocusProxy(widgets[0])

@@ -1,0 +1,94 @@
+"""The foot of the settings dialog: what was just saved, the way back, the file, and the way out."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+
+from desktop_agent.core.settings import declared_settings
+from desktop_agent.ui.settings.controls import words
+from desktop_agent.ui.settings.parts import note, say
+from desktop_agent.ui.settings.setting_row import shown
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from desktop_agent.core.errors import AgentError
+    from desktop_agent.core.live_settings import SettingChange
+
+
+class Foot(QWidget):
+    """Tells about the last change.
+
+    Signals:
+        changed: the last change is taken back by this value of this setting (its dotted name).
+        reset: the last change is taken back by the default of this setting.
+        file_requested, close_requested: the buttons.
+    """
+
+    changed = Signal(str, object)
+    reset = Signal(str)
+    file_requested = Signal()
+    close_requested = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._change: SettingChange | None = None
+        self._undoing = ""
+        self.setAutoFillBackground(True)
+        self._note = note(self.tr("Changes apply and are saved at once."))
+        self._note.setObjectName("settingsNote")
+        self._undo = self._button(self.tr("Undo"), "undoSettingButton")
+        self._file = self._button(self.tr("Open the settings file"), "openSettingsFileButton")
+        self._close = self._button(self.tr("Close"), "closeSettingsButton")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
+        row.setSpacing(Space.S)
+        row.addWidget(self._note, 1)
+        for button in (self._undo, self._file, self._close):
+            row.addWidget(button)
+        self._undo.hide()
+        self._undo.clicked.connect(self._on_undo)
+        self._file.clicked.connect(self.file_requested)
+        self._close.clicked.connect(self.close_requested)
+
+    def show_change(self, change: "SettingChange") -> None:
+        """Say what was saved, with a way back unless it was one."""
+        is_undo, self._undoing = self._undoing == change.key, ""
+        setting = declared_settings()[change.key]
+        if change.overridden_by is not None:
+            text = self.tr("{0}: saved, but the environment variable {1} goes before the file.").format(
+                words(setting.about.title), str(change.overridden_by)
+            )
+        else:
+            before, after = shown(setting, change.before), shown(setting, change.after)
+            text = f"{words(setting.about.title)}: {before} → {after}. {_from_when(self, setting.about.effect)}".strip()
+        say(self._note, text)
+        self._change = None if is_undo else change
+        self._undo.setVisible(not is_undo)
+
+    def show_failure(self, error: "AgentError") -> None:
+        """Say that nothing was saved, and why."""
+        say(self._note, f"{error.title} {error.hint}".strip(), "error")
+        self._note.setToolTip(error.detail)
+        self._undo.hide()
+
+    def _button(self, text: str, name: str) -> QPushButton:
+        button = QPushButton(text)
+        button.setObjectName(name)
+        button.setAutoDefault(False)
+        return button
+
+    def _on_undo(self) -> None:
+        if (change := self._change) is None:
+            return
+        self._undoing = change.key
+        if change.was_set:
+            self.changed.emit(change.key, change.before)
+        else:
+            self.reset.emit(change.key)
+
+
+def _from_when(widget: QWidget, effect: str) -> str:
+    if effect == "next session":
+        return widget.tr("Holds for new sessions.")
+    return widget.tr("Holds from the next run.") if effect == "next run" else ""

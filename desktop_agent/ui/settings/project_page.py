@@ -1,0 +1,108 @@
+"""The section about the project: what its own file would change here, and the person's answer to that."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from desktop_agent.core.settings import declared_settings
+from desktop_agent.ui.settings.controls import words
+from desktop_agent.ui.settings.parts import Page, note
+from desktop_agent.ui.settings.setting_row import shown
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from desktop_agent.core.settings import SettingsProblem
+    from desktop_agent.core.settings.project import ProjectProposal, Tightened
+
+
+class ProjectPage(Page):
+    """Shows exactly what a project's file comes to, and takes the answer.
+
+    Signals:
+        answered: the person says `trusted` or `ignored` to what is shown.
+    """
+
+    answered = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__(self.tr("Project"))
+        self._path = note("")
+        self._answer = QLabel()
+        self._answer.setProperty("role", "strong")
+        self._lines = QVBoxLayout()
+        self._lines.setSpacing(Space.S)
+        self.trust = QPushButton(self.tr("Trust"))
+        self.trust.setObjectName("trustProjectButton")
+        self.trust.setAccessibleName(self.tr("Trust the project's settings"))
+        self.ignore = QPushButton(self.tr("Ignore"))
+        self.ignore.setObjectName("ignoreProjectButton")
+        self.ignore.setAccessibleName(self.tr("Ignore the project's settings"))
+        row = QHBoxLayout()
+        row.setSpacing(Space.S)
+        for button in (self.trust, self.ignore):
+            button.setAutoDefault(False)
+            row.addWidget(button)
+        row.addStretch()
+        self.column.addWidget(
+            note(self.tr("A project can only make the rules stricter, and only after you trusted its file as it is."))
+        )
+        self.column.addWidget(self._path)
+        self.column.addWidget(self._answer)
+        self.column.addLayout(self._lines)
+        self.column.addLayout(row)
+        self.column.addStretch()
+        self.trust.clicked.connect(self._on_trust)
+        self.ignore.clicked.connect(self._on_ignore)
+
+    def show_proposal(self, proposal: "ProjectProposal", answer: str | None) -> None:
+        """Show what the project's file comes to, and what was said to it."""
+        self._path.setText(str(proposal.path))
+        heads = {
+            "trusted": self.tr("You trust it. It changes:"),
+            "ignored": self.tr("You ignore it. It would change:"),
+            None: self.tr("It waits for your answer. It would change:"),
+        }
+        self._answer.setText(heads[answer])
+        while (item := self._lines.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        for text in change_lines(proposal.changes) or [self.tr("Nothing: all of it holds already, or is refused.")]:
+            self._lines.addWidget(_line(text))
+        for text in problem_lines(proposal.problems):
+            self._lines.addWidget(note(text, "warning"))
+        is_readable = not any(problem.is_about_the_file for problem in proposal.problems)
+        self.trust.setVisible(answer != "trusted" and is_readable)
+        self.ignore.setVisible(answer != "ignored")
+
+    def _on_trust(self) -> None:
+        self.answered.emit("trusted")
+
+    def _on_ignore(self) -> None:
+        self.answered.emit("ignored")
+
+
+def change_lines(changes: "Sequence[Tightened]") -> list[str]:
+    """Return, a line each, what would be different."""
+    lines: list[str] = []
+    for change in changes:
+        setting = declared_settings()[change.key]
+        before, after = shown(setting, change.before), shown(setting, change.after)
+        lines.append(f"{words(setting.about.title)}: {before} → {after}")
+    return lines
+
+
+def problem_lines(problems: "Sequence[SettingsProblem]") -> list[str]:
+    """Return, a line each, what of the file is refused, and where it stands."""
+    return [
+        f"{problem.path.name}:{problem.line or 1}: {problem.key}: {problem.message}"
+        if problem.key
+        else f"{problem.path.name}: {problem.message}"
+        for problem in problems
+    ]
+
+
+def _line(text: str) -> QWidget:
+    return note(text, "text")

@@ -1,0 +1,128 @@
+"""One setting in the dialog: its name, what it does, its control, where its value comes from, and the way back."""
+
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from desktop_agent.ui.settings.controls import TextsControl, control_for, words
+from desktop_agent.ui.settings.parts import note
+from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.core.settings import Setting
+
+
+class SettingRow(QWidget):
+    """Shows one setting.
+
+    Signals:
+        changed: it (its dotted name) is to have this value.
+        reset: it (its dotted name) is to have its default again.
+    """
+
+    changed = Signal(str, object)
+    reset = Signal(str)
+
+    def __init__(self, setting: "Setting", theme: Theme, *, section: str = "") -> None:
+        """`section` is named before the title, where rows of several sections stand together."""
+        super().__init__()
+        self.setting = setting
+        self.setObjectName(f"setting_{setting.key}")
+        about = setting.about
+        self._title = QLabel(f"{section} · {words(about.title)}" if section else words(about.title))
+        self._title.setToolTip(setting.key)
+        self._text = note(words(about.text))
+        self.control = control_for(setting, theme)
+        self._problem = note("", "error")
+        self._origin = note("", "warning")
+        self._state = note("")
+        self._state.setWordWrap(False)
+        self._reset = QPushButton(self.tr("Reset"))
+        self._reset.setProperty("compact", True)
+        self._reset.setProperty("variant", "flat")
+        self._reset.setAutoDefault(False)
+        self._reset.setAccessibleName(self.tr("Reset {0}").format(words(about.title)))
+        self._lay_out()
+        self.control.changed.connect(self._on_changed)
+        self._reset.clicked.connect(self._on_reset)
+
+    def show_view(self, view: SettingsView) -> None:
+        """Show what is in force, and what is to be said about it."""
+        key = self.setting.key
+        value = view.values[key]
+        self.control.show_value(value)
+        is_changed = value != self.setting.default
+        variable = view.variable_of(key)
+        self.control.setEnabled(not variable)
+        self._state.setText(self.tr("Changed. Default: {0}").format(shown(self.setting, self.setting.default)))
+        self._state.setVisible(is_changed and not variable)
+        self._reset.setVisible(is_changed and not variable)
+        self._say(self._problem, view.problem_of(key))
+        self._say(self._origin, self._origin_words(view))
+
+    def _origin_words(self, view: SettingsView) -> str:
+        key = self.setting.key
+        if variable := view.variable_of(key):
+            return self.tr("Set by the environment variable {0}, which goes before the file.").format(variable)
+        if key in view.project:
+            return self.tr("The project sets this to “{0}”, and that holds here.").format(
+                shown(self.setting, view.project[key])
+            )
+        return ""
+
+    def _say(self, label: QLabel, text: str) -> None:
+        label.setText(text)
+        label.setVisible(bool(text))
+
+    def _lay_out(self) -> None:
+        is_wide = isinstance(self.control, TextsControl)
+        names = QVBoxLayout()
+        names.setSpacing(2)
+        names.addWidget(self._title)
+        names.addWidget(self._text)
+        top = QHBoxLayout()
+        top.setSpacing(Space.L)
+        top.addLayout(names, 1)
+        if not is_wide:
+            top.addWidget(self.control, 0, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
+        state = QHBoxLayout()
+        state.setSpacing(Space.XS)
+        state.addWidget(self._state)
+        state.addWidget(self._reset)
+        state.addStretch()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, Space.XS, 0, Space.XS)
+        column.setSpacing(Space.XS)
+        column.addLayout(top)
+        if is_wide:
+            column.addWidget(self.control)
+        column.addWidget(self._problem)
+        column.addWidget(self._origin)
+        column.addLayout(state)
+        for label in (self._problem, self._origin, self._state):
+            label.hide()
+        self._reset.hide()
+
+    def _on_changed(self, value: object) -> None:
+        self.changed.emit(self.setting.key, value)
+
+    def _on_reset(self) -> None:
+        self.reset.emit(self.setting.key)
+
+
+def shown(setting: "Setting", value: object) -> str:
+    """Return a value as people read it."""
+    about = setting.about
+    if value is None or value in ("", ()):
+        return words(about.unset or "nothing")
+    if setting.kind == "choice":
+        return words(about.words.get(str(value), str(value)))
+    if setting.kind == "switch":
+        return words("on") if value else words("off")
+    if isinstance(value, tuple):
+        return ", ".join(map(str, cast("tuple[object, ...]", value)))
+    if isinstance(value, int | float):
+        return f"{value / about.per_unit:,g} {words(about.unit)}".strip()
+    return str(value)

@@ -1,0 +1,43 @@
+"""What the settings dialog shows: plain data, made by whoever opens it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from desktop_agent.core.settings import LoadedSettings, Settings, SettingsProblem, Source
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsView:
+    """The person's settings, what is wrong with their file, and what the project tightens where they work."""
+
+    settings: "Settings"
+    values: Mapping[str, object]
+    """Every setting by its dotted name."""
+    problems: "tuple[SettingsProblem, ...]" = ()
+    sources: "Mapping[str, Source]" = field(default_factory=dict[str, "Source"])
+    project: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What a trusted project sets here, by dotted name."""
+
+    @classmethod
+    def of(cls, loaded: "LoadedSettings", project: Mapping[str, object] | None = None) -> "SettingsView":
+        """Return the view of these settings."""
+        from desktop_agent.core.settings import setting_values
+
+        return cls(loaded.settings, setting_values(loaded.settings), loaded.problems, loaded.sources, project or {})
+
+    def variable_of(self, key: str) -> str:
+        """Return the environment variable that sets this setting; empty when none does."""
+        source = self.sources.get(key)
+        return source.place if source is not None and source.kind == "environment" else ""
+
+    def problem_of(self, key: str) -> str:
+        """Return what is wrong with what the file says about this setting; empty when nothing is."""
+        found = (problem for problem in self.problems if problem.key == key)
+        return " ".join(f"{problem.path.name}:{problem.line}: {problem.message}." for problem in found)
+
+    @property
+    def other_problems(self) -> tuple[str, ...]:
+        """What is wrong with the file apart from single settings."""
+        return tuple(str(problem) for problem in self.problems if problem.key not in self.values)

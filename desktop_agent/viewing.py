@@ -1,0 +1,69 @@
+"""A session that another window or process writes: read here, followed as it grows, and taken over when it is free."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from desktop_agent.core.clock import Clock
+from desktop_agent.core.errors import SessionBusyError
+from desktop_agent.core.events import JournalEvent
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.recorder import Sink
+from desktop_agent.core.store.follow import Follower
+from desktop_agent.core.store.lock import is_locked
+
+if TYPE_CHECKING:
+    from desktop_agent.workbench import OpenedSession
+
+POLL_S = 0.5
+"""How old what is shown may be. A look costs one `stat` when nothing happened."""
+
+
+class ViewedSession:
+    """A session as a reader has it. It takes no ops: who writes it is somebody else."""
+
+    def __init__(
+        self,
+        session_id: SessionId,
+        events: Sequence[JournalEvent],
+        follower: Follower,
+        folder: Path,
+        clock: Clock,
+        sink: Sink,
+        take_over: "Callable[[Sink], Awaitable[OpenedSession]]",
+    ) -> None:
+        """`Workbench.view_session` makes one."""
+        self.id = session_id
+        self.events = events
+        """What had happened in it when it was opened. What comes later goes to the sink."""
+        self._follower = follower
+        self._folder = folder
+        self._clock = clock
+        self._sink = sink
+        self._take_over = take_over
+
+    async def run(self) -> None:
+        """Tell the sink what its writer writes, until this is cancelled.
+
+        Only what is recorded can be told: no text while it streams. Raises `StorageError` when the journal cannot be
+        followed any more; to view the session anew is what helps then.
+        """
+        while True:
+            for event in await asyncio.to_thread(self._follower.read):
+                self._sink(event)
+            await self._clock.sleep(POLL_S)
+
+    async def is_free(self) -> bool:
+        """Whether nobody writes it now. Asking disturbs nobody."""
+        return not await asyncio.to_thread(is_locked, self._folder)
+
+    async def try_take_over(self, sink: Sink) -> "OpenedSession | None":
+        """Open it to go on with it, events going to `sink`; None while somebody else still writes it.
+
+        Stop `run` first. Raises `StorageError` when it cannot be opened.
+        """
+        try:
+            return await self._take_over(sink)
+        except SessionBusyError:
+            return None

@@ -1,0 +1,68 @@
+"""Before an edited prompt is sent again, files go back to what they were, through the session that changed them."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.app.resending import take_back_since
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.errors import AgentError
+from desktop_agent.core.providers.scripted import Call, Hang, Say
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.bridge import SessionBridge
+from tests.harness import Ground, Open
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    return Ground(tmp_path / "ground")
+
+
+def bridged(s: Open) -> SessionBridge:
+    """The window's side of a session that has already begun."""
+    bridge = SessionBridge(Transcript(), s.submit)
+    for event in s.rx.events:
+        bridge.deliver(event)
+    heard = s.rx.events.append
+
+    class Both(list[ev.Event]):
+        def append(self, event: ev.Event) -> None:
+            heard(event)
+            super().append(event)
+            bridge.deliver(event)
+
+    s.rx.events = Both(s.rx.events)
+    return bridge
+
+
+def edit(old: int, new: int) -> Call:
+    return Call("edit_file", {"path": "a.py", "old_str": f"x = {old}", "new_str": f"x = {new}"})
+
+
+async def test_what_the_turn_and_later_ones_changed_is_taken_back(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    replies = [[edit(1, 2)], [Say("One.")], [edit(2, 3)], [Say("Two.")], [edit(3, 4)], [Say("Three.")]]
+    async with ground.session(replies, approval="never") as s:
+        for _ in range(3):
+            await s.prompt()
+        bridge = bridged(s)
+        await take_back_since(bridge, 2)
+        assert ground.read("a.py") == "x = 2\n"
+        records = len(s.rx.recorded)
+        await take_back_since(bridge, 2)
+        assert len(s.rx.recorded) == records, "there is nothing more to take back"
+        await take_back_since(bridge, 1)
+        assert ground.read("a.py") == "x = 1\n"
+
+
+async def test_while_the_agent_works_nothing_is_taken_back(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[edit(1, 2)], [Say("One.")], [Say("…"), Hang()]], approval="never") as s:
+        await s.prompt()
+        s.submit(ops.SubmitPrompt(text="more"))
+        await s.rx.expect(ev.TextDelta, lambda event: event.turn == 2)
+        with pytest.raises(AgentError, match="working"):
+            await asyncio.wait_for(take_back_since(bridged(s), 1), 5)
+        assert ground.read("a.py") == "x = 2\n"

@@ -1,0 +1,134 @@
+"""Settings while the window is open: edits of the file take effect, broken ones are told, projects are asked about."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+
+from desktop_agent.ui.settings.dialog import SettingsDialog
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+@pytest.fixture
+def file(isolated_home: Path) -> Path:
+    path = isolated_home / "desktop-agent" / "config" / "config.toml"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "my project"
+    (folder / ".desktop-agent").mkdir(parents=True)
+    write(folder / ".desktop-agent" / "config.toml", '[execution]\napproval = "always"\nsandbox = "none"\n')
+    return folder
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+def texts(widget: QWidget) -> list[str]:
+    return [label.text() for label in widget.findChildren(QLabel) if label.isVisible()]
+
+
+def test_an_edit_of_the_file_takes_effect_and_a_broken_one_is_told(go: Go, file: Path) -> None:
+    async def journey(person: Driver) -> None:
+        write(file, '[ui]\ntheme = "dark"\n')
+        await person.until_true(lambda: person.window.theme.colours.is_dark, "the window is dark")
+        write(file, "[ui\n")
+        await person.until_true(lambda: bool(person.banner), "the banner says so")
+        title, hint = person.banner
+        assert title == "Some of your settings cannot be used, so what held before does."
+        assert hint.startswith(f"{file}:1: is not valid TOML")
+        assert person.window.theme.colours.is_dark
+
+    go(["--demo"], journey)
+
+
+def test_a_setting_is_searched_changed_and_taken_back_by_keyboard(go: Go, file: Path) -> None:
+    write(file, "# mine\n")
+
+    async def journey(person: Driver) -> None:
+        await person.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+        dialog = await person.see(SettingsDialog, "settingsDialog")
+        (await person.see(QLineEdit, "settingsSearch")).setText("longest command")
+        name = "Longest command, seconds"
+        field = next(
+            line for line in dialog.findChildren(QLineEdit) if line.accessibleName() == name and line.isVisible()
+        )
+        field.setFocus()
+        await person.press(Qt.Key.Key_9)
+        await person.press(Qt.Key.Key_Return)
+        saved = "# mine\n\n[execution]\ntimeout_seconds = 9.0\n"
+        await person.until_true(lambda: saved.split() == read(file).split(), "it is saved")
+        undo = await person.see(QPushButton, "undoSettingButton")
+        assert any("Longest command: the call decides → 9 seconds." in text for text in texts(dialog))
+        undo.click()
+        await person.until_true(lambda: "timeout" not in read(file), "it is taken back")
+        field.setText("soon")
+        await person.press(Qt.Key.Key_Return)
+        await person.until_true(
+            lambda: any("is not a number" in text for text in texts(dialog)), "what cannot be used is refused"
+        )
+        assert "timeout" not in read(file)
+        await person.press(Qt.Key.Key_Escape)
+
+    go(["--demo"], journey)
+
+
+def test_the_settings_file_is_opened_and_made_if_there_is_none(
+    go: Go, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def open_url(url: QUrl) -> None:
+        opened.append(url.toLocalFile())
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
+    file = isolated_home / "desktop-agent" / "config" / "config.toml"
+
+    async def journey(person: Driver) -> None:
+        await person.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+        await person.click("openSettingsFileButton")
+        await person.until_true(lambda: opened == [str(file)], "it is opened")
+        assert read(file).startswith("# The settings of Desktop Agent.")
+        await person.press(Qt.Key.Key_Escape)
+
+    go(["--demo"], journey)
+
+
+def test_a_project_is_asked_about_and_holds_when_it_is_trusted(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        banner = await person.see(QWidget, "projectBanner")
+        assert any("Approvals: Asks before writing → Asks before every call" in text for text in texts(banner))
+        assert any("execution.sandbox: refused" in text for text in texts(banner))
+        assert person.transcript.approval == "on_write"
+        await person.click("projectBannerTrust")
+        await person.until_true(lambda: person.transcript.approval == "always", "it holds")
+        assert not banner.isVisible()
+
+    async def again(person: Driver) -> None:
+        assert person.transcript.approval == "always"
+        banner = person.window.desk.project_banner
+        assert banner.isHidden()
+        write(project / ".desktop-agent" / "config.toml", "[tools.limits]\nmax_lines = 100\n")
+        await person.until_true(banner.isVisible, "the changed file is asked about")
+        await person.click("projectBannerDetails")
+        dialog = await person.see(SettingsDialog, "settingsDialog")
+        assert "Lines of a result: 800 lines → 100 lines" in texts(dialog)
+        await person.click("ignoreProjectButton")
+        await person.until_true(banner.isHidden, "it is answered")
+        await person.press(Qt.Key.Key_Escape)
+
+    go([str(project), "--provider", "demo"], journey)
+    go([str(project), "--provider", "demo"], again)
+
+
+def read(path: Path) -> str:
+    return path.read_text()

@@ -1,0 +1,123 @@
+"""What is typed stays in the conversation it was typed in, over switching and over a restart."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import Allowed
+from desktop_agent.core.store.drafts import Drafts, session_draft
+from desktop_agent.core.transcript import ForkEntry, PromptEntry
+from tests.app.conftest import Go
+from tests.core.test_pending_approvals import EDIT, journal_of, killed_while_asking
+from tests.e2e.driver import Driver
+from tests.harness import Ground
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    return folder
+
+
+def text(person: Driver) -> str:
+    return person.window.desk.composer.text()
+
+
+async def ask(person: Driver, words: str, turn: int) -> None:
+    person.window.desk.composer.set_text("")
+    await person.type("composer", words)
+    await person.press(Qt.Key.Key_Return)
+    await person.until_true(
+        lambda: person.transcript.turn == turn and person.transcript.last_end == "completed", "the turn has ended"
+    )
+
+
+def test_each_conversation_keeps_its_draft(go: Go, project: Path, isolated_home: Path) -> None:
+    ids: list[SessionId] = []
+    drafts = Drafts(isolated_home / "desktop-agent" / "data" / "drafts")
+
+    async def first(person: Driver) -> None:
+        await ask(person, "What is in here?", 1)
+        ids.append(person.transcript.session_id)
+        person.window.desk.composer.set_text("")
+        await person.type("composer", "and then")
+        # Without a switch or a quit, as before a kill.
+        await person.until_true(lambda: drafts.load(session_draft(ids[0])).text == "and then", "it is on disk")
+        await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+        await person.until_true(lambda: not person.transcript.session_id, "a new conversation is shown")
+        assert text(person) == ""
+        await person.type("composer", "something new")
+        person.window.desk.sessions.session_chosen.emit(ids[0])
+        await person.until_true(lambda: person.transcript.session_id == ids[0], "the first is shown")
+        assert text(person) == "and then"
+
+    async def second(person: Driver) -> None:
+        assert text(person) == "and then"
+        await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+        await person.until_true(lambda: text(person) == "something new", "the other draft is there")
+        person.window.desk.sessions.session_chosen.emit(ids[0])
+        await person.until_true(lambda: text(person) == "and then", "and this one")
+        await person.press(Qt.Key.Key_Return)
+        await person.until_true(lambda: drafts.load(session_draft(ids[0])).is_empty, "what was sent is not kept")
+        person.window.main_window.actions_.stop.trigger()
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+
+    go([str(project), "--provider", "demo"], first)
+    go([str(project), "--continue"], second)
+
+
+def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        await ask(person, "What is in here?", 1)
+        await ask(person, "And what else?", 2)
+        source = person.transcript.session_id
+        view = person.window.desk.transcript
+        last = [row for row in view.rows if isinstance(row.entry, PromptEntry)][-1]
+        view.reveal(view.row_top(last))
+        await person.until_true(lambda: last.widget is not None, "the prompt is in sight")
+        view.edit_prompt(last)
+        await person.type("promptEdit", " Only this.")
+        await person.click("promptEditSend")
+        await person.until_true(lambda: person.transcript.session_id not in ("", source), "the copy is shown")
+        await person.until_true(lambda: person.transcript.turn == 2, "the new prompt is asked there")
+        await person.until_true(lambda: not person.transcript.is_running, "and answered")
+        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptEntry)]
+        assert prompts == ["What is in here?", "And what else? Only this."]
+        [forked] = [entry for entry in person.transcript.entries if isinstance(entry, ForkEntry)]
+        assert (forked.source, forked.before_turn) == (source, 2)
+        button = await person.see(QPushButton, "openSourceButton")
+        button.click()
+        await person.until_true(lambda: person.transcript.session_id == source, "the source is shown")
+        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptEntry)]
+        assert prompts == ["What is in here?", "And what else?"]
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_question_that_a_killed_process_asked_is_answered_in_the_window(go: Go, isolated_home: Path) -> None:
+    ground = Ground(isolated_home / "desktop-agent")
+    with asyncio.Runner() as runner:
+        session_id = runner.run(killed_while_asking(ground, [EDIT], then="and then"))
+    journal = journal_of(ground, session_id)
+    journal.write_bytes(journal.read_bytes().replace(b'"provider":"scripted"', b'"provider":"demo"'))
+
+    async def journey(person: Driver) -> None:
+        await person.see(QWidget, "approvalDialog")
+        assert person.transcript.status == "waiting"
+        assert [prompt.text for prompt in person.transcript.queued] == ["and then"]
+        assert ground.read("a.py") == "x = 1\n"
+        await person.press(Qt.Key.Key_Escape)
+        [request] = person.transcript.pending_approvals
+        person.window.desk.transcript.approval_answered.emit(request.call_id, Allowed())
+        await person.until_true(lambda: ground.read("a.py") == "x = 2\n", "the answer counts")
+        await person.until_true(lambda: person.transcript.turn == 2, "what waited behind it begins")
+        person.window.main_window.actions_.stop.trigger()
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+
+    go([str(ground.workspace), "--resume", session_id], journey)

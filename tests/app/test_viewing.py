@@ -1,0 +1,154 @@
+"""A session that is open in another window is read here as it grows, and taken over when it is closed there."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QLabel, QPushButton
+
+from desktop_agent.core import ops
+from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.transcript import TextEntry
+from desktop_agent.ui.viewing_bar import ViewingBar
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+async def send(person: Driver, words: str, turn: int) -> None:
+    person.window.desk.composer.set_text(words)
+    await person.click("sendButton")
+    await person.until_true(
+        lambda: person.transcript.turn == turn and not person.transcript.is_running, f"turn {turn} has ended"
+    )
+
+
+def words_of(bar: ViewingBar) -> str:
+    return " ".join(label.text() for label in bar.findChildren(QLabel))
+
+
+class Elsewhere:
+    """A session that another process holds and writes."""
+
+    def __init__(self, home: Path) -> None:
+        [self.journal] = (home / "desktop-agent" / "data" / "sessions").glob("*/journal.jsonl")
+        self.id = self.journal.parent.name
+        self._lock = SessionLock(self.journal.parent)
+
+    def write(self, kind: str, **fields: object) -> None:
+        lines = self.journal.read_bytes().splitlines()
+        record = {"v": 1, "seq": len(lines) + 1, "at": "2026-11-22T10:00:00Z", "type": kind} | fields
+        with self.journal.open("ab") as file:
+            file.write(json.dumps(record).encode() + b"\n")
+
+    def say(self, words: str, turn: int) -> None:
+        """One turn, as its writer would have recorded it."""
+        model = {"provider": "anthropic", "model": "m", "base_url": None}
+        block = {"type": "text", "text": words}
+        self.write("prompt_submitted", turn=turn, prompt_id=f"p{turn}", text="elsewhere")
+        self.write("turn_started", turn=turn, model=model)
+        self.write(
+            "message_done", turn=turn, message_id=f"m{turn}", model=model, content=[block], stop_reason="end_turn"
+        )
+
+    def close(self) -> None:
+        self.write("turn_ended", turn=2, reason="completed", requests=1, duration_s=1)
+        self._lock.release()
+
+    def let_go(self) -> None:
+        self._lock.release()
+
+
+def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
+    go: Go, project: Path, isolated_home: Path, tmp_path: Path
+) -> None:
+    async def first(person: Driver) -> None:
+        await send(person, "hello", 1)
+
+    async def second(person: Driver) -> None:
+        desk = person.window.desk
+        bar = await person.see(ViewingBar, "viewingBar")
+        assert "You can read it here." in words_of(bar)
+        assert [entry.text for entry in person.transcript.entries if isinstance(entry, TextEntry)] == ["Hello."]
+        assert person.find(QPushButton, "takeOverButton") is None, "not yet"
+        desk.composer.set_text("a draft")
+        assert person.find(QPushButton, "sendButton") is None
+        assert not desk.pickers.model_button.isEnabled()
+        elsewhere.say("From elsewhere.", 2)
+        await person.until_true(lambda: person.transcript.is_running, "what happens elsewhere is seen")
+        assert person.find(QPushButton, "stopButton") is None, "it is not ours to stop"
+        person.screenshot(tmp_path / "viewing.png")
+        elsewhere.close()
+        await person.until_true(lambda: not person.transcript.is_running, "and how it ends")
+        before = elsewhere.journal.read_bytes()
+        await person.see(QPushButton, "takeOverButton")
+        assert "no longer open" in words_of(bar)
+        person.window.desk.wiring.submit(ops.RenameSession(title="mine"))
+        await person.until_true(lambda: "nothing was done" in " ".join(person.banner), "why, is said")
+        assert elsewhere.journal.read_bytes() == before, "to read it changes nothing"
+        await person.click("takeOverButton")
+        await person.until_true(bar.isHidden, "it is ours")
+        assert desk.composer.text() == "a draft"
+        await send(person, "and mine", 3)
+        assert elsewhere.journal.read_bytes().startswith(before)
+
+    with serve(reply(text("Hello.")), reply(text("Mine."))) as server:
+        go([str(project), "--base-url", server.url], first)
+        elsewhere = Elsewhere(isolated_home)
+        go(["--resume", elsewhere.id], second)
+        assert server.violations == []
+
+
+def test_another_session_can_be_used_meanwhile(go: Go, project: Path, isolated_home: Path) -> None:
+    async def first(person: Driver) -> None:
+        await send(person, "hello", 1)
+
+    async def second(person: Driver) -> None:
+        bar = await person.see(ViewingBar, "viewingBar")
+        person.window.desk.window.actions_.new_session.trigger()
+        await person.until_true(bar.isHidden, "a new conversation is ours")
+        await send(person, "something else", 1)
+        person.window.desk.sessions.session_chosen.emit(elsewhere.id)
+        await person.until_true(bar.isVisible, "back to the one that is not")
+        elsewhere.write("session_renamed", title="Renamed elsewhere")
+        await person.until_true(lambda: person.transcript.title == "Renamed elsewhere", "it is followed again")
+
+    with serve(reply(text("Hello.")), reply(text("Else."))) as server:
+        go([str(project), "--base-url", server.url], first)
+        elsewhere = Elsewhere(isolated_home)
+        go(["--resume", elsewhere.id, "--base-url", server.url], second)
+        elsewhere.let_go()
+
+
+def test_a_journal_that_was_repaired_meanwhile_is_read_anew(go: Go, project: Path, isolated_home: Path) -> None:
+    async def first(person: Driver) -> None:
+        await send(person, "hello", 1)
+
+    async def second(person: Driver) -> None:
+        await person.see(ViewingBar, "viewingBar")
+        content = elsewhere.journal.read_bytes()
+        elsewhere.journal.rename(elsewhere.journal.with_name("journal.jsonl.before-repair"))
+        elsewhere.journal.write_bytes(content)
+        elsewhere.write("session_renamed", title="Repaired")
+        await person.until_true(lambda: person.transcript.title == "Repaired", "the new file is followed")
+
+    with serve(reply(text("Hello."))) as server:
+        go([str(project), "--base-url", server.url], first)
+        elsewhere = Elsewhere(isolated_home)
+        go(["--resume", elsewhere.id], second)
+        elsewhere.let_go()

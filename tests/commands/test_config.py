@@ -1,0 +1,152 @@
+"""`desktop-agent config` tells what is in force and where it comes from, and changes it."""
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_agent.cli import main
+from desktop_agent.core.settings import Settings, declared_settings, setting_values
+from tests.commands.conftest import Ran
+
+Config = Callable[..., Ran]
+
+
+@pytest.fixture
+def config(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """Runs the command in a folder of its own."""
+    (tmp_path / "app").mkdir()
+    monkeypatch.chdir(tmp_path / "app")
+
+    def run(*arguments: str) -> Ran:
+        try:
+            code = main(["config", *arguments])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return Ran(code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def file(isolated_home: Path) -> Path:
+    path = isolated_home / "desktop-agent" / "config" / "config.toml"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    path = tmp_path / "app" / ".desktop-agent" / "config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('[execution]\napproval = "always"\nsandbox = "none"\n')
+    return path
+
+
+def test_what_it_shows_can_be_read_as_a_settings_file(config: Config) -> None:
+    shown = tomllib.loads(config("show").out)
+    told = json.loads(json.dumps(setting_values(Settings())))
+    for key, value in told.items():
+        *sections, name = key.split(".")
+        section: dict[str, Any] = shown
+        for part in sections:
+            section = section[part]
+        assert section.get(name) == value, key
+
+
+def test_every_value_says_where_it_comes_from(
+    config: Config, file: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text('[ui]\ntheme = "dark"\n')
+    monkeypatch.setenv("ANTHROPIC_MODEL", "of the shell")
+    assert config("trust").code == 0
+    details = {detail["key"]: detail for detail in config("show", "--json").json["details"]}
+    assert list(details) == list(declared_settings())
+    assert [(details[key]["source"], details[key]["place"]) for key in ("ui.theme", "model.name")] == [
+        ("file", f"{file}:2"),
+        ("environment", "ANTHROPIC_MODEL"),
+    ]
+    approval = details["execution.approval"]
+    assert (approval["source"], approval["place"], approval["value"]) == ("project", f"{project}:2", "always")
+    assert (details["runner.max_turns"]["source"], details["runner.max_turns"]["place"]) == ("default", None)
+    text = config("show").out
+    assert f'theme = "dark"  # {file}:2' in text
+    assert "max_turns = 8  # default" in text
+
+
+def test_one_section_can_be_shown(config: Config) -> None:
+    ran = config("show", "tools.limits", "--json")
+    assert ran.json["settings"] == {
+        "tools": {"limits": {"max_tool_tokens": 4000, "max_stdout_bytes": 131072, "max_lines": 800}}
+    }
+    refused = config("show", "looks")
+    assert refused.code == 2
+    assert "tools.limits" in refused.err
+
+
+def test_one_setting_is_told_plainly_and_with_everything_known_of_it(config: Config) -> None:
+    assert config("get", "execution.approval").out == "on_write\n"
+    told = config("get", "execution.approval", "--json").json
+    assert told["allowed"] == "one of always, on_write, on_request, never"
+    assert told["description"].startswith("What the agent does without asking")
+    assert (told["value"], told["default"], told["holds_from"]) == ("on_write", "on_write", "next session")
+
+
+def test_a_setting_that_is_reset_is_the_default_again_and_its_comments_stay(config: Config, file: Path) -> None:
+    file.write_text('# mine\n[ui]\ntheme = "dark"\nchat_font_px = 15  # for the beamer\n')
+    ran = config("reset", "ui.theme")
+    assert ran.code == 0
+    assert file.read_text() == "# mine\n[ui]\nchat_font_px = 15  # for the beamer\n"
+    assert config("reset", "nope").code == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"), [("ui.theme", "pink", "system, light, dark"), ("x", "1", "ui.theme")]
+)
+def test_what_cannot_be_set_names_what_can(config: Config, file: Path, key: str, value: str, says: str) -> None:
+    file.write_text("# mine\n")
+    ran = config("set", key, value)
+    assert ran.code == 2
+    assert says in ran.err
+    assert file.read_text() == "# mine\n"
+
+
+def test_a_variable_that_goes_before_the_file_is_named(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_MODEL", "of the shell")
+    ran = config("set", "model.name", "of the file")
+    assert "ANTHROPIC_MODEL goes before the settings file" in ran.err
+    assert 'in force is "of the shell"' in ran.out
+
+
+def test_a_projects_settings_are_shown_before_they_are_trusted(config: Config, project: Path) -> None:
+    shown = config("trust", "--dry-run", "--json").json
+    assert (shown["answer"], [change["key"] for change in shown["changes"]]) == (None, ["execution.approval"])
+    assert "not trusted" in config("get", "execution.approval").err
+    ran = config("trust")
+    assert 'execution.approval: "on_write" -> "always"' in ran.out
+    assert f'{project}:3: execution.sandbox: refused: "none" is not stricter' in ran.err
+    after = config("get", "execution.approval")
+    assert (after.out, after.err) == ("always\n", "")
+
+
+def test_what_is_ignored_does_not_hold_and_is_not_warned_about(config: Config, project: Path) -> None:
+    assert config("trust", str(project.parent.parent), "--ignore").code == 0
+    after = config("get", "execution.approval")
+    assert (after.out, after.err) == ("on_write\n", "")
+
+
+def test_without_a_file_there_is_nothing_to_trust(config: Config) -> None:
+    ran = config("trust")
+    assert ran.code == 2
+    assert "nothing to trust" in ran.err
+
+
+def test_a_file_that_cannot_be_read_cannot_be_trusted(config: Config, project: Path) -> None:
+    project.write_text("[execution\n")
+    ran = config("trust")
+    assert ran.code == 2
+    assert f"{project}:1: is not valid TOML" in ran.err

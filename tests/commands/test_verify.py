@@ -1,0 +1,86 @@
+"""`sessions verify` says what is wrong, mends it when asked to, and returns what a script can act on."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.cli import main
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.lock import SessionLock
+from tests.core.samples import SAMPLE_EVENTS
+from tests.core.store.journals import write
+
+ID = "20261121-213700-k3f9qx"
+OTHER = "20261121-213800-k3f9qy"
+
+Make = Callable[[SessionId], Path]
+
+
+@pytest.fixture
+def make(isolated_home: Path) -> Make:
+    """Makes a session that is fine, and returns its journal."""
+
+    def made(session_id: SessionId) -> Path:
+        data = isolated_home / "desktop-agent" / "data"
+        path = data / "sessions" / session_id / "journal.jsonl"
+        write(path, Blobs(data / "blobs"), SAMPLE_EVENTS[:3])
+        path.write_bytes(path.read_bytes().replace(ID.encode(), session_id.encode()))
+        with path.open("ab") as file:
+            for seq, kind in ((4, '"turn_ended","turn":1,"reason":"completed","requests":1,"duration_s":1'),):
+                file.write(b'{"v":1,"seq":%d,"at":"2026-11-21T21:37:00Z","type":%s}\n' % (seq, kind.encode()))
+        return path
+
+    return made
+
+
+def test_what_is_fine_is_said_in_one_line_each(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    make(ID)
+    make(OTHER)
+    assert main(["sessions", "verify"]) == 0
+    assert sorted(capsys.readouterr().out.splitlines()) == [f"{ID}  fine, 4 records", f"{OTHER}  fine, 4 records"]
+
+
+def test_a_problem_is_explained_with_its_repair_and_fails_the_command(
+    make: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(ID)
+    make(OTHER)
+    path.write_bytes(path.read_bytes() + b'{"v":1,"se')
+    assert main(["sessions", "verify"]) == 1
+    out = capsys.readouterr().out
+    assert f"{ID}  1 problem, 4 records\n  line 5: The last record was cut off" in out
+    assert "--repair: It is taken out of the journal." in out
+    assert main(["sessions", "verify", OTHER]) == 0
+
+
+def test_a_repair_says_what_it_did_and_where_the_old_journal_is(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make(ID)
+    damaged = path.read_bytes() + b"{broken\n"
+    path.write_bytes(damaged)
+    assert main(["sessions", "verify", "k3f9qx", "--repair", "--json"]) == 0
+    [session] = json.loads(capsys.readouterr().out)["sessions"]
+    assert (session["id"], session["is_fine"], session["records"], session["findings"]) == (ID, True, 4, [])
+    assert [(finding["code"], finding["line"]) for finding in session["repaired"]] == [("unreadable_line", 5)]
+    assert Path(session["kept"]).read_bytes() == damaged
+    assert main(["sessions", "verify", ID]) == 0
+
+
+def test_a_session_that_is_open_elsewhere_is_only_looked_at(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make(ID)
+    path.write_bytes(path.read_bytes() + b"{broken\n")
+    damaged = path.read_bytes()
+    lock = SessionLock(path.parent)
+    try:
+        assert main(["sessions", "verify", ID, "--repair"]) == 1
+    finally:
+        lock.release()
+    assert "open in another window or process, so nothing was changed" in capsys.readouterr().out
+    assert path.read_bytes() == damaged
+
+
+def test_a_session_that_is_not_there_is_bad_usage(make: Make) -> None:
+    make(ID)
+    assert main(["sessions", "verify", "nobody"]) == 2

@@ -1,0 +1,59 @@
+"""What is written and not sent is kept as it is, privately, and never in the way."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.store.drafts import Drafts, Unsent, folder_draft, session_draft
+
+KEY = session_draft("20261121-213700-k3f9qx")
+
+
+def test_what_is_kept_comes_back(tmp_path: Path) -> None:
+    unsent = Unsent("line\n\ud800 \U0001f600", {3: "another third", 12: ""})
+    Drafts(tmp_path / "drafts").save(KEY, unsent)
+    assert Drafts(tmp_path / "drafts").load(KEY) == unsent
+    assert (tmp_path / "drafts" / f"{KEY}.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_each_conversation_has_its_own(tmp_path: Path) -> None:
+    drafts = Drafts(tmp_path)
+    keys = [
+        KEY,
+        session_draft("20261121-213700-aaaaaa"),
+        folder_draft(tmp_path / "a/../b"),
+        folder_draft(tmp_path / "ü"),
+    ]
+    for number, key in enumerate(keys):
+        drafts.save(key, Unsent(str(number)))
+    assert [drafts.load(key).text for key in keys] == ["0", "1", "2", "3"]
+    assert all("/" not in key for key in keys)
+
+
+def test_what_was_sent_leaves_nothing_behind(tmp_path: Path) -> None:
+    drafts = Drafts(tmp_path)
+    drafts.save(KEY, Unsent("text"))
+    for _ in range(2):
+        drafts.save(KEY, Unsent())
+        assert list(tmp_path.iterdir()) == []
+    assert drafts.load(KEY) == Unsent()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"text": 3, "edits": []}', b'{"edits": {"x": "y", "2": 5}}'],
+)
+def test_a_damaged_file_counts_as_nothing(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / f"{KEY}.json").write_bytes(content)
+    assert Drafts(tmp_path).load(KEY) == Unsent()
+
+
+def test_a_disk_that_refuses_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("desktop_agent.core.store.drafts.write_atomically", full)
+    with pytest.raises(StorageError, match="could not be kept"):
+        Drafts(tmp_path).save(KEY, Unsent("text"))

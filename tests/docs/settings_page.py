@@ -1,0 +1,79 @@
+"""Writes `docs/settings.md` from the declarations: `python -m tests.docs.settings_page`."""
+
+from itertools import groupby
+from pathlib import Path
+
+from desktop_agent.core.settings import Setting, declared_section, declared_settings, shown_value
+
+PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
+
+_HEAD = """\
+# Settings
+
+<!-- Made of the declarations in desktop_agent/core/settings/sections.py by `python -m tests.docs.settings_page`. -->
+
+Where the file is, how a change takes effect and what a project may say is in the [user guide](user-guide.md#settings).
+A choice may be written in capitals, a list as one text with commas, and an empty text stands for the default.
+"""
+
+_EFFECTS = {
+    "now": "",
+    "next session": "Holds for new sessions.",
+    "next run": "Holds from the next run.",
+}
+
+_TIGHTENINGS = {
+    "stricter": "A project may make it stricter.",
+    "more": "A project may add entries.",
+    "lower": "A project may lower it.",
+}
+
+
+def settings_page() -> str:
+    """Return the document as the declarations have it."""
+    parts = [_HEAD]
+    for section, settings in groupby(declared_settings().values(), lambda setting: setting.section):
+        about = declared_section(section)
+        rows = "\n".join(map(_row, settings))
+        parts.append(
+            f"## `[{section}]`: {about.title}\n\n{about.text}\n\n"
+            f"| setting | what it does | default | allowed |\n| --- | --- | --- | --- |\n{rows}\n"
+        )
+    parts.append(f"## All defaults\n\n```toml\n{_defaults()}```\n")
+    return "\n".join(parts)
+
+
+def _row(setting: Setting) -> str:
+    about = setting.about
+    name = setting.key.rpartition(".")[2]
+    notes = [
+        about.text,
+        f"The environment variable `{about.variable}` goes before the file." if about.variable else "",
+        _EFFECTS[about.effect],
+        _TIGHTENINGS[about.tightening] if about.tightening else "",
+    ]
+    default = f"`{shown_value(setting.default)}`" if setting.default not in (None, "", ()) else ""
+    if setting.kind == "texts" and default:
+        default = "see below"
+    unset = f"not set: {about.unset}" if about.unset else "nothing"
+    allowed = ", ".join(f"`{choice}`" for choice in setting.choices) or setting.allowed
+    what = f"**{about.title}.** {' '.join(filter(None, notes))}"
+    unit = {1: about.unit, 1024: "bytes", 2**20: "bytes"}[about.per_unit]
+    allowed = f"{allowed}, {unit}" if unit else allowed
+    return f"| `{name}` | {what} | {default or unset} | {allowed} |"
+
+
+def _defaults() -> str:
+    lines: list[str] = []
+    for section, settings in groupby(declared_settings().values(), lambda setting: setting.section):
+        lines += [f"[{section}]", *map(_assignment, settings), ""]
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def _assignment(setting: Setting) -> str:
+    name = setting.key.rpartition(".")[2]
+    return f"# {name} is not set" if setting.default is None else f"{name} = {shown_value(setting.default)}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(settings_page(), encoding="utf-8")

@@ -1,0 +1,35 @@
+"""The document of the settings is what the declarations make of it."""
+
+import json
+import tomllib
+from dataclasses import asdict
+
+from desktop_agent.core.settings import Settings, declared_settings
+from desktop_agent.ui.mode_words import MODES, POLICIES, approval_words, sandbox_words
+from tests.docs.settings_page import PAGE, settings_page
+
+
+def test_the_document_is_current() -> None:
+    assert PAGE.read_text(encoding="utf-8") == settings_page(), "run `python -m tests.docs.settings_page`"
+
+
+def test_the_defaults_that_it_shows_are_valid_and_all_there_are() -> None:
+    block = PAGE.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
+    defaults = asdict(Settings())
+    assert defaults["execution"].pop("timeout_seconds") is None, "a setting without a default is shown as a comment"
+    assert tomllib.loads(block) == json.loads(json.dumps(defaults)), "lists instead of tuples, as TOML has them"
+
+
+def test_every_setting_says_what_it_does_in_sentences() -> None:
+    for key, setting in declared_settings().items():
+        about = setting.about
+        assert about.title[0].isupper(), key
+        assert about.text.endswith("."), key
+        assert set(about.words) == set(setting.choices), key
+        assert (setting.kind in ("whole", "number")) == bool(about.unit), key
+
+
+def test_modes_are_called_the_same_everywhere() -> None:
+    approval, sandbox = declared_settings()["execution.approval"], declared_settings()["execution.sandbox"]
+    assert approval.about.words == {policy: approval_words(policy)[0] for policy in POLICIES}
+    assert sandbox.about.words == {mode: sandbox_words(mode)[0] for mode in MODES}

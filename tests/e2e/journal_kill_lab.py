@@ -1,0 +1,160 @@
+"""The laboratory of the journal's kill test: a process of its own that starts writers and kills them.
+
+    python -m tests.e2e.journal_kill_lab FOLDER COUNT SEED
+
+The imports are done once; every trial is a forked child that is killed with SIGKILL at a random moment. Half of them
+run real sessions, three at a time and one after the other, with short turns that say much. The others do nothing but
+write the journals of such sessions, so that many a kill splits a write. What was told of each session is kept in a
+file: that much must be in its journal.
+"""
+
+import asyncio
+import itertools
+import json
+import os
+import random
+import signal
+import string
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.ids import SessionId, new_session_id
+from desktop_agent.core.model import JsonObject, TextBlock
+from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, Step, Think, in_order
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from tests.harness import MODEL, Ground, Receiver
+
+AT = datetime(2026, 11, 22, tzinfo=UTC)
+AT_ONCE = 3
+LONGEST_LIFE_S = 0.6
+LONGEST_WRITING_S = 0.15
+TURNS = 2
+"""Of a session of which only the journal is written."""
+
+
+def script(number: int) -> list[Reply]:
+    """Short and long texts, calls that succeed and fail, several in one message, and a text that goes to a blob."""
+    calls: list[Step] = [Call("read_file", {"path": "a.txt"}), Call("read_file", {"path": f"missing-{number}"})]
+    plan: JsonObject = {"todos": [{"id": "1", "content": "x" * 300, "status": "pending"}], "merge": False}
+    return [
+        [Think("Where to begin? " * 20), Say("Looking around. " * 40), *calls],
+        [Call("todo_write", plan), *calls],
+        [Say("All of it. " * 2000)],
+        [Say("Yes.")],
+    ]
+
+
+class Witness(Receiver):
+    """Hears events as a window would, and writes down what it was told."""
+
+    def __init__(self, tell: Callable[[bytes], object]) -> None:
+        super().__init__()
+        self._tell = tell
+        self._id = ""
+
+    def __call__(self, event: ev.Event) -> None:
+        if isinstance(event, ev.SessionOpened):
+            self._id = event.session_id
+        if isinstance(event, ev.DurableEvent) and event.seq:
+            self._tell(f"{self._id} {event.seq}\n".encode())
+        super().__call__(event)
+
+
+async def one_session(ground: Ground, number: int, tell: Callable[[bytes], object]) -> None:
+    bench = ground.bench(ScriptedProvider(in_order(script(number)), clock=ground.clock))
+    rx = Witness(tell)
+    session = await bench.create_session(ground.workspace, sink=rx, model=MODEL, approval="never")
+    task = asyncio.create_task(session.run())
+    for prompt in (f"Look at this. {'long ' * (number % 3 * 2000)}", "And now?"):
+        session.submit(ops.SubmitPrompt(text=prompt))
+        session.submit(ops.RenameSession(title=f"Session {number}"))
+        await rx.expect(ev.TurnEnded)
+    session.submit(ops.Shutdown())
+    await task
+
+
+async def write_on(ground: Ground, tell: Callable[[bytes], object]) -> None:
+    """Run sessions for ever."""
+
+    async def one_after_the_other(first: int) -> None:
+        for number in itertools.count(first, AT_ONCE):
+            await one_session(ground, number, tell)
+
+    await asyncio.gather(*map(one_after_the_other, range(AT_ONCE)))
+
+
+def write_journals(ground: Ground, tell: Callable[[bytes], object]) -> None:
+    """Write the journals of sessions for ever, one after the other.
+
+    Their longest lines have most of a megabyte: a kill does split a write of that length.
+    """
+    blobs = Blobs(ground.paths.blobs)
+    for number in itertools.count():
+        session_id = new_session_id(AT + timedelta(seconds=number))
+        journal = Journal.create(ground.paths.sessions / session_id / JOURNAL_NAME, blobs)
+        for seq, event in enumerate(conversation(session_id, str(ground.workspace)), start=1):
+            journal.append(event.stamped(seq, AT), is_durable=seq == 1)
+            tell(f"{session_id} {seq}\n".encode())
+        journal.close()
+
+
+def conversation(session_id: SessionId, workspace: str) -> Iterator[ev.KnownEvent]:
+    yield ev.SessionOpened(
+        session_id=session_id, workspace=workspace, model=MODEL, approval="never", app_version="0.1.0"
+    )
+    for turn in range(1, TURNS + 1):
+        yield ev.PromptSubmitted(turn=turn, prompt_id=f"p{turn}", text="Say much. " * 1600)
+        yield ev.TurnStarted(turn=turn, model=MODEL)
+        blocks = tuple(TextBlock(text=letter * 16_000) for letter in string.ascii_letters)
+        yield ev.MessageDone(turn=turn, message_id=f"m{turn}", model=MODEL, content=blocks, stop_reason="end_turn")
+        yield ev.TurnEnded(turn=turn, reason="completed", requests=1, duration_s=1.0)
+
+
+def start(ground: Ground, told: Path, *, is_writing_only: bool) -> int:
+    """Fork a child; return its process id."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        witness = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        tell = partial(os.write, witness)
+        if is_writing_only:
+            write_journals(ground, tell)
+        asyncio.run(write_on(ground, tell))  # noqa: TID251 - the entry point of the forked process
+    except BaseException as error:  # noqa: BLE001 - the parent must hear of it, whatever it is
+        print(repr(error), file=sys.stderr, flush=True)
+    os._exit(1)
+
+
+def wait_for_a_word(told: Path) -> None:
+    """Return when something was recorded, however slow the machine is."""
+    while not (told.exists() and told.stat().st_size):
+        time.sleep(0.002)  # noqa: TID251 - another process is waited for
+
+
+def main() -> None:
+    folder, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    rng = random.Random(seed)
+    for number in range(count):
+        ground = Ground(folder / f"{number:04}")
+        ground.write("a.txt", "a\n" * 2000)
+        is_writing_only = number % 2 == 1
+        child = start(ground, folder / f"{number:04}" / "told", is_writing_only=is_writing_only)
+        if number % 8:  # the others may be killed before they said a word
+            wait_for_a_word(folder / f"{number:04}" / "told")
+        longest_s = LONGEST_WRITING_S if is_writing_only else LONGEST_LIFE_S
+        time.sleep(rng.uniform(0, longest_s))  # noqa: TID251 - the random moment is the point
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        print(json.dumps({"trial": number, "killed": os.WIFSIGNALED(status)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
