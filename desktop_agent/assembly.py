@@ -27,6 +27,7 @@ from desktop_agent.core.model import FileImage
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.processes.runner import ProcessRunner
+from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
 from desktop_agent.core.resuming.opening import close_with_snapshot, read_whole_history
@@ -35,6 +36,7 @@ from desktop_agent.core.secrets import child_environment
 from desktop_agent.core.session import ProviderSource, Session, SessionParts
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.sight import Sight, SightParts
+from desktop_agent.core.slash.parts import CommandParts, Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
@@ -119,6 +121,8 @@ class Assembly:
     probe: SandboxProbe
     provider_source: ProviderSource
     calibration: Calibration
+    services: Services
+    """What slash commands reach beyond their session."""
 
     def session(self, plan: SessionPlan) -> Session:
         """Return the session, ready to run."""
@@ -150,6 +154,7 @@ class Assembly:
         gate = ApprovalGate(approvals, recorder, policies, safeguard)
         limits = plan.limits or TurnLimits()
         execution = Execution(toolbox, gate, effects, recorder, self.clock)
+        sight = self._sight(plan, recorder, access, limits)
         return Session(
             SessionParts(
                 session_id=plan.storage.session_id,
@@ -163,7 +168,8 @@ class Assembly:
                 rulebook=rulebook,
                 runtime=ToolRuntime(registry, access, execution, recorder, self.clock),
                 workspace=plan.root,
-                sight=self._sight(plan, recorder, access, limits),
+                sight=sight,
+                commands=self._commands(plan, sight),
                 limits=limits,
                 settings=plan.settings,
                 retry=RetryPolicy(),
@@ -204,6 +210,20 @@ class Assembly:
             await asyncio.to_thread(read_whole_history, plan.state, journal, self.blobs, breathe=Breather())
 
         return read
+
+    def _commands(self, plan: SessionPlan, sight: Sight) -> CommandParts:
+        def contents(image: FileImage | None) -> bytes | None:
+            return None if image is None or image.kind == "folder" else self.blobs.get(image.digest, size=image.size)
+
+        return CommandParts(
+            transcript=plan.state.transcript,
+            sight=sight,
+            workspace=plan.root,
+            config_folder=self.paths.config,
+            contents=contents,
+            services=self.services,
+            provider_ids=PROVIDER_IDS,
+        )
 
     def _job_logs(self, plan: SessionPlan) -> Path:
         """A folder of the session's own: its commands may read it, and what others printed is not their business."""

@@ -36,6 +36,10 @@ from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.session_search.index import SessionSearch
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.slash.declarations import Declaration
+from desktop_agent.core.slash.live_config import LiveConfig
+from desktop_agent.core.slash.own import declarations_of, read_own_commands
+from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.follow import Follower
@@ -80,6 +84,7 @@ class Workbench:
         provider_source: ProviderSource | None = None,
         tools: Sequence[AnyTool] | None = None,
         probe: SandboxProbe | None = None,
+        services: Services | None = None,
     ) -> None:
         """Touches no disk. With plain `settings` there is no file: they change only through `live`.
 
@@ -100,6 +105,8 @@ class Workbench:
         self.tools = tools or builtin_tools(paths.cache, longest_command_s=self._longest_command_s)
         self._shared_tools = SharedTools(self.tools)
         self._calibration = Calibration()
+        self.services = services or Services(config=LiveConfig(self.live), forker=self.fork_session)
+        """What slash commands reach beyond their session."""
         self._probe = probe or SandboxProbe(environ)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
 
@@ -126,6 +133,10 @@ class Workbench:
         """The model that the settings name."""
         chosen = self.settings.model
         return ModelRef(provider=chosen.provider, model=chosen.name, base_url=chosen.base_url or None)
+
+    def slash_commands(self, workspace: Path) -> tuple[Declaration, ...]:
+        """Return the commands of a session in `workspace`: built in, then the person's and the project's. Blocks."""
+        return (*self.services.commands, *declarations_of(read_own_commands(self.paths.config, workspace)))
 
     async def create_session(
         self,
@@ -278,6 +289,7 @@ class Workbench:
             probe=self._probe,
             provider_source=self._provider_source,
             calibration=self._calibration,
+            services=self.services,
         )
         return assembly.session(plan)
 

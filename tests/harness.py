@@ -32,6 +32,7 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
 from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
@@ -173,6 +174,8 @@ class Ground:
         """Settings that can be changed while sessions are open, instead of `settings`."""
         self.probe: SandboxProbe | None = None
         """What to find instead of this machine's sandbox."""
+        self.services: Services | None = None
+        """What slash commands reach beyond their session."""
         self.extra_tools: tuple[AnyTool, ...] = ()
         """Tools that sessions have besides the real ones, or instead of a real one of the same name."""
 
@@ -202,6 +205,7 @@ class Ground:
             provider_source=source,
             tools=self.tools(),
             probe=self.probe,
+            services=self.services,
         )
 
     def tools(self) -> tuple[AnyTool, ...]:

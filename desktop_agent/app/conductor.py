@@ -31,11 +31,12 @@ from desktop_agent.app.viewing import Viewing
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import AgentError, SessionBusyError, StorageError, WorkspaceError
-from desktop_agent.core.events import TurnEnded
+from desktop_agent.core.events import CommandRun, TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SearchHit, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
+from desktop_agent.core.slash.parse import parse
 from desktop_agent.core.store.drafts import Drafts, folder_draft, session_draft
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.core.workspace import current_folder, usable_workspace
@@ -300,6 +301,7 @@ class Conductor(QObject):
         desk.sessions.session_chosen.connect(self._on_session_chosen)
         desk.search.hit_chosen.connect(self._on_hit_chosen)
         desk.sessions.rename_requested.connect(self._on_rename)
+        desk.composer.commands_wanted.connect(self._on_commands_wanted)
         desk.files.file_activated.connect(self._open_file)
         desk.files.repository_changed.connect(self._on_repository)
 
@@ -312,10 +314,27 @@ class Conductor(QObject):
         bridge = self.sender()
         if getattr(event, "type", "") in _LISTED and isinstance(bridge, SessionBridge):
             self._try(self._refresh_session(bridge.transcript.session_id))
+        if isinstance(event, CommandRun) and not event.is_error and bridge is self._desk.wiring.bridge:
+            self._follow_command(event)
         if isinstance(event, TurnEnded):
             self._searching.note_news()
         if isinstance(event, TurnEnded) and event.turn == 1 and event.reason == "completed":
             self._offer_follow_up()
+
+    def _follow_command(self, command: CommandRun) -> None:
+        """Show what a command leads to: the session that it made, or an empty conversation."""
+        if command.opens:
+            self._try(self.show_session(command.opens))
+        elif parse(command.text).name == "clear":
+            self._on_new_session()
+
+    def _on_commands_wanted(self) -> None:
+        self._try(self._show_commands())
+
+    async def _show_commands(self) -> None:
+        """Tell the composer the commands, those in files as they are now."""
+        if self._workspace is not None:
+            self._desk.composer.set_commands(await asyncio.to_thread(self._bench.slash_commands, self._workspace))
 
     def _offer_follow_up(self) -> None:
         """After the first turn of the demo, write down what to ask next, unless the person is writing."""

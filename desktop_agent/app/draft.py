@@ -31,7 +31,7 @@ class Draft:
         self.approval: ApprovalPolicy = approval
         self.sandbox: SandboxMode = sandbox
         self._begin = begin
-        self._prompts: list[ops.SubmitPrompt] = []
+        self._prompts: list[ops.SubmitPrompt | ops.RunCommand] = []
         self.bridge = SessionBridge(Transcript(), self._take, parent)
         self.bridge.deliver(
             SessionOpened(
@@ -44,14 +44,14 @@ class Draft:
             )
         )
 
-    def hand_over(self) -> list[ops.SubmitPrompt]:
+    def hand_over(self) -> list[ops.SubmitPrompt | ops.RunCommand]:
         """Return the prompts so far, in order. The draft no longer has them, and the next one is a first one again."""
         prompts, self._prompts = self._prompts, []
         return prompts
 
     def _take(self, op: ops.Op) -> None:
         match op:
-            case ops.SubmitPrompt():
+            case ops.SubmitPrompt() | ops.RunCommand():
                 self._prompts.append(op)
                 if len(self._prompts) == 1:
                     self._begin(self)

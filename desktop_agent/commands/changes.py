@@ -20,6 +20,7 @@ from desktop_agent.core import ops
 from desktop_agent.core.changes.attribution import Contents
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_state
+from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.changes.revert import Direction
 from desktop_agent.core.errors import StorageError
@@ -28,7 +29,6 @@ from desktop_agent.core.model import ChangeSelection, FileChange, FileImage, Fil
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript, replay
 from desktop_agent.core.undoing import draft_revert
-from desktop_agent.headless.result import describe_outcome
 from desktop_agent.workbench import Workbench
 
 

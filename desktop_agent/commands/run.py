@@ -149,6 +149,8 @@ class _Listener:
                 self._console.say(f"  {state} after {duration_s:.1f} s")
             case ev.Notice(title=title, hint=hint):
                 self._console.say(f"! {title} {hint}".rstrip())
+            case ev.CommandRun(output=output):
+                self._console.say(f"COMMAND: {output}")
             case ev.TurnEnded(reason=reason):
                 self._console.say(f"■ {reason}")
             case _:
@@ -157,6 +159,8 @@ class _Listener:
 
 def _summary(result: RunResult) -> str:
     """The result in words."""
+    if result.is_command:
+        return result.final_response
     lines = [result.final_response or "<no final response>", "---"]
     lines.append(f"Stopped reason: {result.stopped_reason} (turns: {result.turns_used})")
     lines.append(f"Session: {result.session_id}")

@@ -8,6 +8,7 @@ from datetime import datetime
 from desktop_agent.commands.console import Console, size_text, table
 from desktop_agent.commands.session_search import search_sessions
 from desktop_agent.commands.verifying import verify_sessions
+from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.codec import encode_event
 from desktop_agent.core.context.history import History
 from desktop_agent.core.ids import SessionId
@@ -28,7 +29,6 @@ from desktop_agent.core.transcript import (
     UndoEntry,
     replay,
 )
-from desktop_agent.headless.result import describe_outcome
 from desktop_agent.workbench import Workbench
 
 

@@ -5,8 +5,10 @@ is cancelled, so an interrupt never leaves half a step behind.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 
 from desktop_agent.core import events as ev
@@ -31,6 +33,23 @@ _LATER = (
 All others do wait: what was said, decided, changed or paid for. Of these here, each can be made or found again (a file
 is read anew, a question asked anew), or comes in great numbers and is told anew by what follows it.
 """
+
+_answers: ContextVar[list[ev.KnownEvent] | None] = ContextVar("answers", default=None)
+"""Where what is recorded for a command is heard, in the task that carries it out and in those that it starts."""
+
+
+@contextmanager
+def hearing() -> Generator[list[ev.KnownEvent]]:
+    """Hear what this task, and what it starts meanwhile, records from now on.
+
+    Its notices are heard instead of recorded: whoever asked says them in other words.
+    """
+    heard: list[ev.KnownEvent] = []
+    token = _answers.set(heard)
+    try:
+        yield heard
+    finally:
+        _answers.reset(token)
 
 
 class Recorder:
@@ -57,10 +76,16 @@ class Recorder:
 
     async def record(self, event: ev.KnownEvent) -> None:
         """Write and tell `event`; see `EventLog.record`. Cancelling the caller does not cancel the write."""
+        heard = _answers.get()
+        if heard is not None and isinstance(event, ev.Notice):
+            heard.append(event)
+            return
         task = asyncio.create_task(self._write(event), name=f"record {event.type}")
         self._writing.add(task)
         task.add_done_callback(self._on_written)
         await asyncio.shield(task)
+        if heard is not None:
+            heard.append(event)
 
     def emit(self, event: ev.LiveEvent) -> None:
         """Tell a live event."""

@@ -26,11 +26,13 @@ from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import Decision, ModelRef
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.retry import RetryPolicy
-from desktop_agent.core.recorder import Recorder
+from desktop_agent.core.recorder import Recorder, hearing
 from desktop_agent.core.recovery import settle, settle_begun
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.sight import Sight, SightOp
+from desktop_agent.core.slash.commands import SlashCommands
+from desktop_agent.core.slash.parts import CommandParts, Performed, SessionHands
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
@@ -62,6 +64,7 @@ class SessionParts:
     effects: Effects
     runtime: ToolRuntime
     sight: Sight
+    commands: CommandParts
     limits: TurnLimits
     settings: WorkspaceSettings
     """Those in force in the workspace, now."""
@@ -99,6 +102,10 @@ class Session:
             get_ready=self._get_ready,
             read_history=parts.read_history,
         )
+        hands = SessionHands(
+            perform=self._perform, prompt=self._submit_prompt, say=self._record, is_busy=lambda: self._is_running
+        )
+        self._commands = SlashCommands(parts.commands, hands)
         self._mailbox: asyncio.Queue[ops.Op | _TurnDone] = asyncio.Queue()
         self._turn: asyncio.Task[None] | None = None
         self._providers: dict[ModelRef, Provider] = {}
@@ -195,6 +202,8 @@ class Session:
                 | ops.InspectContext()
             ):
                 await self._change_sight(op)
+            case ops.RunCommand(text=text):
+                await self._run_command(text)
             case _TurnDone(goes_on=goes_on):
                 await self._start_queued(goes_on=goes_on)
             case ops.Shutdown():
@@ -357,11 +366,12 @@ class Session:
 
     # -- what the model sees --
 
-    async def _change_sight(self, op: SightOp) -> None:
+    async def _change_sight(self, op: SightOp) -> asyncio.Task[None] | None:
         await self._get_ready()
         task = await self._parts.sight.handle(op, is_running=self._is_running, provider=self._provider)
         if task is not None:
             task.add_done_callback(self._on_compacted)
+        return task
 
     def _on_compacted(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
@@ -370,6 +380,24 @@ class Session:
         elif error is not None:
             logger.error("A compaction failed unexpectedly", exc_info=error)
         self._mailbox.put_nowait(_TurnDone(goes_on=True))
+
+    # -- commands --
+
+    async def _run_command(self, text: str) -> None:
+        try:
+            await self._get_ready()
+            await self._commands.run(text)
+        except StorageError:
+            self._parts.recorder.emit(ev.PromptRejected(text=text))
+            raise
+
+    async def _perform(self, op: ops.Op) -> Performed:
+        """Carry out an op for a command, which says what came of it."""
+        with hearing() as heard:
+            if isinstance(op, SightOp):
+                return Performed(heard, await self._change_sight(op))
+            await self._handle(op)
+        return Performed(heard)
 
     # -- the rest --
 
@@ -387,6 +415,8 @@ class Session:
 
     async def _get_ready(self) -> None:
         """Write what must come first, and conclude what an earlier process, or a full disk, left open."""
+        if self._is_working:  # then what is open is what the turn is doing
+            return
         while self._opening:
             await self._record(self._opening[0])
             del self._opening[0]
@@ -435,6 +465,7 @@ class Session:
             ends.push_async_callback(self._parts.recorder.aclose)
             for provider in self._providers.values():
                 ends.push_async_callback(provider.aclose)
+            ends.push_async_callback(self._commands.aclose)
             ends.push_async_callback(self._parts.sight.aclose)
             self._parts.approvals.abort_all("The application was closed.")
             if self._turn is not None:

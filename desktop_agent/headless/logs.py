@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.headless.result import describe_outcome, tool_event
+from desktop_agent.headless.result import tool_event
 
 
 class RunLogs:

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.events import Notice, TurnEndReason
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import Aborted, ApprovalPolicy, FileImage, FileOutcome, JsonObject, OutcomeState, Usage
+from desktop_agent.core.model import Aborted, ApprovalPolicy, FileOutcome, JsonObject, Usage
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
 
 EXIT_CODES: dict[TurnEndReason, int] = {
@@ -39,6 +40,8 @@ class RunResult:
     usage: Usage
     problems: tuple[str, ...]
     """Errors in words: what happened and what to do, then a line of details, each once."""
+    is_command: bool = False
+    """Whether this is what a slash command said: the model was not asked for it."""
     undo_operations: tuple[str, ...] | None = None
     """What an undo at the end did; None when none was asked for."""
 
@@ -148,30 +151,6 @@ def turn_summary(turn: int, records: list[ChangeRecord], tools: list[ToolEntry])
         "added": sum(record.change.added for record in records),
         "removed": sum(record.change.removed for record in records),
     }
-
-
-def describe_outcome(outcome: FileOutcome) -> str:
-    """One file of an undo or redo in words; of a clash also what the three versions are."""
-    text = f"{_OUTCOME_WORDS[outcome.state]} {outcome.path}"
-    details = [outcome.reason]
-    if outcome.clash is not None:
-        images = {"the agent's": outcome.clash.base, "yours": outcome.clash.yours, "wanted": outcome.clash.wanted}
-        details.append(f"Versions: {', '.join(f'{name} {_size(image)}' for name, image in images.items())}.")
-    said = " ".join(filter(None, details))
-    return f"{text} ({said})" if said else text
-
-
-_OUTCOME_WORDS: dict[OutcomeState, str] = {
-    "restored": "restored",
-    "merged": "merged with your edits:",
-    "unchanged": "already as wanted:",
-    "conflict": "left alone:",
-    "failed": "failed:",
-}
-
-
-def _size(image: FileImage | None) -> str:
-    return "absent" if image is None else f"{image.size} bytes"
 
 
 def _metadata(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:

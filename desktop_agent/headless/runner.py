@@ -12,10 +12,11 @@ from typing import TypeVar
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.errors import AgentError, UsageError
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import Aborted, ApprovalPolicy, ChangeSelection, FileOutcome, ModelRef, SandboxMode, Usage
 from desktop_agent.core.session import Session
+from desktop_agent.core.slash.parse import is_command, prompt_of
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import TurnLimits
@@ -36,6 +37,7 @@ class RunOptions:
     """What to run, and how."""
 
     prompt: str
+    """One that begins with `/` is a slash command; with `//`, a prompt that begins with one slash."""
     workspace: Path
     resume: SessionId | None = None
     """Go on with this session instead of starting one; its workspace is used."""
@@ -67,7 +69,7 @@ class HeadlessRun:
         self._turn_before = 0
         self._session: Session | None = None
         self._unheard: AgentError | None = None
-        self._ended: asyncio.Future[ev.TurnEnded] | None = None
+        self._ended: asyncio.Future[ev.TurnEnded | ev.CommandRun] | None = None
         self._undone: asyncio.Future[tuple[FileOutcome, ...]] | None = None
 
     def interrupt(self) -> None:
@@ -84,8 +86,10 @@ class HeadlessRun:
         before = self._transcript.usage
         serving = asyncio.create_task(self._session.run(), name="session")
         try:
-            self._session.submit(ops.SubmitPrompt(text=self._options.prompt))
+            self._submit(self._session)
             ended = await self._first(self._ended, serving)
+            if isinstance(ended, ev.CommandRun):
+                return self._command_result(ended, before)
             undone = await self._undo(ended.turn, serving) if self._options.undo_last_turn else None
         finally:
             self._session.submit(ops.Shutdown())
@@ -101,6 +105,32 @@ class HeadlessRun:
         if self._unheard is None:
             return result
         return replace(result, stopped_reason="storage_error", problems=(*result.problems, describe(self._unheard)))
+
+    def _submit(self, session: Session) -> None:
+        """Ask for the prompt, or for the command that it is."""
+        text = self._options.prompt
+        if is_command(text):
+            session.submit(ops.RunCommand(text=text))
+        else:
+            session.submit(ops.SubmitPrompt(text=prompt_of(text) if text.startswith("//") else text))
+
+    def _command_result(self, command: ev.CommandRun, before: Usage) -> RunResult:
+        """Return what a command said. Raises `UsageError` when it could not be carried out."""
+        if command.is_error:
+            title, _, rest = command.output.partition("\n")
+            raise UsageError(title, detail=rest.strip())
+        return RunResult(
+            session_id=self._transcript.session_id,
+            stopped_reason="completed",
+            final_response=command.output,
+            turns_used=0,
+            edited_files=(),
+            tools=(),
+            turn_summaries=(),
+            usage=_spent(before, self._transcript.usage),
+            problems=(),
+            is_command=True,
+        )
 
     async def _open(self) -> Session:
         options = self._options
@@ -148,6 +178,8 @@ class HeadlessRun:
                 answer = Aborted(reason=NOBODY)
                 self._session.submit(ops.AnswerApproval(call_id=request.call_id, decision=answer))
             case ev.TurnEnded(turn=turn) if turn > self._turn_before:
+                _set(self._ended, event)
+            case ev.CommandRun():
                 _set(self._ended, event)
             # While the turn has not ended, it is an earlier one, cut off, that recovery concludes.
             case ev.ChangesUndone(outcomes=outcomes) if self._ended is not None and self._ended.done():

@@ -133,7 +133,7 @@ class SessionWiring(QObject):
         """Show all of a session but its conversation."""
         self._panels.review.set_transcript(bridge.transcript)
         self._panels.composer.set_blocked(bridge.read_only)
-        self._panels.composer.set_history(bridge.transcript.whole_prompts)
+        self._panels.composer.set_history(_written(bridge.transcript))
         self._refresh_status()
         self._refresh_changes()
         self._open_next_approval()
@@ -203,9 +203,14 @@ class SessionWiring(QObject):
             self.give_back([text])
             self.folder_requested.emit()
             return
-        from desktop_agent.core.ops import SubmitPrompt
+        from desktop_agent.core.ops import RunCommand, SubmitPrompt
+        from desktop_agent.core.slash.parse import is_command, prompt_of
 
-        self.submit(SubmitPrompt(text=text))
+        if is_command(text):
+            self.submit(RunCommand(text=text))
+            self._panels.transcript.scroll_to_bottom()
+            return
+        self.submit(SubmitPrompt(text=prompt_of(text)))
         if not self._bridge.transcript.is_running:  # else it waits in the queue, and what is being read stays in sight
             self._panels.transcript.scroll_to_bottom()
 
@@ -466,6 +471,21 @@ class SessionWiring(QObject):
         if self._dialog is not None:
             self._dialog.deleteLater()
             self._dialog = None
+
+
+def _written(transcript: "Transcript") -> list[str]:
+    """What the person wrote so far, as it has to be written again."""
+    from desktop_agent.core.transcript import CommandEntry, PromptEntry
+
+    loaded = [entry for entry in transcript.entries if isinstance(entry, PromptEntry | CommandEntry)]
+    turns = {entry.turn for entry in loaded if isinstance(entry, PromptEntry)} | transcript.cut_prompts
+    paged = [_typed(text) for turn, text in transcript.prompts.items() if turn not in turns]
+    return paged + [_typed(entry.text) if isinstance(entry, PromptEntry) else entry.text for entry in loaded]
+
+
+def _typed(prompt: str) -> str:
+    """A prompt that begins with a slash was written with a space in front."""
+    return f" {prompt}" if prompt.startswith("/") else prompt
 
 
 def _is_busy(transcript: "Transcript") -> bool:

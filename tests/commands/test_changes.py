@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.model import ChangeSelection, Clash, FileImage, FileOutcome
-from desktop_agent.headless.result import describe_outcome
 from desktop_agent.workbench import Workbench
 from tests.commands.conftest import Command, RecordedSession
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
 from desktop_agent.ui.chat.flow import flow
@@ -16,6 +16,8 @@ from desktop_agent.ui.theme import Radius, Space, Theme
 
 if TYPE_CHECKING:
     from desktop_agent.core.model import ContextUse
+    from desktop_agent.core.slash.declarations import Declaration
+    from desktop_agent.ui.chat.command_popup import CommandPopup
 
 _MARGIN_X = 20
 _MARGIN_Y = 12
@@ -33,6 +35,7 @@ class Composer(QWidget):
         prompt_submitted: the person sent this; it is queued when a turn is running.
         stop_requested: the running turn shall stop.
         unqueue_requested: a waiting prompt (id) shall be taken back.
+        commands_wanted: a slash was written, so `set_commands` should be told the commands there are.
         send_queued_requested: a waiting prompt (id) shall be sent now.
         text_changed: something else is written in the field.
         context_clicked: the person wants to see what fills the context.
@@ -41,6 +44,7 @@ class Composer(QWidget):
     prompt_submitted = Signal(str)
     stop_requested = Signal()
     unqueue_requested = Signal(str)
+    commands_wanted = Signal()
     send_queued_requested = Signal(str)
     text_changed = Signal()
     context_clicked = Signal()
@@ -57,10 +61,12 @@ class Composer(QWidget):
         self._controls: list[QWidget] = []
         self._cards: list[QueueCard] = []
         self._queued: list[tuple[str, str]] = []
+        self._popup: CommandPopup | None = None
+        self._slash_commands: Sequence[Declaration] = ()
         self._edit = MessageEdit(self)
         self._edit.submitted.connect(self._on_submitted)
         self._edit.textChanged.connect(self._on_text_changed)
-        self._edit.focus_changed.connect(self.update)
+        self._edit.focus_changed.connect(self._on_focus_changed)
         self.setFocusProxy(self._edit)
         self._more_cards = QLabel(self)
         self._more_cards.setProperty("role", "secondary")
@@ -94,6 +100,11 @@ class Composer(QWidget):
     def set_history(self, prompts: Sequence[str]) -> None:
         """Say what was asked before, oldest first, for Up and Down."""
         self._edit.history = PromptHistory(prompts)
+
+    def set_commands(self, commands: "Sequence[Declaration]") -> None:
+        """Say which slash commands there are; the list above the field follows."""
+        self._slash_commands = commands
+        self._offer_commands()
 
     # -- what is shown --
 
@@ -217,6 +228,11 @@ class Composer(QWidget):
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self._arrange()
+        self._place_popup()
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        super().moveEvent(event)
+        self._place_popup()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colour = self._theme.colour
@@ -235,12 +251,62 @@ class Composer(QWidget):
         if self._field.contains(event.position().toPoint()):
             self._edit.setFocus(Qt.FocusReason.MouseFocusReason)
 
+    # -- commands --
+
+    def _offer_commands(self) -> None:
+        """Show the commands that fit what is written, when that begins with a slash."""
+        text = self._edit.toPlainText()
+        if not text.startswith("/"):
+            self._close_popup()
+            return
+        from desktop_agent.ui.chat.command_list import offer  # not for an empty window
+
+        popup = self._popup or self._make_popup()
+        can_show = self._edit.hasFocus() and not self._edit.history.is_showing(text)
+        popup.show_offer(offer(text, self._slash_commands) if can_show else None)
+        self._place_popup()
+
+    def _make_popup(self) -> "CommandPopup":
+        from desktop_agent.ui.chat.command_popup import CommandPopup  # not for an empty window
+
+        popup = self._popup = CommandPopup(self._theme, self.window())
+        popup.chosen.connect(self._on_command_chosen)
+        self._edit.popup = popup
+        self.commands_wanted.emit()
+        return popup
+
+    def _close_popup(self) -> None:
+        if self._popup is not None:
+            self._edit.popup = None
+            self._popup.hide()
+            self._popup.deleteLater()
+            self._popup = None
+
+    def _place_popup(self) -> None:
+        if self._popup is not None:
+            field = QRect(self.mapTo(self.window(), self._field.topLeft()), self._field.size())
+            self._popup.place(field, field.top() - Space.XS)
+
+    def _on_command_chosen(self, name: str) -> None:
+        has_arguments = any(command.arguments for command in self._slash_commands if command.name == name)
+        self._edit.replace_text(f"/{name} " if has_arguments else f"/{name}")
+
+    def _on_focus_changed(self) -> None:
+        self.update()
+        if self._edit.hasFocus():
+            self._offer_commands()
+        else:
+            self._close_popup()
+
     # -- sending --
 
     def _on_submitted(self) -> None:
-        text = self._edit.toPlainText().strip()
+        written = self._edit.toPlainText()
+        text = written.strip()
         if not text or self._blocked:
             return
+        if text.startswith("/") and not written.startswith("/"):
+            text = f" {text}"  # a space in front makes it a prompt
         self._edit.history.add(text)
         self._edit.clear()
         self.prompt_submitted.emit(text)
@@ -248,6 +314,7 @@ class Composer(QWidget):
     def _on_text_changed(self) -> None:
         self._send.setEnabled(bool(self._edit.toPlainText().strip()) and not self._blocked)
         self._arrange()
+        self._offer_commands()
         self.text_changed.emit()
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from desktop_agent.ui.chat.entries.command import CommandWidget
 from desktop_agent.ui.chat.entries.compaction import CompactionWidget
 from desktop_agent.ui.chat.entries.line import LineWidget
 from desktop_agent.ui.chat.entries.notice import NoticeWidget
@@ -44,7 +45,9 @@ def make_widget(
             return PageWidget(row, styles, parent)
         case "notice":
             return NoticeWidget(row, styles, parent)
+        case "command":
+            return CommandWidget(row, styles, parent)
         case "compaction":
             return CompactionWidget(row, styles, parent)
-        case "undo" | "rewind" | "command" | "fork" | "turn_end":
+        case "undo" | "rewind" | "fork" | "turn_end":
             return LineWidget(row, styles, parent)

@@ -1,5 +1,7 @@
 """The field of a prompt: Enter sends, Shift+Enter breaks the line, Up and Down bring earlier prompts back."""
 
+from typing import Protocol
+
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QTextCursor, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
@@ -9,6 +11,18 @@ from desktop_agent.ui.chat.prompt_history import PromptHistory
 MIN_LINES = 2
 MAX_LINES = 10
 _MARGIN = 2
+
+
+class KeyTaker(Protocol):
+    """A list that belongs to the field."""
+
+    def isVisible(self) -> bool:
+        """Whether it is open."""
+        ...
+
+    def takes(self, event: QKeyEvent) -> bool:
+        """Whether the key was for it; then it does nothing else."""
+        ...
 
 
 class MessageEdit(QPlainTextEdit):
@@ -25,6 +39,8 @@ class MessageEdit(QPlainTextEdit):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.history = PromptHistory()
+        self.popup: KeyTaker | None = None
+        """Is asked first about every key."""
         self.setProperty("variant", "bare")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName(self.tr("Message"))
@@ -57,10 +73,18 @@ class MessageEdit(QPlainTextEdit):
         self.setTextCursor(cursor)
 
     def event(self, event: QEvent) -> bool:
+        # Here and not in keyPressEvent: Tab would have moved the focus before that.
+        if self.popup is not None and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            is_taken = self.popup.takes(event)
+            if is_taken:
+                return True
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             # Ctrl+Enter is a shortcut elsewhere in the window; while something is written here, it sends.
             if _is_enter(event) and self.toPlainText().strip():
                 event.accept()
+                return True
+            if self.popup is not None and self.popup.isVisible() and event.key() == Qt.Key.Key_Escape:
+                event.accept()  # it comes as a key, too, and may mean the list above
                 return True
             # Ctrl+Shift+Z undoes a turn, and repeats text on most systems: that comes first while there is some.
             if event.matches(QKeySequence.StandardKey.Redo) and not self.document().isRedoAvailable():

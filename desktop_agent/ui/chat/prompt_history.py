@@ -20,6 +20,10 @@ class PromptHistory:
         self._at = len(self._prompts)
         self._draft = ""
 
+    def is_showing(self, text: str) -> bool:
+        """Whether `text` is an earlier prompt, as it was brought back."""
+        return self._at < len(self._prompts) and self._prompts[self._at] == text
+
     def older(self, current: str) -> str | None:
         """Return the prompt before the one shown, or `None` at the oldest. `current` is what is shown."""
         if self._at == 0:

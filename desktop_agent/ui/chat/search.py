@@ -82,7 +82,8 @@ class Search:
 
     def _matches(self, row: "Row") -> Iterator[Match]:
         entry = row.entry
-        if entry.kind == "tool" and self._pattern.search(entry.title):
+        title = entry.title if entry.kind == "tool" else entry.text if entry.kind == "command" else ""
+        if title and self._pattern.search(title):
             yield Match(TITLE, 0, 0)
         for index, text in enumerate(_texts(row)):
             shown = text.replace(LINE_BREAK, " ")
@@ -98,6 +99,8 @@ def _source(row: "Row") -> str:
             return entry.text
         case "tool":
             return f"{entry.title}\n{family_of(entry).read(row).text}"
+        case "command":
+            return f"{entry.text}\n{entry.output}"
         case _:
             return ""
 
@@ -110,7 +113,7 @@ def _texts(row: "Row") -> Iterator[str]:
         case "prompt":
             for block in plain_blocks(entry.text):
                 yield shown_text(block, {})
-        case "text" | "thinking":
+        case "text" | "thinking" | "command":
             # A row on screen reads for itself: what it has not read yet, it does not show yet.
             if row.widget is None or row.stream is None:
                 read_on(row, entry)

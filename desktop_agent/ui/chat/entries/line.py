@@ -5,7 +5,6 @@ from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import (
-    CommandEntry,
     ForkEntry,
     RewindEntry,
     TurnEndEntry,
@@ -59,8 +58,6 @@ class LineWidget(EntryWidget):
                 self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", words.undo(entry)
             case RewindEntry() as entry:
                 self._sign, self._text = "⟲", words.rewind(entry)
-            case CommandEntry() as entry:
-                self._sign, self._text = "/", f"{entry.text}\n{entry.output}"
             case ForkEntry() as entry:
                 self._sign, self._text = "↳", words.fork(entry)
             case TurnEndEntry() as entry:

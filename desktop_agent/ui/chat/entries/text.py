@@ -4,7 +4,7 @@ from PySide6.QtCore import QPoint, QRect, QTimer
 from PySide6.QtGui import QGuiApplication, QHideEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.transcript import TextEntry
+from desktop_agent.core.transcript import CommandEntry, TextEntry
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.row import Row
@@ -12,19 +12,19 @@ from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import CODE_HEADER, TextStyles
 from desktop_agent.ui.theme import Space
 
-_SPOKEN_CHARS = 4_000
+SPOKEN_CHARS = 4_000
 """How much of a text is its accessible name: nobody listens to more in one go."""
 _COPIED_MS = 1_500
 
 
-def read_on(row: Row, entry: TextEntry) -> int:
+def read_on(row: Row, entry: TextEntry | CommandEntry) -> int:
     """Bring the row's stream up to date with its entry; return the first block that changed."""
     if row.stream is None:
         row.stream = MarkdownStream()
     stream = row.stream
-    text = entry.text
+    text, is_open = (entry.output, False) if entry.kind == "command" else (entry.text, entry.is_open)
     changed = stream.feed(text[stream.consumed :]) if stream.consumed < len(text) else len(stream.blocks)
-    if not entry.is_open and not stream.is_closed:
+    if not is_open and not stream.is_closed:
         changed = min(changed, stream.close())
     return changed
 
@@ -47,10 +47,14 @@ class MarkdownWidget(LinkedEntry):
         assert isinstance(entry, TextEntry)
         return entry
 
+    def read_on(self) -> int:
+        """Bring the row's stream up to date; return the first block that changed."""
+        return read_on(self.row, self.entry())
+
     def read(self) -> None:
         """Take in what was added to the entry."""
         changed = 0 if self._is_new else len(self.column.blocks)
-        changed = min(changed, read_on(self.row, self.entry()))
+        changed = min(changed, self.read_on())
         self._is_new = False
         stream = self.row.stream
         assert stream is not None
@@ -130,7 +134,7 @@ class TextWidget(MarkdownWidget):
         if entry.is_open:
             self.setAccessibleName(self.tr("Answer, being written"))
         else:
-            self.setAccessibleName(self.tr("Answer: {text}").format(text=entry.text[:_SPOKEN_CHARS]))
+            self.setAccessibleName(self.tr("Answer: {text}").format(text=entry.text[:SPOKEN_CHARS]))
 
     def set_width(self, width: int) -> None:
         self.column.set_width(width)

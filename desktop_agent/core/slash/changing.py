@@ -1,0 +1,128 @@
+"""`/undo`, `/redo` and `/diff`: the agent's changes of this conversation."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.changes.net import net_changes
+from desktop_agent.core.changes.outcome_words import describe_outcome
+from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.changes.revert import Direction
+from desktop_agent.core.errors import UsageError
+from desktop_agent.core.model import ChangeSelection, FileOutcome
+from desktop_agent.core.slash.parse import Invocation
+from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more, refusal, reported
+from desktop_agent.core.slash.wording import bullets, code, counted, fenced
+from desktop_agent.core.transcript import ChangeRecord
+
+MAX_PATCH_CHARS = 60_000
+"""More of a patch is not printed into the conversation."""
+
+
+async def undo(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Take changes back."""
+    selection = _selection(invocation, "undo", parts)
+    done = await hands.perform(ops.UndoChanges(selection=selection))
+    for event in done.events:
+        if isinstance(event, ev.ChangesUndone):
+            return _told("Undone", event.outcomes)
+    return refusal(done.notice) if done.notice is not None else Reply("Nothing was undone.", is_error=True)
+
+
+async def redo(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Apply undone changes again."""
+    selection = _selection(invocation, "redo", parts)
+    done = await hands.perform(ops.RedoChanges(selection=selection))
+    for event in done.events:
+        if isinstance(event, ev.ChangesRedone):
+            return _told("Applied again", event.outcomes)
+    return refusal(done.notice) if done.notice is not None else Reply("Nothing was redone.", is_error=True)
+
+
+async def diff(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Show what the agent's standing changes come to."""
+    no_more(invocation.words, "/diff")
+    records = [record for record in parts.transcript.changes.values() if record.change.is_by_agent]
+    rows = [row for row in net_changes(records) if row.state != "undone"]
+    partly = sum(row.state == "partly" for row in rows)
+    files = [row.change for row in rows]
+
+    def patch() -> str:
+        sides = (PatchFile(change, parts.contents(change.before), parts.contents(change.after)) for change in files)
+        return make_patch(sides).decode("utf-8", "replace")
+
+    with reported():
+        text = await asyncio.to_thread(patch)
+    if not text:
+        return Reply("The agent changed no file in this conversation, or all of it is undone.")
+    lines = [f"{counted(len(rows), 'file')} changed by the agent."]
+    if partly:
+        lines.append(f"Of {counted(partly, 'file')} a part is undone; the patch shows all that was changed.")
+    if len(text) > MAX_PATCH_CHARS:
+        text = text[: text.rfind("\n", 0, MAX_PATCH_CHARS)]
+        lines.append(f"This is the beginning; `desktop-agent changes diff {parts.transcript.session_id}` prints all.")
+    return Reply(f"{' '.join(lines)}\n\n{fenced(text, 'diff')}")
+
+
+def _told(done: str, outcomes: Sequence[FileOutcome]) -> Reply:
+    left = [outcome for outcome in outcomes if not outcome.is_done]
+    head = f"{done}: {counted(len(outcomes) - len(left), 'file')}"
+    if left:
+        head += f", {len(left)} left as they are"
+    listed = bullets(code(describe_outcome(outcome)) for outcome in outcomes)
+    return Reply(f"{head}.\n\n{listed}".rstrip(), is_error=bool(left) and len(left) == len(outcomes))
+
+
+def _selection(invocation: Invocation, direction: Direction, parts: CommandParts) -> ChangeSelection:
+    """Return what the words of an undo or redo mean. Raises `UsageError`."""
+    transcript = parts.transcript
+    candidates = transcript.active_changes() if direction == "undo" else transcript.undone_changes()
+    kind, *more = invocation.words or ("turn",)
+    if kind.isdecimal() and not more:
+        kind, more = "turn", [kind]
+    no_more(more[1:], f"/{direction} [turn [N] | call [ID] | file PATH | all]")
+    value = more[0] if more else ""
+    match kind:
+        case "all":
+            no_more(more, f"/{direction} all")
+            return ChangeSelection()
+        case "turn" if not value:
+            return ChangeSelection(turn=_latest(candidates, direction).turn)
+        case "turn" if value.isdecimal() and len(value) < 10:
+            return ChangeSelection(turn=int(value))
+        case "call":
+            return ChangeSelection(call_id=value or _latest(candidates, direction).call_id)
+        case "file" if value:
+            return _of_file(_relative(value, parts.workspace), parts)
+        case _:
+            meant = code(" ".join([kind, *more]))
+            hint = f"Write `/{direction}` for the last turn, or `turn N`, `call ID`, `file PATH` or `all` behind it."
+            raise UsageError(f"/{direction} does not know what {meant} is.", hint=hint)
+
+
+def _latest(candidates: Sequence[ChangeRecord], direction: Direction) -> ChangeRecord:
+    """The change that an undo without further words is about. A redo goes forwards: the first that is undone."""
+    if not candidates:
+        raise UsageError(f"There is nothing to {direction}.")
+    return candidates[-1] if direction == "undo" else candidates[0]
+
+
+def _of_file(path: str, parts: CommandParts) -> ChangeSelection:
+    """All changes of one file, also under the names it had."""
+    rows = net_changes(record for record in parts.transcript.changes.values() if record.change.is_by_agent)
+    for row in rows:
+        if path in (row.path, row.moved_from):
+            if all(record.change.path == path for record in row.records):
+                return ChangeSelection(path=path)
+            return ChangeSelection(change_ids=row.change_ids)
+    raise UsageError(f"The agent did not change {code(path)} in this conversation.", hint="`/diff` shows what it did.")
+
+
+def _relative(path: str, workspace: Path) -> str:
+    """Return a path as changes name it: from the workspace on, with `/`."""
+    target = Path(path)
+    if target.is_absolute() and target.is_relative_to(workspace):
+        target = target.relative_to(workspace)
+    return PurePosixPath(target.as_posix()).as_posix()

@@ -1,0 +1,132 @@
+"""Carries slash commands out: reads the line, finds who answers it, and records what they say.
+
+Nothing here asks the model by itself: `/compact` says that it does, and a command from a file is a prompt.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.errors import AgentError, StorageError, UsageError
+from desktop_agent.core.slash import changing, choosing, compacting, exporting, pinning, status, travelling
+from desktop_agent.core.slash.declarations import Declaration
+from desktop_agent.core.slash.helping import help_text
+from desktop_agent.core.slash.nearest import nearest
+from desktop_agent.core.slash.own import OwnCommand, declarations_of, read_own_commands
+from desktop_agent.core.slash.parse import Invocation, parse
+from desktop_agent.core.slash.parts import Answer, CommandParts, Reply, SessionHands, no_more
+from desktop_agent.core.slash.wording import code
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[[Invocation, CommandParts, SessionHands], Awaitable[Answer]]
+
+_HANDLERS: dict[str, Handler] = {
+    "status": status.status,
+    "compact": compacting.compact,
+    "pin": pinning.pin,
+    "unpin": pinning.unpin,
+    "config": choosing.config,
+    "model": choosing.model,
+    "clear": travelling.clear,
+    "fork": travelling.fork,
+    "rewind": travelling.rewind,
+    "undo": changing.undo,
+    "redo": changing.redo,
+    "diff": changing.diff,
+    "export": exporting.export,
+}
+
+_ESCAPE = "To send it to the model as it is, begin with a space or a second slash."
+
+
+class SlashCommands:
+    """The commands of one session."""
+
+    def __init__(self, parts: CommandParts, hands: SessionHands) -> None:
+        self._parts = parts
+        self._hands = hands
+        self._built_in = {command.name: command for command in parts.services.commands}
+        self._pending: set[asyncio.Task[None]] = set()
+
+    async def run(self, text: str) -> None:
+        """Carry out the command in `text` and record what it says; one from a file becomes a prompt.
+
+        Returns when the session can go on: what takes long is recorded later. Raises `StorageError`.
+        """
+        invocation = parse(text)
+        own: OwnCommand | None = None
+        if invocation.name not in self._built_in:
+            own = next((command for command in await self._own() if _is_usable(command, invocation.name)), None)
+        if own is not None:
+            await self._hands.prompt(own.prompt(invocation))
+            return
+        answer = await self._told(self._answer(invocation))
+        if isinstance(answer, Reply):
+            await self._say(text, answer)
+            return
+        task = asyncio.create_task(self._say_later(text, answer), name=f"/{invocation.name}")
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+    async def aclose(self) -> None:
+        """Wait for what is still to be said. Whatever it waits for has been stopped by then."""
+        while self._pending:
+            await asyncio.wait(self._pending)
+
+    async def _answer(self, invocation: Invocation) -> Answer:
+        declared = self._built_in.get(invocation.name)
+        if declared is None:
+            raise await self._unknown(invocation.name)
+        if self._hands.is_running and not declared.works_meanwhile:
+            raise UsageError(f"The agent is working, so /{declared.name} was not carried out.", hint="Stop it first.")
+        if declared.name == "help":
+            no_more(invocation.words, "/help")
+            own = declarations_of(await self._own())
+            return Reply(help_text(tuple(self._built_in.values()), own))
+        return await _HANDLERS[declared.name](invocation, self._parts, self._hands)
+
+    async def _own(self) -> tuple[OwnCommand, ...]:
+        return await asyncio.to_thread(read_own_commands, self._parts.config_folder, self._parts.workspace)
+
+    async def _unknown(self, name: str) -> UsageError:
+        """Say that there is no such command, what comes close, and how to send it as a prompt."""
+        own = await self._own()
+        for command in own:
+            if command.declaration.name == name:
+                problem = command.declaration.problem
+                return UsageError(f"/{name} cannot be used: {code(problem)}.", hint=f"It is {code(str(command.path))}.")
+        usable = [command.declaration for command in own if not command.declaration.problem]
+        close = nearest(name, (command.name for command in (*self._built_in.values(), *usable)))
+        meant = f"Did you mean {' or '.join(f'`/{found}`' for found in close)}? " if close else ""
+        return UsageError(f"There is no command {code(f'/{name}')}.", hint=f"{meant}`/help` lists them. {_ESCAPE}")
+
+    async def _told(self, answer: Awaitable[Answer]) -> Answer:
+        """Await it; what goes wrong is what the command says."""
+        try:
+            return await answer
+        except StorageError:
+            raise
+        except AgentError as error:
+            text = "\n\n".join(filter(None, (str(error), code(error.detail) if error.detail else "")))
+            return Reply(text, is_error=True)
+        except Exception:
+            logger.exception("A command failed unexpectedly")
+            return Reply("Something went wrong inside the application; the details are in the log.", is_error=True)
+
+    async def _say_later(self, text: str, answer: Awaitable[Reply]) -> None:
+        try:
+            await self._say(text, cast("Reply", await self._told(answer)))
+        except StorageError:
+            logger.exception("What a command came to could not be recorded")
+
+    async def _say(self, text: str, reply: Reply) -> None:
+        event = ev.CommandRun(text=text.strip(), output=reply.output, is_error=reply.is_error, opens=reply.opens)
+        await self._hands.say(event)
+
+
+def _is_usable(command: OwnCommand, name: str) -> bool:
+    declared: Declaration = command.declaration
+    return declared.name == name and not declared.problem

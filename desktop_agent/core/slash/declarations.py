@@ -1,0 +1,83 @@
+"""The commands, declared once: what `/help`, the popup of the composer, the user guide and the tests are made from."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Origin = Literal["built-in", "person", "project"]
+"""Who wrote a command: it comes with the application, or from the person's folder, or from the project's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """One command as a person sees it."""
+
+    name: str
+    """Without the slash."""
+    arguments: str = ""
+    """`[…]` may be left out, `A|B` is one of them; what stands in capitals is filled in."""
+    summary: str
+    """What it does, in one line."""
+    origin: Origin = "built-in"
+    asks_model: bool = False
+    """Whether carrying it out sends a request to the model."""
+    works_meanwhile: bool = True
+    """Whether it can be carried out while the agent works."""
+    problem: str = ""
+    """Why it cannot be used; it is listed all the same."""
+
+
+BUILT_IN: tuple[Declaration, ...] = (
+    Declaration(name="help", summary="List the commands"),
+    Declaration(name="status", summary="Show the model, the tokens in use, compaction and pins"),
+    Declaration(
+        name="compact",
+        arguments="[FOCUS]",
+        summary="Summarise the older part of the conversation, FOCUS above all",
+        asks_model=True,
+        works_meanwhile=False,
+    ),
+    Declaration(
+        name="pin",
+        arguments="add [--ttl=SECONDS] TEXT | remove ID | list",
+        summary="Keep a text in the model's sight, also after compactions",
+    ),
+    Declaration(name="unpin", arguments="ID", summary="Remove a pin"),
+    Declaration(
+        name="config", arguments="[KEY | set KEY=VALUE]", summary="Show settings, or change one from the next step on"
+    ),
+    Declaration(name="model", arguments="[PROVIDER/NAME | NAME]", summary="Show the model, or choose another"),
+    Declaration(name="clear", summary="Begin a new conversation in this folder; this one stays in the list"),
+    Declaration(name="fork", arguments="[TURN]", summary="Go on in a copy of the conversation, as it was before TURN"),
+    Declaration(
+        name="rewind",
+        arguments="[TURN [conversation|files|both]]",
+        summary="Go back to before TURN, with both unless told otherwise; without TURN, list the turns",
+        works_meanwhile=False,
+    ),
+    Declaration(
+        name="undo",
+        arguments="[turn [N] | call [ID] | file PATH | all]",
+        summary="Take the agent's changes back: those of the last turn, or what you name",
+        works_meanwhile=False,
+    ),
+    Declaration(
+        name="redo",
+        arguments="[turn [N] | call [ID] | file PATH | all]",
+        summary="Apply undone changes again",
+        works_meanwhile=False,
+    ),
+    Declaration(name="diff", summary="Show what the agent changed in this conversation, as a patch"),
+    Declaration(
+        name="export",
+        arguments="[md|html|jsonl|patch] [PATH]",
+        summary="Write the conversation or its changes to a file of yours",
+    ),
+)
+"""The commands of the application, in the order of `/help`."""
+
+BUILT_IN_NAMES: frozenset[str] = frozenset(command.name for command in BUILT_IN)
+
+
+def usage(command: Declaration) -> str:
+    """Return how a command is written: `/pin add …`."""
+    return f"/{command.name} {command.arguments}".rstrip()

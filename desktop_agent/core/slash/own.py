@@ -1,0 +1,172 @@
+"""Commands that people write themselves: a markdown file is a prompt, and its name the command.
+
+    commands/review.md        /review
+    commands/git/message.md   /git:message
+
+A file may begin with front matter (`description`, `argument-hint`, each one line). In the text, `$ARGUMENTS` stands for
+everything behind the name and `$1` to `$9` for single words; a text that has none of them gets the
+arguments at its end.
+A project's files are somebody else's words, so they are shown with where they come from, never replace one of the
+person's own, and are read only when they lie inside the project, without following links out of it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from desktop_agent.core.slash.declarations import BUILT_IN_NAMES, Declaration, Origin
+from desktop_agent.core.slash.parse import Invocation
+
+PROJECT_FOLDER = Path(".desktop-agent", "commands")
+MAX_FILE_BYTES = 65_536
+MAX_FILES = 300
+"""Of one folder: more are not read."""
+_MAX_DEPTH = 4
+_MAX_LINE = 200
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.IGNORECASE)
+_FIELD = re.compile(r"([A-Za-z-]+)[ \t]*:[ \t]*(.*)")
+_PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCommand:
+    """One such file, as it was read."""
+
+    declaration: Declaration
+    path: Path
+    body: str
+
+    def prompt(self, invocation: Invocation) -> str:
+        """Return the prompt that the command stands for."""
+        words = invocation.words
+
+        def filled(match: re.Match[str]) -> str:
+            if match[1] == "ARGUMENTS":
+                return invocation.rest
+            index = int(match[1]) - 1
+            return words[index] if index < len(words) else ""
+
+        if _PLACE.search(self.body):
+            return _PLACE.sub(filled, self.body).strip()
+        return f"{self.body}\n\n{invocation.rest}".strip()
+
+
+def read_own_commands(config: Path, workspace: Path | None) -> tuple[OwnCommand, ...]:
+    """Return the person's commands and the project's, by name; those that cannot be used say why. Blocks."""
+    found = list(_read_folder(config / "commands", config / "commands", "person"))
+    if workspace is not None:
+        found += _read_folder(workspace / PROJECT_FOLDER, workspace, "project")
+    taken = dict.fromkeys(BUILT_IN_NAMES, "a built-in command has this name")
+    commands: list[OwnCommand] = []
+    for command in found:
+        name = command.declaration.name
+        problem = command.declaration.problem or taken.get(name, "")
+        commands.append(_with_problem(command, problem) if problem else command)
+        if not problem:
+            taken[name] = f"another command has this name, in {command.path}"
+    return tuple(sorted(commands, key=lambda command: (command.declaration.name, command.declaration.origin)))
+
+
+def _read_folder(folder: Path, limits: Path, origin: Origin) -> Iterator[OwnCommand]:
+    """Yield the commands of one folder, as far as it lies within `limits`."""
+    try:
+        root = folder.resolve(strict=True)
+        if not root.is_dir() or not root.is_relative_to(limits.resolve(strict=True)):
+            return
+    except (OSError, RuntimeError):  # it is not there, or its links go in circles
+        return
+    for count, path in enumerate(_markdown_files(root, _MAX_DEPTH)):
+        if count == MAX_FILES:
+            return
+        yield _read_command(path, root, origin)
+
+
+def _markdown_files(folder: Path, depth: int) -> Iterator[Path]:
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            if depth > 1:
+                yield from _markdown_files(entry, depth - 1)
+        elif entry.suffix.lower() == ".md":
+            yield entry
+
+
+def _read_command(path: Path, root: Path, origin: Origin) -> OwnCommand:
+    parts = path.relative_to(root).with_suffix("").parts
+    name = ":".join(parts).lower()
+    try:
+        text = _read(path, root)
+        fields, body = _split(text)
+        problem = "" if all(map(_NAME.fullmatch, parts)) else "its name has other signs than letters, digits, - and _"
+        problem = problem or ("" if body else "it is empty")
+    except ValueError as error:
+        fields, body, problem = {}, "", str(error)
+    except (OSError, RuntimeError) as error:  # the latter for a link that leads to itself, before Python 3.13
+        fields, body, problem = {}, "", f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+    return OwnCommand(
+        declaration=Declaration(
+            name=name,
+            arguments=fields.get("argument-hint", "[ARGUMENTS]" if _PLACE.search(body) else ""),
+            summary=fields.get("description") or _first_line(body) or path.name,
+            origin=origin,
+            asks_model=True,
+            problem=problem,
+        ),
+        path=path,
+        body=body,
+    )
+
+
+def _read(path: Path, root: Path) -> str:
+    """Return the text of a file inside `root`. Raises `ValueError` saying why not, and `OSError`."""
+    target = path.resolve(strict=True)
+    if not target.is_relative_to(root):
+        raise ValueError("it is a link that leads out of the folder")
+    if not target.is_file():
+        raise ValueError("it is no file")
+    with target.open("rb") as file:
+        content = file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise ValueError(f"it has more than {MAX_FILE_BYTES // 1024} KiB")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8 text") from None
+
+
+def _split(text: str) -> tuple[dict[str, str], str]:
+    """Return the front matter and what follows it."""
+    lines = text.splitlines()
+    if not lines or lines[0].strip() != "---":
+        return {}, text.strip()
+    end = next((index for index, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
+    if end is None:
+        return {}, text.strip()
+    matches = (_FIELD.fullmatch(line.strip()) for line in lines[1:end])
+    fields = {match[1].lower(): _one_line(match[2].strip().strip("\"'")) for match in matches if match is not None}
+    return fields, "\n".join(lines[end + 1 :]).strip()
+
+
+def _first_line(body: str) -> str:
+    return next((_one_line(line.strip("# \t")) for line in body.splitlines() if line.strip("# \t")), "")
+
+
+def _one_line(text: str) -> str:
+    shown = "".join(sign if sign.isprintable() else " " for sign in text).strip()
+    return shown if len(shown) <= _MAX_LINE else f"{shown[: _MAX_LINE - 1]}…"
+
+
+def _with_problem(command: OwnCommand, problem: str) -> OwnCommand:
+    return replace(command, declaration=replace(command.declaration, problem=problem))
+
+
+def declarations_of(commands: Sequence[OwnCommand]) -> tuple[Declaration, ...]:
+    """Return what people see of these commands."""
+    return tuple(command.declaration for command in commands)

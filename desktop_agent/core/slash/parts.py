@@ -1,0 +1,148 @@
+"""What commands work with: the session they are of, and what of the application they may use."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.errors import AgentError, StorageError, UsageError
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import FileImage
+from desktop_agent.core.sight import Sight
+from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
+from desktop_agent.core.transcript import Transcript
+
+ExportForm = Literal["md", "html", "jsonl", "patch"]
+
+
+class ConfigWriter(Protocol):
+    """The settings, for `/config`."""
+
+    def values(self) -> Sequence[tuple[str, str]]:
+        """Every setting with the value in force, as a settings file has it."""
+        ...
+
+    async def change(self, key: str, value: str) -> str:
+        """Check, save and apply a setting; return what to say of it. Raises `UsageError` and `StorageError`."""
+        ...
+
+
+class Forker(Protocol):
+    """Copies sessions, for `/fork`."""
+
+    async def __call__(self, source_id: SessionId, *, before_turn: int | None = None) -> SessionId:
+        """Return the id of the copy. Raises `AgentError`."""
+        ...
+
+
+class Exporter(Protocol):
+    """Writes a session down for others, for `/export`."""
+
+    async def __call__(self, session_id: SessionId, form: ExportForm, target: Path) -> None:
+        """Write a new file. Raises `UsageError` when there is one already, and other `AgentError`s."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What the application does beyond one session. A command whose service is missing is not offered."""
+
+    config: ConfigWriter | None = None
+    forker: Forker | None = None
+    exporter: Exporter | None = None
+
+    @property
+    def commands(self) -> tuple[Declaration, ...]:
+        """The built-in commands that can be carried out."""
+        missing = {
+            name
+            for name, service in (("config", self.config), ("fork", self.forker), ("export", self.exporter))
+            if service is None
+        }
+        return tuple(command for command in BUILT_IN if command.name not in missing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandParts:
+    """What commands of one session work with."""
+
+    transcript: Transcript
+    sight: Sight
+    workspace: Path
+    config_folder: Path
+    """Where the person's own commands are."""
+    contents: Callable[[FileImage | None], bytes | None]
+    """The content of a recorded file; `None` where there is none. Blocks."""
+    services: Services
+    provider_ids: tuple[str, ...]
+    """Whose models can be chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """What became of an op that a command asked for."""
+
+    events: list[ev.KnownEvent]
+    """What was recorded for it, and the notices that it would have shown otherwise: the command says them."""
+    task: "asyncio.Task[None] | None" = None
+    """What goes on in the background; `events` grows while it does."""
+
+    @property
+    def notice(self) -> ev.Notice | None:
+        """Why it was not carried out, or what the person should know of it."""
+        return next((event for event in self.events if isinstance(event, ev.Notice)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionHands:
+    """The session, as far as its commands reach."""
+
+    perform: Callable[[ops.Op], Awaitable[Performed]]
+    """Carries out an op as if a front had asked for it."""
+    prompt: Callable[[str], Awaitable[None]]
+    """Sends a prompt, or queues it."""
+    say: Callable[[ev.CommandRun], Awaitable[None]]
+    """Records what a command came to."""
+    is_busy: Callable[[], bool]
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the agent works."""
+        return self.is_busy()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a command says."""
+
+    output: str
+    is_error: bool = False
+    opens: SessionId = ""
+
+
+Answer = Reply | Awaitable[Reply]
+"""What a command says, or what will say it later: the session goes on meanwhile."""
+
+
+def refusal(notice: ev.Notice) -> Reply:
+    """Return a notice as what the command says."""
+    return Reply("\n\n".join(filter(None, (f"{notice.title} {notice.hint}".strip(), notice.detail))), is_error=True)
+
+
+def no_more(words: Sequence[str], usage: str) -> None:
+    """Raise `UsageError` when there are words left that mean nothing."""
+    if words:
+        raise UsageError(f"`{words[0]}` means nothing there.", hint=f"It is written `{usage}`.")
+
+
+@contextmanager
+def reported() -> Generator[None]:
+    """Let a disk that fails elsewhere be what the command says. Only the session's own journal stops the session."""
+    try:
+        yield
+    except StorageError as error:
+        raise AgentError(error.title, hint=error.hint, detail=error.detail) from error

@@ -1,0 +1,61 @@
+"""`/status`: what the session works with, and how full the model's context is."""
+
+from desktop_agent.core.slash.parse import Invocation
+from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more
+from desktop_agent.core.slash.pinning import described
+from desktop_agent.core.slash.wording import bullets, code
+from desktop_agent.core.transcript import CompactionEntry
+
+_SOURCES = {"reported": "as the provider reported it", "counted": "counted by the provider", "estimated": "estimated"}
+
+
+async def status(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
+    """Describe the session as it is now."""
+    no_more(invocation.words, "/status")
+    transcript, model = parts.transcript, parts.transcript.model
+    name = f"{model.provider}/{model.model}" if model is not None else "none"
+    state = {"idle": "idle", "working": "working", "waiting": "waiting for you"}[transcript.status]
+    queued = f", {len(transcript.queued)} waiting" if transcript.queued else ""
+    lines = [
+        await _tokens(parts),
+        f"Auto-compaction: {_auto(parts)}",
+        f"Last compaction: {_last_compaction(parts)}",
+        f"Active pins: {len(transcript.pins) or 'none'}",
+        *(f"  {described(pin)}" for pin in transcript.pins.values()),
+        f"Model: {code(name)}",
+        f"Mode: approval {code(transcript.approval)}, sandbox {code(transcript.sandbox)}",
+        f"State: {state}{queued}, {transcript.turn} turns",
+        f"Session: {code(transcript.session_id)}",
+        f"Folder: {code(str(parts.workspace))}",
+    ]
+    return Reply(bullets(lines).replace("\n-   ", "\n  - "))
+
+
+async def _tokens(parts: CommandParts) -> str:
+    model = parts.transcript.model
+    if parts.sight.meter.use is None and model is not None:
+        await parts.sight.measure(provider=None)
+    use = parts.sight.meter.use
+    if use is None:
+        return "Tokens: not known yet"
+    share = f" ({use.tokens / use.window:.0%})" if use.window else ""
+    return f"Tokens: {use.tokens:,} of {use.window:,}{share}, {_SOURCES[use.source]}"
+
+
+def _auto(parts: CommandParts) -> str:
+    model = parts.transcript.model
+    target = parts.sight.target(model) if model is not None else 0
+    running = ", and one is being made now" if parts.sight.is_compacting else ""
+    return (f"on, from {target:,} tokens on" if target else "off") + running
+
+
+def _last_compaction(parts: CommandParts) -> str:
+    entries = parts.transcript.entries
+    done = [entry for entry in entries if isinstance(entry, CompactionEntry) and not entry.is_undone]
+    if not done:
+        in_force = parts.sight.history.compaction  # its entry may stand on a page that is not loaded
+        return f"through turn {in_force.through_turn}" if in_force is not None else "none"
+    last = done[-1]
+    tokens = f", about {last.tokens_before:,} → {last.tokens_after:,} tokens" if last.tokens_before else ""
+    how = "by itself" if last.is_automatic else "as you asked"
+    return f"{last.at:%Y-%m-%d %H:%M} UTC, through turn {last.through_turn}, {how}{tokens}"

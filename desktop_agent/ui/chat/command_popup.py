@@ -1,0 +1,247 @@
+"""The list of commands above the message field, while a message that begins with a slash is written.
+
+It never takes the focus: the field hands it the keys that it understands. Imported with the first slash.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from desktop_agent.ui.chat.command_list import Offer
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+
+if TYPE_CHECKING:
+    from desktop_agent.core.slash.declarations import Declaration
+
+_MAX_ROWS = 8
+_FRAME = 5
+"""Border and padding of one side."""
+_Index = QModelIndex | QPersistentModelIndex
+_COMMAND = Qt.ItemDataRole.UserRole
+
+
+class _Commands(QAbstractListModel):
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.shown: tuple[Declaration, ...] = ()
+
+    def show(self, commands: "Sequence[Declaration]") -> None:
+        self.beginResetModel()
+        self.shown = tuple(commands)
+        self.endResetModel()
+
+    def rowCount(self, parent: _Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self.shown)
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        if self.shown[index.row()].problem:
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        command = self.shown[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return f"/{command.name} {command.arguments}".rstrip()
+            case Qt.ItemDataRole.AccessibleTextRole:
+                parts = (f"/{command.name} {command.arguments}".rstrip(), self.told(command), self.origin(command))
+                return ", ".join(filter(None, parts))
+            case _ if role == _COMMAND:
+                return command
+            case _:
+                return None
+
+    def origin(self, command: "Declaration") -> str:
+        """Say whose command it is, unless it comes with the application."""
+        words = {"person": self.tr("yours"), "project": self.tr("project")}
+        return words.get(command.origin, "")
+
+    def told(self, command: "Declaration") -> str:
+        """Say what it does, or why it cannot be used."""
+        if command.problem:
+            return self.tr("Cannot be used: {problem}").format(problem=command.problem)
+        return command.summary
+
+
+class CommandPopup(QListView):
+    """Shows what fits, and which of it is chosen.
+
+    Signals:
+        chosen: this command (its name) shall stand in the field.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("commandPopup")
+        self.setAccessibleName(self.tr("Commands"))
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMouseTracking(True)
+        self._theme = theme
+        self._commands = _Commands(self)
+        self._offer: Offer | None = None
+        self._is_moved = False
+        self._is_dismissed = False
+        self._delegate = _Delegate(theme, self)
+        self.setModel(self._commands)
+        self.setItemDelegate(self._delegate)
+        self.clicked.connect(self._on_clicked)
+        self.entered.connect(self._on_entered)
+        theme.changed.connect(self._on_theme_changed)
+        self._on_theme_changed()
+        self.hide()
+
+    def show_offer(self, offer: Offer | None) -> None:
+        """Show this, or nothing."""
+        if offer == self._offer:
+            return
+        self._offer = offer
+        self._is_moved = False
+        if offer is None or self._is_dismissed:
+            self.hide()
+            return
+        self._delegate.is_hint = not offer.is_choice
+        self._commands.show(offer.commands)
+        first = next((row for row, command in enumerate(offer.commands) if not command.problem), None)
+        if offer.is_choice and first is not None:
+            self.setCurrentIndex(self._commands.index(first))
+        self.show()
+        self.raise_()
+
+    def place(self, area: QRect, bottom: int) -> None:
+        """Stand above `bottom`, as wide as `area`, as high as needed and as there is room for."""
+        rows = min(len(self._commands.shown), _MAX_ROWS)
+        height = rows * self._delegate.row_height + 2 * _FRAME
+        height = min(height, max(bottom - Space.S, self._delegate.row_height + 2 * _FRAME))
+        self.setGeometry(area.x(), bottom - height, area.width(), height)
+
+    def takes(self, event: QKeyEvent) -> bool:
+        """Act on a key of the field, if it is one for the list; whether it was."""
+        offer = self._offer
+        if offer is None or self.isHidden() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            return False
+        key = event.key()
+        if key == Qt.Key.Key_Escape:
+            self._is_dismissed = True
+            self.hide()
+            return True
+        if not offer.is_choice:
+            return False
+        match key:
+            case Qt.Key.Key_Up | Qt.Key.Key_Down:
+                self._step(-1 if key == Qt.Key.Key_Up else 1)
+                return True
+            case Qt.Key.Key_Tab:
+                return self._choose()
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                return (self._is_moved or not offer.is_whole) and self._choose()
+            case _:
+                return False
+
+    def _step(self, direction: int) -> None:
+        usable = [row for row, command in enumerate(self._commands.shown) if not command.problem]
+        if not usable:
+            return
+        row = self.currentIndex().row()
+        at = usable.index(row) if row in usable else (-1 if direction > 0 else 0)
+        self.setCurrentIndex(self._commands.index(usable[(at + direction) % len(usable)]))
+        self._is_moved = True
+
+    def _choose(self) -> bool:
+        row = self.currentIndex().row()
+        if not 0 <= row < len(self._commands.shown) or self._commands.shown[row].problem:
+            return False
+        self.chosen.emit(self._commands.shown[row].name)
+        return True
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        if self._offer is not None and self._offer.is_choice:
+            self.setCurrentIndex(index)
+            self._choose()
+
+    def _on_entered(self, index: QModelIndex) -> None:
+        if self._offer is not None and self._offer.is_choice and index.flags() & Qt.ItemFlag.ItemIsEnabled:
+            self.setCurrentIndex(index)
+            self._is_moved = True
+
+    def _on_theme_changed(self) -> None:
+        colours = self._theme.colours
+        self.setStyleSheet(
+            f"#commandPopup {{ background: {colours.surface}; border: 1px solid {colours.border_strong};"
+            f" border-radius: 8px; padding: {_FRAME - 1}px; }}"
+        )
+        self.viewport().update()
+
+
+class _Delegate(QStyledItemDelegate):
+    """A row: the command and its arguments on the left, what it does on the right. A hint has two lines."""
+
+    def __init__(self, theme: Theme, view: CommandPopup) -> None:
+        super().__init__(view)
+        self._theme = theme
+        self.is_hint = False
+
+    @property
+    def row_height(self) -> int:
+        return Height.LIST_ROW + (Height.SMALL_BUTTON - Space.XS if self.is_hint else 0)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        return QSize(0, self.row_height)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        model = index.model()
+        assert isinstance(model, _Commands)
+        command = model.shown[index.row()]
+        area: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue] - missing in PySide6's stubs
+        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue] - missing in the stubs
+        colour = self._theme.colour
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        is_current = bool(state & QStyle.StateFlag.State_Selected) and not self.is_hint
+        if is_current:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colour("accent_weak"))
+            painter.drawRoundedRect(area, 6, 6)
+        inner = area.adjusted(Space.S, 0, -Space.S, 0)
+        first = QRect(inner.x(), inner.y(), inner.width(), Height.LIST_ROW)
+        left = inner.width() if self.is_hint else min(int(inner.width() * 0.42), 300)
+        name_colour = "faint" if command.problem else "accent_text" if is_current else "text"
+        x = self._text(painter, QRect(first.x(), first.y(), left, first.height()), f"/{command.name}", name_colour)
+        rest = QRect(x, first.y(), first.x() + left - x, first.height())
+        self._text(painter, rest, f" {command.arguments}" if command.arguments else "", "muted")
+        below = inner.adjusted(0, Height.LIST_ROW - Space.S, 0, -Space.XS)
+        told = below if self.is_hint else first.adjusted(left + Space.M, 0, 0, 0)
+        self._summary(painter, told, model.told(command), model.origin(command), is_faint=bool(command.problem))
+        painter.restore()
+
+    def _text(self, painter: QPainter, area: QRect, text: str, colour: str) -> int:
+        """Draw code and return where it ends."""
+        font = self._theme.code_font(TypeSize.CODE)
+        metrics = QFontMetrics(font)
+        painter.setFont(font)
+        painter.setPen(self._theme.colour(colour))
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(area.width(), 0))
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+        return area.x() + metrics.horizontalAdvance(shown)
+
+    def _summary(self, painter: QPainter, area: QRect, text: str, origin: str, *, is_faint: bool) -> None:
+        font = self._theme.text_font(TypeSize.SECONDARY)
+        metrics = QFontMetrics(font)
+        painter.setFont(font)
+        painter.setPen(self._theme.colour("faint" if is_faint else "muted"))
+        width = area.width()
+        if origin:
+            tag = metrics.horizontalAdvance(origin)
+            at = QRect(area.right() - tag, area.y(), tag + 1, area.height())
+            painter.drawText(at, Qt.AlignmentFlag.AlignVCenter, origin)
+            width -= tag + 12
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(width, 0))
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)

@@ -1,0 +1,61 @@
+"""A slash command and what it said: the line as it was written, and below it the answer."""
+
+from PySide6.QtCore import QPoint, QRect
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.transcript import CommandEntry
+from desktop_agent.ui.chat.entries.text import SPOKEN_CHARS, MarkdownWidget, read_on
+from desktop_agent.ui.chat.markdown.inline import RichText
+from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.text.passage import TextPassage
+from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
+from desktop_agent.ui.theme import Space
+
+_INDENT = 14
+_RULE = 2
+
+
+class CommandWidget(MarkdownWidget):
+    """The command in the code font beside a thin rule, quiet; what it said as markdown; what went wrong in red."""
+
+    def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
+        entry = row.entry
+        assert isinstance(entry, CommandEntry)
+        self._is_error = entry.is_error
+        super().__init__(row, styles, parent, colour="removed_text" if entry.is_error else "text")
+        self._line: TextPassage | None = None
+        self.refresh()
+
+    def _command(self) -> CommandEntry:
+        entry = self.row.entry
+        assert isinstance(entry, CommandEntry)
+        return entry
+
+    def read_on(self) -> int:
+        return read_on(self.row, self._command())
+
+    def refresh(self) -> None:
+        self.read()
+        entry = self._command()
+        said = self.tr("Command {text} failed: {output}") if entry.is_error else self.tr("Command {text}: {output}")
+        self.setAccessibleName(said.format(text=entry.text, output=entry.output[:SPOKEN_CHARS]))
+
+    def set_width(self, width: int) -> None:
+        inner = width - _INDENT
+        font = self.styles.code
+        self._line = TextPassage(RichText(self._command().text), font, (), width=inner, line_height=CODE_LINE)
+        self.column_origin = QPoint(_INDENT, self._line.height + Space.XS)
+        self.column.set_width(inner)
+
+    def entry_height(self) -> int:
+        return self.column_origin.y() + self.column.height
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        rule = QRect(0, 2, _RULE, self.height() - 4)
+        painter.fillRect(rule, self.colour("removed_text" if self._is_error else "border_strong"))
+        if self._line is not None:
+            painter.setPen(self.colour("muted"))
+            painter.translate(_INDENT, 0)
+            self._line.draw(painter, ())
+            painter.translate(-_INDENT, 0)

@@ -1,0 +1,66 @@
+"""Slash commands in the real window: from the field to the transcript, and to what they lead to."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+
+from desktop_agent.core.transcript import CommandEntry
+from desktop_agent.ui.chat.command_popup import CommandPopup
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    commands = folder / ".desktop-agent" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "hello.md").write_text("Say hello to $1.")
+    return folder
+
+
+def said(person: Driver) -> list[CommandEntry]:
+    return [entry for entry in person.transcript.entries if isinstance(entry, CommandEntry)]
+
+
+async def send(person: Driver, text: str) -> None:
+    composer = person.window.desk.composer
+    composer.setFocus()
+    composer.set_text(text)
+    await person.press(Qt.Key.Key_Return)
+
+
+def test_a_command_is_answered_in_the_transcript_and_clear_shows_an_empty_conversation(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        await send(person, "/pin add keep it short")
+        await person.until_true(lambda: len(said(person)) == 1, "the pin is said")
+        assert said(person)[0].output.startswith("Pinned")
+        session = person.transcript.session_id
+        assert session
+        await send(person, "/clear")
+        await person.until_true(lambda: person.transcript.session_id != session, "another conversation is shown")
+        assert person.transcript.entries == []
+        assert person.transcript.workspace == str(project)
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_commands_of_the_project_are_offered_with_where_they_come_from(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        person.window.desk.composer.setFocus()
+        person.window.desk.composer.set_text("/hel")
+
+        def shown() -> list[str]:
+            popup = person.find(CommandPopup, "commandPopup")
+            model = popup.model() if popup is not None and popup.isVisible() else None
+            role = Qt.ItemDataRole.AccessibleTextRole
+            return [model.index(row, 0).data(role) for row in range(model.rowCount())] if model is not None else []
+
+        await person.until_true(lambda: len(shown()) == 2, "both commands are offered")
+        assert shown()[1].endswith("Say hello to $1., project")
+        person.window.desk.composer.set_text("")
+
+    go([str(project), "--provider", "demo"], journey)

@@ -1,0 +1,443 @@
+"""Slash commands in a real session: they do what they say, and ask the model for nothing."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.errors import ProviderError, StorageError, UsageError
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say
+from desktop_agent.core.slash.declarations import BUILT_IN, usage
+from desktop_agent.core.slash.parts import ExportForm, Services
+from tests.harness import Ground, Open
+
+SUMMARY = '{"goals": ["keep going"], "files": ["a.txt"]}'
+
+
+async def command(opened: Open, text: str) -> ev.CommandRun:
+    """Run a command and return what it said."""
+    opened.submit(ops.RunCommand(text=text))
+    return await opened.rx.expect(ev.CommandRun)
+
+
+async def fine(opened: Open, text: str) -> str:
+    said = await command(opened, text)
+    assert not said.is_error, said.output
+    assert said.text == text
+    return said.output
+
+
+async def bad(opened: Open, text: str) -> str:
+    said = await command(opened, text)
+    assert said.is_error, said.output
+    return said.output
+
+
+def write(path: str, content: str) -> Call:
+    return Call("create_file", {"path": path, "content": content})
+
+
+class Settings:
+    """Settings of one key, kept in memory."""
+
+    def __init__(self) -> None:
+        self.kept = {"compaction.keep_last_turns": "4"}
+
+    def values(self) -> Sequence[tuple[str, str]]:
+        return tuple(self.kept.items())
+
+    async def change(self, key: str, value: str) -> str:
+        if key not in self.kept:
+            raise UsageError(f"There is no setting {key!r}.")
+        self.kept[key] = value
+        return f"{key} = {value}"
+
+
+@pytest.mark.parametrize("declared", BUILT_IN, ids=lambda declared: declared.name)
+async def test_no_command_asks_the_model_in_an_empty_session(ground: Ground, declared: object) -> None:
+    name = getattr(declared, "name", "")
+    async with ground.session([]) as opened:
+        await command(opened, f"/{name}")
+        assert opened.provider.requests == []
+        assert opened.rx.all(ev.PromptSubmitted) == []
+
+
+class TestStatus:
+    async def test_it_tells_of_tokens_compaction_and_pins(self, ground: Ground) -> None:
+        async with ground.session([[Say("hello")]]) as opened:
+            await opened.prompt()
+            await fine(opened, "/pin add --ttl=3600 keep `it` short")
+            output = await fine(opened, "/status")
+            assert re.search(r"Tokens: [\d,]+ of [\d,]+ \(\d+%\)", output)
+            assert "Auto-compaction: on" in output
+            assert "Last compaction: none" in output
+            assert "Active pins: 1" in output
+            assert "``keep `it` short``" in output
+            assert opened.id in output
+            assert str(ground.workspace) in output
+            assert "scripted/scripted" in output
+            assert len(opened.provider.requests) == 1
+
+    async def test_it_answers_before_anything_was_asked(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            assert "Tokens: " in await fine(opened, "/status")
+
+    async def test_it_answers_while_the_agent_works(self, ground: Ground) -> None:
+        async with ground.session([[Say("well"), Hang()]]) as opened:
+            opened.submit(ops.SubmitPrompt(text="go"))
+            await opened.rx.expect(ev.TextDelta)
+            assert "working" in await fine(opened, "/status")
+            await fine(opened, "/pin add now")
+            opened.submit(ops.Interrupt())
+            await opened.rx.expect(ev.TurnEnded)
+
+
+class TestPins:
+    async def test_a_pin_is_added_listed_and_removed(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            output = await fine(opened, "/pin add don't touch the tests")
+            assert output.startswith("Pinned")
+            (pin,) = opened.session.transcript.pins.values()
+            assert pin.text == "don't touch the tests"
+            assert pin.id in output
+            assert pin.id in await fine(opened, "/pin list")
+            assert pin.id in await fine(opened, f"/unpin {pin.id}")
+            assert opened.session.transcript.pins == {}
+
+    @pytest.mark.parametrize("text", ["--ttl=60 short", "--ttl 60 short", '--ttl=60 "short"'])
+    async def test_a_pin_can_have_an_end(self, ground: Ground, text: str) -> None:
+        async with ground.session([]) as opened:
+            assert "until" in await fine(opened, f"/pin add {text}")
+            (pin,) = opened.session.transcript.pins.values()
+            assert pin.text == "short"
+            assert pin.expires_at is not None
+            await fine(opened, f"/pin remove {pin.id}")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "/pin add",
+            "/pin add --ttl=60",
+            "/pin add --ttl=x y",
+            "/pin add --tll=6 y",
+            "/pin add --ttl=-1 y",
+            "/pin add --ttl=nan y",
+            "/pin eat",
+            "/pin remove",
+            "/pin remove nothing",
+            "/unpin",
+            "/unpin nothing",
+        ],
+    )
+    async def test_what_is_no_pin_is_refused_in_one_place(self, ground: Ground, text: str) -> None:
+        async with ground.session([]) as opened:
+            assert await bad(opened, text)
+            assert opened.rx.all(ev.Notice) == []
+            assert opened.session.transcript.pins == {}
+
+
+class TestCompact:
+    async def test_it_says_what_came_of_it(self, ground: Ground) -> None:
+        replies = [[Say(f"answer {number}")] for number in range(7)]
+        async with ground.session([*replies, [Say(SUMMARY)]]) as opened:
+            for _ in replies:
+                await opened.prompt()
+            output = await fine(opened, "/compact the plan")
+            assert output.startswith("Compaction")
+            assert "`the plan`" in output
+            assert "Last compaction: none" not in await fine(opened, "/status")
+            assert len(opened.provider.requests) == len(replies) + 1
+
+    async def test_nothing_to_summarise_is_said_without_a_request(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            assert (await bad(opened, "/compact")).startswith("Compaction")
+            assert opened.rx.all(ev.Notice) == []
+
+    async def test_a_model_that_cannot_be_reached_is_said(self, ground: Ground) -> None:
+        replies = [[Say("answer")] for _ in range(7)]
+        failing = [Fail(ProviderError("No way there.", fault="authentication"))]
+        async with ground.session([*replies, failing]) as opened:
+            for _ in replies:
+                await opened.prompt()
+            assert "No way there." in await bad(opened, "/compact")
+
+    async def test_it_can_be_stopped_and_the_session_answers_meanwhile(self, ground: Ground) -> None:
+        replies = [[Say("answer")] for _ in range(7)]
+        async with ground.session([*replies, [Hang()]]) as opened:
+            for _ in replies:
+                await opened.prompt()
+            opened.submit(ops.RunCommand(text="/compact"))
+            assert "being made now" in await fine(opened, "/status")
+            opened.submit(ops.Interrupt())
+            said = await opened.rx.expect(ev.CommandRun)
+            assert said.text == "/compact"
+            assert said.is_error
+            assert "stopped" in said.output
+
+    async def test_closing_ends_it_and_what_it_came_to_is_on_record(self, ground: Ground) -> None:
+        replies = [[Say("answer")] for _ in range(7)]
+        async with ground.session([*replies, [Hang()]]) as opened:
+            for _ in replies:
+                await opened.prompt()
+            opened.submit(ops.RunCommand(text="/compact"))
+            await fine(opened, "/status")
+            await opened.close()
+            assert "stopped" in opened.rx.all(ev.CommandRun)[-1].output
+
+
+class TestChanges:
+    async def test_diff_undo_and_redo(self, ground: Ground) -> None:
+        ground.write("b.txt", "old\n")
+        steps = [write("a.txt", "new\n"), Call("delete_file", {"path": "b.txt"})]
+        async with ground.session([steps, [Say("done")]], approval="never", sandbox="none") as opened:
+            opened.submit(ops.SetMode(approval="on_request"))
+            await opened.prompt()
+            patch = await fine(opened, "/diff")
+            assert "+new" in patch
+            assert "-old" in patch
+            assert "2 files" in patch
+            assert "a.txt" in await fine(opened, "/undo")
+            assert not (ground.workspace / "a.txt").exists()
+            assert ground.read("b.txt") == "old\n"
+            assert "no file" in await fine(opened, "/diff")
+            assert "nothing to undo" in await bad(opened, "/undo")
+            await fine(opened, "/redo file ./a.txt")
+            assert ground.read("a.txt") == "new\n"
+            assert ground.read("b.txt") == "old\n"
+            await fine(opened, "/undo call")
+            assert not (ground.workspace / "a.txt").exists()
+            await fine(opened, "/redo all")
+            assert not (ground.workspace / "b.txt").exists()
+            await fine(opened, "/undo 1")
+            assert ground.read("b.txt") == "old\n"
+            assert len(opened.provider.requests) == 2
+            assert opened.rx.all(ev.Notice) == []
+
+    @pytest.mark.parametrize("text", ["/undo turn 99", "/undo file nothing.txt", "/undo x", "/undo turn x", "/redo"])
+    async def test_what_is_not_there_is_not_undone(self, ground: Ground, text: str) -> None:
+        async with ground.session([]) as opened:
+            assert await bad(opened, text)
+
+    async def test_they_wait_for_the_agent(self, ground: Ground) -> None:
+        async with ground.session([[Say("well"), Hang()]]) as opened:
+            opened.submit(ops.SubmitPrompt(text="go"))
+            await opened.rx.expect(ev.TextDelta)
+            for name in ("undo", "redo", "rewind 1", "compact"):
+                assert "The agent is working" in await bad(opened, f"/{name}")
+            opened.submit(ops.Interrupt())
+            await opened.rx.expect(ev.TurnEnded)
+
+    async def test_a_fence_in_a_file_does_not_end_the_patch(self, ground: Ground) -> None:
+        steps = [write("a.md", "```\nx\n````\n")]
+        async with ground.session([steps, [Say("done")]], approval="on_request", sandbox="none") as opened:
+            await opened.prompt()
+            patch = await fine(opened, "/diff")
+            assert "`````diff" in patch
+
+
+class TestRewind:
+    async def test_it_lists_turns_and_goes_back(self, ground: Ground) -> None:
+        replies = [[write("a.txt", "1\n")], [Say("one")], [Say("two")]]
+        async with ground.session(replies, approval="on_request", sandbox="none") as opened:
+            await opened.prompt("first `thing`")
+            await opened.prompt("second")
+            listed = await fine(opened, "/rewind")
+            assert "1: `` first `thing` ``" in listed
+            assert "2: `second`" in listed
+            await fine(opened, "/rewind 2 conversation")
+            assert ground.read("a.txt") == "1\n"
+            await fine(opened, "/rewind 1")
+            assert not (ground.workspace / "a.txt").exists()
+            assert "no turn" in await fine(opened, "/rewind")
+
+    @pytest.mark.parametrize("text", ["/rewind 9", "/rewind x", "/rewind 1 everything", "/rewind 1 both now"])
+    async def test_what_is_no_turn_is_refused(self, ground: Ground, text: str) -> None:
+        async with ground.session([]) as opened:
+            assert await bad(opened, text)
+
+
+class TestModel:
+    async def test_it_shows_and_sets_the_model(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            assert "scripted/scripted" in await fine(opened, "/model")
+            await fine(opened, "/model anthropic/claude-sonnet-5")
+            model = opened.session.transcript.model
+            assert model is not None
+            assert (model.provider, model.model) == ("anthropic", "claude-sonnet-5")
+            await fine(opened, "/model claude-opus-5")
+            model = opened.session.transcript.model
+            assert model is not None
+            assert (model.provider, model.model) == ("anthropic", "claude-opus-5")
+
+    @pytest.mark.parametrize("text", ["/model nobody/x", "/model anthropic/", "/model a b"])
+    async def test_an_unknown_provider_is_refused(self, ground: Ground, text: str) -> None:
+        async with ground.session([]) as opened:
+            assert await bad(opened, text)
+
+
+class TestOfServices:
+    @pytest.fixture
+    def services(self, tmp_path: Path) -> Services:
+        async def fork(source_id: SessionId, *, before_turn: int | None = None) -> SessionId:
+            if before_turn == 9:
+                raise UsageError("There is no turn 9.")
+            return f"{source_id}-{before_turn}"
+
+        async def export(session_id: SessionId, form: ExportForm, target: Path) -> None:
+            try:
+                await asyncio.to_thread(target.write_text, f"{session_id} as {form}")
+            except OSError as error:
+                raise StorageError("The export could not be written.") from error
+
+        return Services(config=Settings(), forker=fork, exporter=export)
+
+    async def test_a_fork_opens(self, ground: Ground, services: Services) -> None:
+        ground.services = services
+        async with ground.session([]) as opened:
+            assert (await command(opened, "/fork")).opens == f"{opened.id}-None"
+            assert (await command(opened, "/fork 2")).opens == f"{opened.id}-2"
+            assert "no turn 9" in await bad(opened, "/fork 9")
+            assert await bad(opened, "/fork x")
+
+    async def test_settings_are_shown_and_set(self, ground: Ground, services: Services) -> None:
+        ground.services = services
+        async with ground.session([]) as opened:
+            assert "keep_last_turns = 4" in await fine(opened, "/config")
+            assert await fine(opened, "/config set compaction.keep_last_turns=6") == "compaction.keep_last_turns = 6"
+            assert "keep_last_turns = 6" in await fine(opened, "/config compaction")
+            assert "no setting" in await bad(opened, "/config set no.such=6")
+            assert await bad(opened, "/config set compaction.keep_last_turns")
+            assert await bad(opened, "/config no")
+
+    async def test_an_export_writes_over_nothing(self, ground: Ground, services: Services) -> None:
+        ground.services = services
+        async with ground.session([]) as opened:
+            first = await fine(opened, "/export")
+            second = await fine(opened, "/export md")
+            assert first != second
+            assert ground.read(f"{opened.id}.md") == f"{opened.id} as md"
+            await fine(opened, '/export "my talk.html"')
+            assert ground.read("my talk.html") == f"{opened.id} as html"
+            assert "there already" in await bad(opened, "/export html 'my talk.html'")
+            assert await bad(opened, "/export talk.pdf")
+            assert "could not be written" in await bad(opened, "/export md no/such/folder.md")
+
+    async def test_a_command_without_its_service_is_not_offered(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            assert "/export" not in await fine(opened, "/help")
+            assert "no command" in await bad(opened, "/export")
+
+
+class TestRealServices:
+    async def test_a_setting_holds_from_the_next_step_on(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            assert "keep_last_turns = 4" in await fine(opened, "/config")
+            await fine(opened, "/config set compaction.auto=false")
+            assert "Auto-compaction: off" in await fine(opened, "/status")
+            assert "Allowed" in await bad(opened, "/config set compaction.keep_last_turns=many")
+            assert "no setting" in await bad(opened, "/config set no.such=6")
+
+    async def test_a_fork_is_a_session_of_its_own(self, ground: Ground) -> None:
+        async with ground.session([[Say("one")], [Say("two")]]) as opened:
+            await opened.prompt("first")
+            await opened.prompt("second")
+            made = (await command(opened, "/fork 2")).opens
+            assert made not in ("", opened.id)
+            assert len(opened.provider.requests) == 2
+        async with ground.session([], resume=made) as forked:
+            assert forked.transcript.turn == 1
+            assert forked.transcript.forked_from == opened.id
+
+
+class TestHelpAndMistakes:
+    async def test_help_lists_every_command(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            output = await fine(opened, "/help")
+            for declared in BUILT_IN:
+                if declared.name != "export":
+                    assert f"`{usage(declared)}`" in output
+
+    async def test_an_unknown_command_names_the_nearest_and_how_to_send_it(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            output = await bad(opened, "/statsu")
+            assert "`/status`" in output
+            assert "space" in output
+            assert "`/etc/hosts`" not in output
+            assert await bad(opened, "/etc/hosts is odd")
+            assert await bad(opened, "/")
+            assert opened.provider.requests == []
+
+    async def test_words_too_many_are_not_ignored(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            for text in ("/status now", "/help me", "/clear all", "/diff a.txt"):
+                assert "means nothing there" in await bad(opened, text)
+
+    async def test_clear_says_that_the_conversation_stays(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            assert "stays" in await fine(opened, "/clear")
+
+    async def test_a_command_is_not_seen_by_the_model_and_comes_back_after_a_restart(self, ground: Ground) -> None:
+        async with ground.session([[Say("hi")]]) as opened:
+            await fine(opened, "/pin add x")
+            await opened.prompt("hello")
+            assert "/pin" not in str(opened.last_request.messages)
+            session_id = opened.id
+        async with ground.session([], resume=session_id) as again:
+            assert any(entry.kind == "command" for entry in again.transcript.entries)
+
+
+class TestOwnCommands:
+    async def test_it_becomes_a_prompt(self, ground: Ground) -> None:
+        folder = ground.paths.config / "commands"
+        folder.mkdir(parents=True)
+        (folder / "review.md").write_text("Review $1.")
+        async with ground.session([[Say("fine")]]) as opened:
+            opened.submit(ops.RunCommand(text="/review a.py"))
+            assert (await opened.rx.expect(ev.PromptSubmitted)).text == "Review a.py."
+            await opened.rx.expect(ev.TurnEnded)
+            assert opened.rx.all(ev.CommandRun) == []
+            assert "Review" in await fine(opened, "/help")
+
+    async def test_it_waits_while_the_agent_works(self, ground: Ground) -> None:
+        ground.write(".desktop-agent/commands/again.md", "Once more.")
+        async with ground.session([[Say("well"), Hang()]]) as opened:
+            opened.submit(ops.SubmitPrompt(text="go"))
+            await opened.rx.expect(ev.TextDelta)
+            opened.submit(ops.RunCommand(text="/again"))
+            assert (await opened.rx.expect(ev.Queued)).text == "Once more."
+            opened.submit(ops.Interrupt())
+            await opened.rx.expect(ev.TurnEnded)
+
+    async def test_one_that_cannot_be_used_says_why(self, ground: Ground) -> None:
+        ground.write(".desktop-agent/commands/empty.md", "")
+        async with ground.session([]) as opened:
+            assert "it is empty" in await bad(opened, "/empty")
+            assert "cannot be used" in await fine(opened, "/help")
+
+    async def test_notices_of_its_turn_are_shown(self, ground: Ground) -> None:
+        ground.write(".desktop-agent/commands/go.md", "Go.")
+        async with ground.session([[Fail(ProviderError("No way there.", fault="authentication"))]]) as opened:
+            opened.submit(ops.RunCommand(text="/go"))
+            assert (await opened.rx.expect(ev.Notice)).title == "No way there."
+            await opened.rx.expect(ev.TurnEnded)
+
+
+async def test_a_defect_in_a_command_ends_neither_the_session_nor_the_silence(
+    ground: Ground, caplog: pytest.LogCaptureFixture, expected_logs: list[str]
+) -> None:
+    expected_logs.append("A command failed unexpectedly")
+
+    class Broken(Settings):
+        def values(self) -> Sequence[tuple[str, str]]:
+            raise RuntimeError("boom")
+
+    ground.services = Services(config=Broken())
+    async with ground.session([]) as opened:
+        assert "inside the application" in await bad(opened, "/config")
+        assert await fine(opened, "/status")
+    assert "boom" in caplog.text

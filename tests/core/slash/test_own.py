@@ -1,0 +1,136 @@
+"""Commands from files: read with care, whoever wrote them, and filled in as they say."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.slash.own import MAX_FILE_BYTES, MAX_FILES, OwnCommand, read_own_commands
+from desktop_agent.core.slash.parse import parse
+
+needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+
+
+class Folders:
+    def __init__(self, root: Path) -> None:
+        self.config = root / "config"
+        self.workspace = root / "project"
+        self.mine = self.config / "commands"
+        self.theirs = self.workspace / ".desktop-agent" / "commands"
+        self.mine.mkdir(parents=True)
+        self.theirs.mkdir(parents=True)
+
+    def read(self) -> dict[str, OwnCommand]:
+        return {c.declaration.name: c for c in read_own_commands(self.config, self.workspace)}
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Folders:
+    return Folders(tmp_path)
+
+
+def test_a_file_is_a_command_named_after_it(folders: Folders) -> None:
+    text = "---\ndescription: Look it over\nargument-hint: [FILE]\n---\nReview it.\n"
+    (folders.mine / "review.md").write_text(text)
+    command = folders.read()["review"]
+    assert command.declaration.summary == "Look it over"
+    assert command.declaration.arguments == "[FILE]"
+    assert command.declaration.origin == "person"
+    assert command.prompt(parse("/review src/a.py")) == "Review it.\n\nsrc/a.py"
+    assert command.prompt(parse("/review")) == "Review it."
+
+
+def test_a_folder_is_a_prefix(folders: Folders) -> None:
+    (folders.theirs / "git").mkdir()
+    (folders.theirs / "git" / "message.md").write_text("# Write a message\nfor what is staged")
+    command = folders.read()["git:message"]
+    assert command.declaration.origin == "project"
+    assert command.declaration.summary == "Write a message"
+
+
+def test_places_are_filled_with_the_words_of_the_call(folders: Folders) -> None:
+    (folders.mine / "move.md").write_text("From $1 to $2, not $3. All: $ARGUMENTS. $10 stays, $ARGUMENTSX too.")
+    command = folders.read()["move"]
+    assert command.prompt(parse('/move "a b" c')) == 'From a b to c, not . All: "a b" c. $10 stays, $ARGUMENTSX too.'
+
+
+def test_what_is_filled_in_is_not_filled_in_again(folders: Folders) -> None:
+    (folders.mine / "echo.md").write_text("$1 and $2")
+    assert folders.read()["echo"].prompt(parse("/echo $2 x")) == "$2 and x"
+
+
+def test_a_name_of_a_built_in_command_is_listed_and_not_usable(folders: Folders) -> None:
+    (folders.mine / "undo.md").write_text("Undo everything.")
+    assert "built-in" in folders.read()["undo"].declaration.problem
+
+
+def test_a_project_never_replaces_a_command_of_the_person(folders: Folders) -> None:
+    (folders.mine / "deploy.md").write_text("Mine.")
+    (folders.theirs / "deploy.md").write_text("Theirs.")
+    both = [c for c in read_own_commands(folders.config, folders.workspace) if c.declaration.name == "deploy"]
+    usable = [command for command in both if not command.declaration.problem]
+    assert [command.body for command in usable] == ["Mine."]
+    assert len(both) == 2
+
+
+@needs_links
+def test_a_link_out_of_the_folder_is_refused(folders: Folders, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.md"
+    secret.write_text("the key is 123")
+    (folders.theirs / "look.md").symlink_to(secret)
+    command = folders.read()["look"]
+    assert "leads out" in command.declaration.problem
+    assert command.body == ""
+    assert "123" not in command.declaration.summary
+
+
+@needs_links
+def test_a_folder_that_is_a_link_out_of_the_project_is_not_read(folders: Folders, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "a.md").write_text("from elsewhere")
+    folders.theirs.rmdir()
+    folders.theirs.symlink_to(elsewhere, target_is_directory=True)
+    (folders.mine / "sub").symlink_to(elsewhere, target_is_directory=True)
+    assert folders.read() == {}
+
+
+@needs_links
+def test_a_link_in_a_circle_and_a_pipe_do_not_stop_the_others(folders: Folders) -> None:
+    (folders.mine / "a.md").symlink_to(folders.mine / "a.md")
+    os.mkfifo(folders.mine / "b.md")
+    (folders.mine / "c.md").write_text("fine")
+    read = folders.read()
+    assert read["a"].declaration.problem
+    assert read["b"].declaration.problem
+    assert read["c"].declaration.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(b"", "empty"), (b"x" * (MAX_FILE_BYTES + 1), "KiB"), (b"\xff\xfe\x00", "UTF-8"), (b"---\na: b\n---\n", "empty")],
+)
+def test_a_file_that_cannot_be_used_says_why(folders: Folders, content: bytes, problem: str) -> None:
+    (folders.mine / "x.md").write_bytes(content)
+    assert problem in folders.read()["x"].declaration.problem
+
+
+def test_a_name_that_cannot_be_typed_is_not_usable(folders: Folders) -> None:
+    (folders.mine / "two words.md").write_text("x")
+    assert folders.read()["two words"].declaration.problem
+
+
+def test_only_so_many_files_are_read(folders: Folders) -> None:
+    for number in range(MAX_FILES + 5):
+        (folders.mine / f"c{number}.md").write_text("x")
+    assert len(folders.read()) == MAX_FILES
+
+
+def test_front_matter_that_does_not_end_is_text(folders: Folders) -> None:
+    (folders.mine / "x.md").write_text("---\ndescription: never ends\n")
+    assert folders.read()["x"].body == "---\ndescription: never ends"
+
+
+def test_no_folders_are_no_commands(tmp_path: Path) -> None:
+    assert read_own_commands(tmp_path / "none", None) == ()

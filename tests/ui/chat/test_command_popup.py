@@ -1,0 +1,232 @@
+"""The list of commands above the field: it follows what is typed, and never takes a key that is not its own."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
+from desktop_agent.ui.chat.command_list import offer
+from desktop_agent.ui.chat.command_popup import CommandPopup
+from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.theme import Theme
+from tests.ui.chat.stage import record, type_text
+
+COMMANDS = (
+    *BUILT_IN,
+    Declaration(name="git:message", summary="Write a message", origin="project", asks_model=True),
+    Declaration(name="review", arguments="[FILE]", summary="Look it over", origin="person", asks_model=True),
+    Declaration(name="undo", summary="Mine", origin="person", problem="a built-in command has this name"),
+)
+
+
+class Desk:
+    def __init__(self, theme: Theme, qtbot: QtBot) -> None:
+        self.window = QWidget()
+        qtbot.addWidget(self.window)
+        self.composer = Composer(theme)
+        self.composer.commands_wanted.connect(self._on_wanted)
+        self.wanted = 0
+        layout = QVBoxLayout(self.window)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addStretch(1)
+        layout.addWidget(self.composer)
+        self.window.resize(700, 600)
+        with qtbot.waitExposed(self.window):
+            self.window.show()
+        self.window.activateWindow()
+        self.edit = self.composer.findChildren(QPlainTextEdit)[0]
+        self.composer.setFocus()
+        qtbot.waitUntil(self.edit.hasFocus)
+        self.sent = record(self.composer.prompt_submitted)
+
+    def _on_wanted(self) -> None:
+        self.wanted += 1
+        self.composer.set_commands(COMMANDS)
+
+    def type(self, text: str) -> None:
+        type_text(self.edit, text)
+
+    def key(self, key: Qt.Key) -> None:
+        QTest.keyClick(self.edit, key)
+
+    @property
+    def popup(self) -> CommandPopup | None:
+        return next((popup for popup in self.window.findChildren(CommandPopup) if popup.isVisible()), None)
+
+    @property
+    def shown(self) -> list[str]:
+        popup = self.popup
+        if popup is None:
+            return []
+        model = popup.model()
+        return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+    @property
+    def current(self) -> str:
+        popup = self.popup
+        return popup.currentIndex().data() if popup is not None else ""
+
+
+@pytest.fixture
+def desk(theme: Theme, qtbot: QtBot) -> Desk:
+    return Desk(theme, qtbot)
+
+
+class TestWhatFits:
+    @pytest.mark.parametrize("text", ["", "fix it", " /status", "//status", "/status\nmore", "/nothing", "a /status"])
+    def test_what_is_no_command_offers_nothing(self, text: str) -> None:
+        assert offer(text, COMMANDS) is None
+
+    def test_names_that_begin_so_come_first(self) -> None:
+        found = offer("/re", COMMANDS)
+        assert found is not None
+        assert [command.name for command in found.commands] == ["rewind", "redo", "review"]
+
+    def test_a_part_of_a_name_fits(self) -> None:
+        found = offer("/mess", COMMANDS)
+        assert found is not None
+        assert [command.name for command in found.commands] == ["git:message"]
+
+    def test_what_cannot_be_used_comes_last_and_says_why(self) -> None:
+        found = offer("/u", COMMANDS)
+        assert found is not None
+        assert [command.name for command in found.commands] == ["unpin", "undo", "undo"]
+        assert found.commands[-1].problem
+
+    def test_behind_a_whole_name_its_arguments_are_shown(self) -> None:
+        found = offer("/pin add x", COMMANDS)
+        assert found is not None
+        assert not found.is_choice
+        assert [command.name for command in found.commands] == ["pin"]
+        assert offer("/status ", COMMANDS) is None
+
+
+class TestTyping:
+    def test_a_slash_opens_it_with_every_command(self, desk: Desk) -> None:
+        desk.type("/")
+        assert desk.wanted == 1
+        assert len(desk.shown) == len(COMMANDS)
+        assert desk.edit.hasFocus()
+        desk.type("st")
+        assert desk.shown == ["/status"]
+
+    def test_it_stands_above_the_field_inside_the_window(self, desk: Desk) -> None:
+        desk.type("/")
+        popup = desk.popup
+        assert popup is not None
+        top = desk.composer.mapTo(desk.window, QPoint(0, 0)).y()
+        assert popup.y() >= 0
+        assert popup.geometry().bottom() < top + desk.composer.height()
+        assert desk.window.rect().contains(popup.geometry())
+
+    def test_a_slash_inside_a_prompt_opens_nothing(self, desk: Desk) -> None:
+        desk.type("a/b")
+        assert desk.popup is None
+        assert desk.wanted == 0
+
+    def test_deleting_the_slash_closes_it(self, desk: Desk) -> None:
+        desk.type("/")
+        desk.key(Qt.Key.Key_Backspace)
+        assert desk.popup is None
+
+    def test_losing_the_focus_closes_it(self, desk: Desk) -> None:
+        desk.type("/")
+        desk.edit.clearFocus()
+        assert desk.popup is None
+
+
+class TestKeys:
+    def test_tab_completes_and_shows_the_arguments(self, desk: Desk) -> None:
+        desk.type("/pi")
+        desk.key(Qt.Key.Key_Tab)
+        assert desk.composer.text() == "/pin "
+        assert desk.edit.hasFocus()
+        assert desk.shown == ["/pin add [--ttl=SECONDS] TEXT | remove ID | list"]
+
+    def test_enter_completes_what_is_not_whole(self, desk: Desk) -> None:
+        desk.type("/sta")
+        desk.key(Qt.Key.Key_Return)
+        assert desk.sent == []
+        assert desk.composer.text() == "/status"
+        desk.key(Qt.Key.Key_Return)
+        assert desk.sent == [("/status",)]
+
+    def test_enter_sends_a_whole_command(self, desk: Desk) -> None:
+        desk.type("/undo")
+        assert desk.popup is not None
+        desk.key(Qt.Key.Key_Return)
+        assert desk.sent == [("/undo",)]
+        assert desk.popup is None
+
+    def test_enter_sends_arguments(self, desk: Desk) -> None:
+        desk.type("/pin add x")
+        desk.key(Qt.Key.Key_Return)
+        assert desk.sent == [("/pin add x",)]
+
+    def test_enter_sends_what_is_unknown(self, desk: Desk) -> None:
+        desk.type("/nothing")
+        desk.key(Qt.Key.Key_Return)
+        assert desk.sent == [("/nothing",)]
+
+    def test_arrows_choose_and_go_round_passing_over_what_cannot_be_used(self, desk: Desk) -> None:
+        desk.type("/un")
+        assert desk.current.startswith("/unpin")
+        desk.key(Qt.Key.Key_Down)
+        assert desk.current.startswith("/undo [")
+        desk.key(Qt.Key.Key_Down)
+        assert desk.current.startswith("/unpin")
+        desk.key(Qt.Key.Key_Up)
+        desk.key(Qt.Key.Key_Return)
+        assert desk.composer.text() == "/undo "
+
+    def test_an_arrow_in_the_list_means_that_enter_chooses(self, desk: Desk) -> None:
+        desk.type("/undo")
+        desk.key(Qt.Key.Key_Down)
+        desk.key(Qt.Key.Key_Return)
+        assert desk.sent == []
+
+    def test_escape_closes_it_until_the_message_is_another(self, desk: Desk) -> None:
+        desk.type("/p")
+        desk.key(Qt.Key.Key_Escape)
+        assert desk.popup is None
+        desk.type("i")
+        assert desk.popup is None
+        desk.composer.set_text("")
+        desk.type("/")
+        assert desk.popup is not None
+
+    def test_history_is_not_stopped_by_a_command_in_it(self, desk: Desk) -> None:
+        desk.composer.set_history(["first", "/status", "/pin add x"])
+        desk.key(Qt.Key.Key_Up)
+        assert desk.composer.text() == "/pin add x"
+        desk.key(Qt.Key.Key_Up)
+        assert desk.popup is None
+        desk.key(Qt.Key.Key_Up)
+        assert desk.composer.text() == "first"
+
+
+def test_a_click_completes(desk: Desk) -> None:
+    desk.type("/mod")
+    popup = desk.popup
+    assert popup is not None
+    at = popup.visualRect(popup.model().index(0, 0)).center()
+    QTest.mouseClick(popup.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert desk.composer.text() == "/model "
+    assert desk.edit.hasFocus()
+
+
+def test_it_can_be_read_aloud(desk: Desk) -> None:
+    desk.type("/git")
+    popup = desk.popup
+    assert popup is not None
+    assert popup.accessibleName() == "Commands"
+    spoken = popup.model().index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert spoken == "/git:message, Write a message, project"
+
+
+def test_a_space_in_front_makes_a_prompt_of_it(desk: Desk) -> None:
+    desk.type(" /etc/hosts is odd ")
+    desk.key(Qt.Key.Key_Return)
+    assert desk.sent == [(" /etc/hosts is odd",)]
