@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import cast
 
 import pytest
@@ -53,10 +54,11 @@ class FaultyOs:
 
 
 @contextmanager
-def in_place_of_os(faulty: FaultyOs) -> Generator[None]:
-    """Let `core.files` call `faulty` instead of the system."""
+def in_place_of_os(faulty: FaultyOs, *modules: ModuleType) -> Generator[None]:
+    """Let `core.files`, or these modules, call `faulty` instead of the system."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "os", faulty)
+        for module in modules or (files,):
+            patch.setattr(module, "os", faulty)
         yield
 
 

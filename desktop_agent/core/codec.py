@@ -7,7 +7,7 @@ trip byte for byte in meaning: it becomes an `UnknownEvent` that holds the whole
 from functools import cache
 from typing import Annotated, cast, get_args
 
-from pydantic import Discriminator, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Discriminator, TypeAdapter, ValidationError
 
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.events import (
@@ -65,7 +65,8 @@ def decode_op(fields: JsonObject) -> Op:
 
 @cache
 def _events() -> TypeAdapter[KnownEvent | LiveEvent]:
-    return TypeAdapter(Annotated[KnownEvent | LiveEvent, Discriminator("type")])
+    # No measure or duration is infinite: a line that says so (`1e400` does) was not written by us.
+    return TypeAdapter(Annotated[KnownEvent | LiveEvent, Discriminator("type")], config=ConfigDict(allow_inf_nan=False))
 
 
 @cache

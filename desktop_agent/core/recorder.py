@@ -15,21 +15,21 @@ from desktop_agent.core.store.journal import Journal
 Sink = Callable[[ev.Event], None]
 """Where a front hears of events. Called on the event loop's thread; must not block or raise."""
 
-_DURABLE = (
-    ev.SessionOpened,
-    ev.Queued,
-    ev.PromptSubmitted,
-    ev.MessageDone,
-    ev.ToolCallStarted,
-    ev.ApprovalResolved,
-    ev.RuleRevoked,
-    ev.ChangesPrepared,
-    ev.ChangesRecorded,
-    ev.ChangesUndone,
-    ev.ChangesRedone,
-    ev.TurnEnded,
+_LATER = (
+    ev.TurnStarted,
+    ev.UsageReported,
+    ev.ToolCallFinished,
+    ev.ApprovalRequested,
+    ev.Notice,
+    ev.ReviewMarked,
+    ev.GuidanceLoaded,
+    ev.CommandRun,
 )
-"""Events that wait for the disk: what was said, decided and changed. The others reach it with the next of these."""
+"""Events that do not wait for the disk: they reach it with the next one that does, `TurnEnded` at the latest.
+
+All others do wait: what was said, decided, changed or paid for. Of these here, each can be made or found again (a file
+is read anew, a question asked anew), or comes in great numbers and is told anew by what follows it.
+"""
 
 
 class Recorder:
@@ -78,7 +78,7 @@ class Recorder:
     async def _write(self, event: ev.KnownEvent) -> None:
         async with self._order:
             stamped = event.stamped(self._seq + 1, self._clock.now())
-            await asyncio.to_thread(self._journal.append, stamped, is_durable=isinstance(event, _DURABLE))
+            await asyncio.to_thread(self._journal.append, stamped, is_durable=not isinstance(event, _LATER))
             self._seq += 1
             for fold in self._folds:
                 fold(stamped)

@@ -11,12 +11,15 @@ from desktop_agent.core.model import (
     FileChange,
     FileImage,
     FileOutcome,
+    GuidanceFile,
     LineComment,
     ModelRef,
     OpaqueBlock,
+    Pin,
     RedactedThinkingBlock,
     Rule,
     ScopeOffer,
+    Summary,
     TextBlock,
     ThinkingBlock,
     ToolCall,
@@ -50,6 +53,15 @@ RULE = Rule(
     created_at=AT,
     workspace="/w",
     expires_at=AT,
+)
+
+SUMMARY = Summary(
+    goals=("Count the pages right",),
+    decisions=("Count from one",),
+    constraints=("No new dependency",),
+    files=("src/a.py",),
+    apis=("count_pages(path)",),
+    todos=("Write a test",),
 )
 
 _BODIES: tuple[ev.KnownEvent, ...] = (
@@ -126,7 +138,32 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
     ev.CommentsRemoved(comment_ids=("c1",)),
     ev.Rewound(turn=1, scope="files"),
     ev.ModeSet(model=MODEL, approval="always"),
-    ev.SessionRenamed(title="Fix the page count"),
+    ev.SessionRenamed(title="Fix the page count", is_generated=True),
+    ev.GuidanceLoaded(
+        files=(
+            GuidanceFile(path="/home/me/AGENTS.md", scope="person", text="Be brief."),
+            GuidanceFile(path="AGENTS.md", scope="workspace", text="Use tabs."),
+            GuidanceFile(path="src/AGENTS.md", scope="folder", text="No tabs", is_cut=True),
+        )
+    ),
+    ev.Pinned(pin=Pin(id="pin-1", text="keep it short", expires_at=AT)),
+    ev.Unpinned(pin_id="pin-1", is_expired=True),
+    ev.Compacted(
+        compaction_id="k-1",
+        through_turn=1,
+        summary=SUMMARY,
+        focus="the page count",
+        is_automatic=True,
+        tokens_before=9000,
+        tokens_after=900,
+    ),
+    ev.SummaryEdited(compaction_id="k-1", summary=Summary(goals=("Count the pages from one",))),
+    ev.CompactionUndone(compaction_id="k-1"),
+    ev.CommandRun(text="/fork", output="A copy of this session is open.", opens="20261121-213900-k3f9qz"),
+    ev.CommandRun(text="/pin remove 7", output="There is no pin 7.", is_error=True),
+    ev.SessionPinned(is_pinned=True),
+    ev.SessionForked(source="20261121-213600-k3f9qw", title="Count the pages", before_turn=2),
+    ev.SessionArchived(is_archived=True),
 )
 
 SAMPLE_EVENTS: tuple[ev.KnownEvent, ...] = tuple(body.stamped(seq, AT) for seq, body in enumerate(_BODIES, start=1))

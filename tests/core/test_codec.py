@@ -10,7 +10,7 @@ from desktop_agent.core import ops
 from desktop_agent.core.codec import MalformedLineError, decode_event, decode_op, encode_event, encode_op
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.model import Allowed, ChangeSelection, Denied, JsonObject, ModelRef
-from tests.core.samples import SAMPLE_EVENTS
+from tests.core.samples import SAMPLE_EVENTS, SUMMARY
 
 
 @pytest.mark.parametrize("event", SAMPLE_EVENTS, ids=lambda event: event.type)
@@ -57,6 +57,14 @@ def test_a_line_that_lacks_what_its_type_requires_is_malformed(line: dict[str, o
         ops.RedoChanges(selection=ChangeSelection(change_ids=("3.1",))),
         ops.SetMode(model=ModelRef(provider="demo", model="demo")),
         ops.RenameSession(title="t"),
+        ops.ArchiveSession(is_archived=False),
+        ops.PinSession(),
+        ops.Compact(focus="the API"),
+        ops.EditSummary(summary=SUMMARY),
+        ops.UndoCompaction(),
+        ops.AddPin(text="keep it short", ttl_s=60.0),
+        ops.RemovePin(pin_id="pin-1"),
+        ops.RunCommand(text="/status"),
         ops.Shutdown(),
     ],
     ids=lambda op: op.type,

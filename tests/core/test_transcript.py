@@ -31,7 +31,8 @@ def started(call_id: str) -> ev.ToolCallStarted:
 def test_a_session_reads_in_the_order_it_happened() -> None:
     transcript = replay(SAMPLE_EVENTS)
     kinds = [entry.kind for entry in transcript.entries]
-    assert kinds == ["prompt", "thinking", "text", "tool", "notice", "undo", "undo", "rewind"]
+    past = ["prompt", "thinking", "text", "tool", "notice", "undo", "undo", "rewind"]
+    assert kinds == [*past, "compaction", "command", "command", "fork"]
     assert transcript.title == "Fix the page count"
     assert transcript.last_seq == len(SAMPLE_EVENTS)
     assert transcript.usage.output_tokens == 2

@@ -4,25 +4,44 @@ A record is one `write` of a whole line. What a killed process or a full disk le
 is opened for writing: a last line without its newline is completed if it is whole, and otherwise moved to a `.torn`
 file beside the journal. A line that cannot be read is reported with its number and skipped, never a reason to refuse
 the session.
+
+After a failed `fsync` nobody knows what is on the disk, and the next one may well succeed without it: the system has
+dropped the pages, or calls them clean (https://lwn.net/Articles/752063/). So what is not known to be on the disk is
+kept in memory, and written once more, to a file opened anew, before anything else is.
 """
 
 import errno
-import json
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import NamedTuple
 
 from desktop_agent.core.codec import MalformedLineError, decode_event, encode_event
 from desktop_agent.core.errors import StorageError
-from desktop_agent.core.events import JournalEvent
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.events import JournalEvent, SessionOpened
+from desktop_agent.core.files import Draft, sync_folders
+from desktop_agent.core.ids import is_session_id
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.payloads import externalise, internalise
+from desktop_agent.core.store.lines import (
+    MAX_LINE_BYTES,
+    Line,
+    decode,
+    decode_line,
+    encode_line,
+    open_regular,
+    read_lines,
+)
+from desktop_agent.core.store.migrations import migrated
+from desktop_agent.core.store.payloads import externalise, internalise, may_have_moved
 
 JOURNAL_NAME = "journal.jsonl"
-_TAIL_BLOCK_BYTES = 65_536
+_BLOCK_BYTES = 65_536
+_MAX_WAITING_BYTES = 2**20
+"""More than this is not kept in memory for want of an fsync."""
 _O_BINARY = getattr(os, "O_BINARY", 0)
+_O_SAFE = _O_BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,52 +52,82 @@ class Damage:
     reason: str
 
 
+class Record(NamedTuple):
+    """One readable line: its event, and which of its contents are lost."""
+
+    event: JournalEvent
+    lost: list[str]
+
+
 class Journal:
     """The writing end. One per session and process; all methods block, so the session calls them in a thread."""
 
-    def __init__(self, path: Path, descriptor: int, size: int, blobs: Blobs) -> None:
+    def __init__(self, path: Path, descriptor: int, status: os.stat_result, blobs: Blobs) -> None:
+        """Take over a descriptor that appends to a file of this status, all of which is on the disk."""
         self._path = path
         self._descriptor = descriptor
-        self._size = size
+        self._size = status.st_size
         self._blobs = blobs
-        self._has_name = _has_name(descriptor)
+        self._has_name = status.st_nlink > 0  # not every file system counts names
+        self._waiting: list[bytes] = []
+        """The last lines of those `size` bytes: the ones that are not known to be on the disk."""
+        self._waiting_bytes = 0
+        self._is_sound = True
+        """Whether nothing failed since the file was last known to be what it should."""
 
     @classmethod
     def create(cls, path: Path, blobs: Blobs) -> "Journal":
         """Start a new journal. Raises `StorageError` when the file exists or cannot be made."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _O_BINARY, 0o600)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _O_SAFE, 0o600)
         except OSError as error:
             raise _cannot_write(path, error) from error
-        return cls(path, descriptor, 0, blobs)
+        try:
+            sync_folders((path.parent, path.parent.parent))
+            return cls(path, descriptor, os.fstat(descriptor), blobs)
+        except OSError as error:
+            _close(descriptor)
+            raise _cannot_write(path, error) from error
 
     @classmethod
     def open(cls, path: Path, blobs: Blobs) -> "tuple[Journal, Path | None]":
         """Open for appending and mend a torn tail; also return where the torn bytes were kept, if there were any."""
         try:
+            refuse_links(path)
             torn = _mend_tail(path)
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _O_BINARY)
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _O_SAFE)
         except OSError as error:
             raise _cannot_write(path, error) from error
-        return cls(path, descriptor, os.fstat(descriptor).st_size, blobs), torn
+        try:
+            os.fsync(descriptor)  # what a killed process wrote may not be there yet
+            return cls(path, descriptor, os.fstat(descriptor), blobs), torn
+        except OSError as error:
+            _close(descriptor)
+            raise _cannot_write(path, error) from error
 
     def append(self, event: JournalEvent, *, is_durable: bool) -> None:
         """Write one record; `is_durable` also waits for the disk.
 
-        Raises `StorageError` with the journal as it was before: a part of a line is cut off again.
+        Raises `StorageError` with the journal as it was before: a part of a line is cut off again. The next call tries
+        anew, when there is room again, say.
         """
-        fields = externalise(encode_event(event), self._blobs)
-        line = _encode_line(fields)
+        line = self._encode(event)
         try:
-            if self._has_name and not _has_name(self._descriptor):
-                raise FileNotFoundError(errno.ENOENT, "The journal was deleted while it was in use")
-            written = os.write(self._descriptor, line)
-            while written < len(line):
-                written += os.write(self._descriptor, line[written:])
-            if is_durable:
-                os.fsync(self._descriptor)
+            self._check()
         except OSError as error:
+            raise _cannot_write(self._path, error) from error
+        try:
+            self._make_sound()
+            _write_all(self._descriptor, line)
+            if is_durable or self._waiting_bytes + len(line) > _MAX_WAITING_BYTES:
+                os.fsync(self._descriptor)
+                self._forget_waiting()
+            else:
+                self._waiting.append(line)
+                self._waiting_bytes += len(line)
+        except OSError as error:
+            self._is_sound = False
             self._cut_back()
             raise _cannot_write(self._path, error) from error
         self._size += len(line)
@@ -87,20 +136,62 @@ class Journal:
         """Make everything durable and let go of the file. Safe to call twice."""
         if self._descriptor < 0:
             return
-        descriptor, self._descriptor = self._descriptor, -1
         try:
-            os.fsync(descriptor)
+            self._make_sound()
+            os.fsync(self._descriptor)
         except OSError as error:
             raise _cannot_write(self._path, error) from error
         finally:
-            os.close(descriptor)
+            descriptor, self._descriptor = self._descriptor, -1
+            _close(descriptor)
+
+    def _encode(self, event: JournalEvent) -> bytes:
+        try:
+            return encode_line(externalise(encode_event(event), self._blobs))
+        except (ValueError, RecursionError) as error:
+            raise StorageError(
+                "Something that happened cannot be written down, so the agent stopped.",
+                hint="Go on with another prompt.",
+                detail=f"{event.type}: {error}",
+            ) from error
+
+    def _check(self) -> None:
+        """Raise `OSError` when the file is no longer ours alone."""
+        status = os.fstat(self._descriptor)
+        if self._has_name and status.st_nlink == 0:  # what is written to it would be gone with the process
+            raise FileNotFoundError(errno.ENOENT, "The journal was deleted while it was in use")
+        if self._is_sound and status.st_size != self._size:
+            raise OSError(errno.EBUSY, "The journal was changed by another program; open the session again")
+
+    def _make_sound(self) -> None:
+        """After a failure, make the file what it should be, on the disk too. Raises `OSError` when that fails again."""
+        if self._is_sound:
+            return
+        descriptor = os.open(self._path, os.O_RDWR | _O_SAFE)  # not one that was told of the failure already
+        try:
+            if not os.path.samestat(os.fstat(descriptor), os.fstat(self._descriptor)):
+                raise FileNotFoundError(errno.ENOENT, "The journal was replaced while it was in use")
+            start = self._size - self._waiting_bytes
+            if os.fstat(descriptor).st_size < self._size:
+                raise OSError(errno.EIO, "The journal lost what was written to it")
+            os.ftruncate(descriptor, self._size)
+            os.lseek(descriptor, start, os.SEEK_SET)
+            _write_all(descriptor, b"".join(self._waiting))
+            os.fsync(descriptor)
+        finally:
+            _close(descriptor)
+        self._forget_waiting()
+        self._is_sound = True
+
+    def _forget_waiting(self) -> None:
+        self._waiting.clear()
+        self._waiting_bytes = 0
 
     def _cut_back(self) -> None:
-        """Remove a partly written line. If even that fails, the next open mends it."""
-        try:
-            os.ftruncate(self._descriptor, self._size)
-        except OSError:
-            return
+        """Remove a partly written line. If even that fails, the next record or the next open does."""
+        with suppress(OSError):
+            if os.fstat(self._descriptor).st_size > self._size:
+                os.ftruncate(self._descriptor, self._size)
 
 
 def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Damage]]:
@@ -110,80 +201,147 @@ def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Dam
     """
     events: list[JournalEvent] = []
     damages: list[Damage] = []
+    for line, found in read_records(path, blobs):
+        if isinstance(found, Damage):
+            damages.append(found)
+        else:
+            events.append(found.event)
+            damages += [Damage(line.number, reason) for reason in found.lost]
+    return events, damages
+
+
+def read_records(path: Path, blobs: Blobs) -> Iterator[tuple[Line, Record | Damage]]:
+    """Yield every line with what it says, or why it does not count. Raises `StorageError` like `read_journal`."""
+    is_first = True
     try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    fields, lost = internalise(_decode_line(line), blobs)
-                    events.append(decode_event(fields))
-                    damages += [Damage(number, reason) for reason in lost]
-                except MalformedLineError as error:
-                    damages.append(Damage(number, str(error)))
+        refuse_links(path)
+        with open_regular(path) as file:
+            for line in read_lines(file):
+                found = read_record(line, blobs)
+                if isinstance(found, Record):
+                    found = _placed(found, line, path.parent.name, is_first=is_first)
+                    is_first = is_first and not isinstance(found, Record)
+                yield line, found
     except OSError as error:
         raise StorageError(
             "The session could not be read.",
             hint="Check the permissions of the data folder.",
             detail=f"{path}: {error}",
         ) from error
-    return events, damages
 
 
-def _encode_line(fields: JsonObject) -> bytes:
+def read_record(line: Line, blobs: Blobs) -> Record | Damage:
+    """Return what a line says, or why it cannot be read."""
     try:
-        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    except UnicodeEncodeError:
-        # A lone surrogate has no UTF-8 form; escaped it is valid JSON and comes back the same.
-        return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+        fields = migrated(decode_line(line))
+        lost: list[str] = []
+        if line.content is not None and may_have_moved(line.content):
+            fields, lost = internalise(fields, blobs)
+        return Record(decode_event(fields), lost)
+    except MalformedLineError as error:
+        is_torn = not line.is_ended
+        return Damage(line.number, f"cut off in the middle: {error}" if is_torn else str(error))
+    except RecursionError:
+        return Damage(line.number, "nested too deeply")
 
 
-def _decode_line(line: bytes) -> JsonObject:
-    try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise MalformedLineError(f"not JSON: {error}") from error
-    if not isinstance(fields, dict):
-        raise MalformedLineError("not a JSON object")
-    return cast("JsonObject", fields)
+def refuse_links(path: Path) -> None:
+    """Raise `OSError` when a journal or its folder is a link: it would be read, and written, somewhere else."""
+    if path.is_symlink() or path.parent.is_symlink():
+        raise OSError(errno.ELOOP, "A session is not opened through a link")
+
+
+def _placed(record: Record, line: Line, folder: str, *, is_first: bool) -> Record | Damage:
+    """The record where it stands. Only the first may say which session it is, and where it works."""
+    event = record.event
+    if not isinstance(event, SessionOpened):
+        return record
+    if not is_first:
+        return Damage(line.number, "a second session_opened: only the first line may say where to work")
+    if is_session_id(folder) and event.session_id != folder:
+        reason = f"it names another session, {event.session_id[:40]!r}; the folder's name counts"
+        return Record(replace(event, session_id=folder), [*record.lost, reason])
+    return record
 
 
 def _mend_tail(path: Path) -> Path | None:
     """End the file with a newline, moving a broken last line away. Returns where it went."""
-    with path.open("r+b") as file:
-        size = file.seek(0, os.SEEK_END)
-        start = _last_line_start(file, size)
-        file.seek(start)
-        tail = file.read()
-        if not tail:
+    descriptor = os.open(path, os.O_RDWR | _O_SAFE)
+    try:
+        size = os.lseek(descriptor, 0, os.SEEK_END)
+        start = _last_line_start(descriptor, size)
+        if start == size:
             return None
         kept = None
-        try:
-            _decode_line(tail)
-            file.write(b"\n")
-        except MalformedLineError:
-            kept = path.with_name(f"{path.name}.{start}.torn")
-            kept.write_bytes(tail)
-            file.truncate(start)
-        file.flush()
-        os.fsync(file.fileno())
+        if _is_whole(descriptor, start, size):
+            os.lseek(descriptor, size, os.SEEK_SET)
+            _write_all(descriptor, b"\n")
+        else:
+            kept = _keep(path, descriptor, start)
+            os.ftruncate(descriptor, start)
+        os.fsync(descriptor)
         return kept
+    finally:
+        _close(descriptor)
 
 
-def _last_line_start(file: BinaryIO, size: int) -> int:
+def _is_whole(descriptor: int, start: int, size: int) -> bool:
+    """Whether the last line lacks nothing but its newline."""
+    if size - start > MAX_LINE_BYTES:
+        return False
+    os.lseek(descriptor, start, os.SEEK_SET)
+    try:
+        decode(b"".join(_blocks(descriptor)))
+    except MalformedLineError:
+        return False
+    return True
+
+
+def _keep(path: Path, descriptor: int, start: int) -> Path:
+    """Copy everything from `start` on to a new file beside the journal; it is on the disk when this returns."""
+    kept = path.with_name(f"{path.name}.{start}.torn")
+    number = 1
+    while kept.exists():  # a later record was cut off at the same place
+        number += 1
+        kept = path.with_name(f"{path.name}.{start}-{number}.torn")
+    os.lseek(descriptor, start, os.SEEK_SET)
+    with Draft(path.parent) as draft:
+        for block in _blocks(descriptor):
+            draft.write(block)
+        draft.sync()
+        draft.place(kept)
+    sync_folders((path.parent,))
+    return kept
+
+
+def _blocks(descriptor: int) -> Iterator[bytes]:
+    while block := os.read(descriptor, _BLOCK_BYTES):
+        yield block
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    """Write in one call, and in more of them only where the system takes it in parts."""
+    written = os.write(descriptor, content)
+    while written < len(content):
+        written += os.write(descriptor, content[written:])
+
+
+def _last_line_start(descriptor: int, size: int) -> int:
     """Return where the part after the last newline starts; `size` when the file ends with one."""
     position = size
     while position > 0:
-        length = min(_TAIL_BLOCK_BYTES, position)
-        file.seek(position - length)
-        newline = file.read(length).rfind(b"\n")
+        length = min(_BLOCK_BYTES, position)
+        os.lseek(descriptor, position - length, os.SEEK_SET)
+        newline = os.read(descriptor, length).rfind(b"\n")
         if newline >= 0:
             return position - length + newline + 1
         position -= length
     return 0
 
 
-def _has_name(descriptor: int) -> bool:
-    """Whether the open file is still in a folder. What is written to one that is not would be gone with the process."""
-    return os.fstat(descriptor).st_nlink > 0
+def _close(descriptor: int) -> None:
+    with suppress(OSError):  # it is closed all the same, and what counts was synced
+        os.close(descriptor)
 
 
 def _cannot_write(path: Path, error: OSError) -> StorageError:

@@ -12,16 +12,27 @@ from desktop_agent.core.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 
 MAX_INLINE_BYTES = 16_384
+MAX_MOVED_BYTES = 2**30
+"""A reference that claims more is not followed."""
 MISSING = "[this content is missing on disk]"
 _REFERENCE_KEYS = {"blob", "size", "media_type"}
 # The parameter tells a moved payload from a reference that is itself the value (a tool's full output).
 _TEXT = "text/plain; charset=utf-8; moved=string"
 _LITERAL = "application/json; moved=object"
+_MARK = b"; moved="
 
 
 def externalise(fields: JsonObject, blobs: Blobs) -> JsonObject:
-    """Return `fields` with every long string, at any depth, replaced by a reference to its blob."""
+    """Return `fields` with every long string, at any depth, replaced by a reference to its blob.
+
+    Raises `ValueError` for one that could not be read back, and `StorageError`.
+    """
     return {key: _out(value, blobs) for key, value in fields.items()}
+
+
+def may_have_moved(line: bytes) -> bool:
+    """Whether `internalise` has something to do for this line. Most lines have nothing, and need not be walked."""
+    return _MARK in line
 
 
 def internalise(fields: JsonObject, blobs: Blobs) -> tuple[JsonObject, list[str]]:
@@ -39,6 +50,8 @@ def _out(value: object, blobs: Blobs) -> object:
         if len(value) * 4 <= MAX_INLINE_BYTES:
             return value
         encoded = value.encode("utf-8", "surrogatepass")
+        if len(encoded) > MAX_MOVED_BYTES:
+            raise ValueError(f"a text of {len(encoded)} bytes is too long")
         return value if len(encoded) <= MAX_INLINE_BYTES else _reference(encoded, _TEXT, blobs)
     if isinstance(value, dict):
         fields = cast("JsonObject", value)
@@ -71,14 +84,19 @@ def _in(value: object, blobs: Blobs, lost: list[str]) -> object:
 
 def _resolve(reference: JsonObject, blobs: Blobs, lost: list[str]) -> object:
     size = reference["size"]
+    if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size <= MAX_MOVED_BYTES:
+        lost.append(f"A stored reference has an impossible size: {str(size)[:40]}.")
+        return MISSING
     try:
-        content = blobs.get(str(reference["blob"]), size=size if isinstance(size, int) else None)
+        content = blobs.get(str(reference["blob"]), size=size)
+        if reference["media_type"] == _TEXT:
+            return content.decode("utf-8", "surrogatepass")
+        return json.loads(content)
     except StorageError as error:
         lost.append(f"{error.title} {error.detail}")
-        return MISSING
-    if reference["media_type"] == _TEXT:
-        return content.decode("utf-8", "surrogatepass")
-    return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        lost.append(f"A stored content is not what its reference says: {error}.")
+    return MISSING
 
 
 def _reference(content: bytes, media_type: str, blobs: Blobs) -> JsonObject:

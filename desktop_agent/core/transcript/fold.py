@@ -192,7 +192,7 @@ class Transcript:
     def apply(self, event: ev.Event) -> list[Patch]:  # noqa: C901 - one closed vocabulary, matched exhaustively
         """Fold one event in and return what it changed. Never raises for events it does not expect."""
         if isinstance(event, ev.DurableEvent):
-            self.last_seq = event.seq
+            self.last_seq = max(self.last_seq, event.seq)  # a line of another program may say anything
             self.updated_at = event.at
         match event:
             case ev.TextDelta():

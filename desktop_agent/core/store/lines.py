@@ -1,0 +1,149 @@
+"""The lines of a journal file: JSON in and out, exactly and quickly, and read with bounded memory whatever is there.
+
+The quick way is pydantic's own JSON (it keeps whole numbers of any size, which orjson turns into floats without a
+word); what it refuses goes the slow way of `json`, which takes a lone surrogate. Neither way writes or reads NaN and
+infinities: they are not JSON, and no other program would read the line.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, NoReturn, cast
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from desktop_agent.core.codec import MalformedLineError
+from desktop_agent.core.model import JsonObject
+
+MAX_LINE_BYTES = 64 * 2**20
+"""Longer lines are neither written nor read. Long texts are in blobs, so an honest line has a few kilobytes."""
+
+MAX_DEPTH = 300
+"""Deeper nesting is refused by what reads a line; what writes one gives up before."""
+
+_BLOCK_BYTES = 2**20
+_NOT_FINITE = (b"NaN", b"Infinity")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a journal file."""
+
+    number: int
+    """From 1."""
+    offset: int
+    """Where it begins, in bytes."""
+    size: int
+    """With its newline."""
+    content: bytes | None
+    """Without its newline; None when it is longer than is read."""
+    is_ended: bool
+    """Whether it has its newline. One that has not is being written, or was when its process ended."""
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading. Raises `OSError`, also for a link, a pipe or a folder: these lead or wait elsewhere."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    file = os.fdopen(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(f"{path} is not a regular file")
+    return file
+
+
+def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) -> Iterator[Line]:
+    """Yield the lines from where `file` stands, of which the first has this number; never holds more than `limit`."""
+    offset = file.tell()
+    while content := file.readline(limit + 1):
+        is_ended = content.endswith(b"\n")
+        size = len(content)
+        kept: bytes | None = content[:-1] if is_ended else content
+        if not is_ended and size > limit:
+            kept = None
+            del content  # while the rest is passed over
+            while not is_ended and (more := file.readline(_BLOCK_BYTES)):
+                size += len(more)
+                is_ended = more.endswith(b"\n")
+        yield Line(number, offset, size, kept, is_ended)
+        offset += size
+        number += 1
+
+
+def encode_line(fields: JsonObject) -> bytes:
+    """Return the line of `fields` with its newline. Raises `ValueError` for what no reader would take back."""
+    try:
+        line = to_json(fields)
+    except PydanticSerializationError:
+        # A lone surrogate has no UTF-8 form; escaped it is valid JSON and comes back the same.
+        line = _encoded_slowly(fields)
+    else:
+        if any(name in line for name in _NOT_FINITE):  # most likely in a text; to know it costs more than it is worth
+            line = _encoded_slowly(fields)
+    if len(line) > MAX_LINE_BYTES:
+        raise ValueError(f"a record of {len(line)} bytes is too long")
+    return line + b"\n"
+
+
+def decode_line(line: Line) -> JsonObject:
+    """Return the object on a line. Raises `MalformedLineError` that says what is wrong with it."""
+    if line.content is None:
+        raise MalformedLineError(f"too long: {line.size} bytes, of which {MAX_LINE_BYTES} are read")
+    return decode(line.content)
+
+
+def decode(content: bytes) -> JsonObject:
+    """Return the object that `content` spells. Raises `MalformedLineError` that says what is wrong with it."""
+    try:
+        fields: object = from_json(content, allow_inf_nan=False)
+    except ValueError:
+        fields = _decoded_slowly(content)
+    if not isinstance(fields, dict):
+        raise MalformedLineError("not a JSON object")
+    return cast("JsonObject", fields)
+
+
+def _encoded_slowly(fields: JsonObject) -> bytes:
+    try:
+        return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _decoded_slowly(content: bytes) -> object:
+    if content and not content.strip(b"\0"):
+        raise MalformedLineError("only null bytes: the disk lost what was written here")
+    try:
+        # An editor may have put a byte order mark in front. Not `json.loads(bytes)`: it guesses the encoding.
+        value: object = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise MalformedLineError(f"not UTF-8: {error.reason} at byte {error.start}") from error
+    except RecursionError as error:
+        raise MalformedLineError("nested too deeply") from error
+    except ValueError as error:
+        raise MalformedLineError(f"not JSON: {error}") from error
+    if _is_too_deep(value):
+        raise MalformedLineError("nested too deeply")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+def _is_too_deep(value: object) -> bool:
+    """Whether decoded JSON is nested deeper than `MAX_DEPTH`. Does not recurse itself."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _parts(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("JsonObject", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()

@@ -1,0 +1,37 @@
+"""Journals for tests: records that are told apart at a glance, written and read in one line."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import Damage, Journal, read_journal
+
+
+def record(number: int, title: str = "t") -> ev.SessionRenamed:
+    """The `number`-th record."""
+    return ev.SessionRenamed(title=f"{title}{number}").stamped(number, ev.UNSTAMPED)
+
+
+def records(*numbers: int) -> list[ev.JournalEvent]:
+    return [record(number) for number in numbers]
+
+
+def write(path: Path, blobs: Blobs, events: Iterable[ev.JournalEvent]) -> None:
+    """Write a whole journal and close it."""
+    journal = Journal.create(path, blobs)
+    for event in events:
+        journal.append(event, is_durable=False)
+    journal.close()
+
+
+def reopen_and_append(path: Path, blobs: Blobs, event: ev.JournalEvent) -> Path | None:
+    """Open the journal as a session does, add one record, and return where a torn tail was kept."""
+    journal, torn = Journal.open(path, blobs)
+    journal.append(event, is_durable=True)
+    journal.close()
+    return torn
+
+
+def read(path: Path, blobs: Blobs) -> tuple[list[ev.JournalEvent], list[Damage]]:
+    return read_journal(path, blobs)

@@ -1,0 +1,72 @@
+"""Journals of every version, and of earlier builds, are read for ever: what they said then is what they say now.
+
+`events.jsonl` beside each is what the program that wrote it understood it to say, with long texts put back.
+"""
+
+import json
+import shutil
+from pathlib import Path
+from typing import cast, get_args
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.codec import encode_event
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import read_journal
+from desktop_agent.core.transcript import replay
+from tests.core.store.journals import reopen_and_append
+
+GOLDEN = Path(__file__).with_name("golden")
+NAMES = sorted(folder.name for folder in GOLDEN.iterdir())
+
+
+def missing(expected: object, found: object, where: str = "") -> list[str]:
+    """What of `expected` is not in `found`. Fields that came later are no loss."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        theirs = cast("JsonObject", found)
+        return [
+            problem
+            for key, value in cast("JsonObject", expected).items()
+            for problem in (missing(value, theirs[key], f"{where}.{key}") if key in theirs else [f"{where}.{key}"])
+        ]
+    if isinstance(expected, list) and isinstance(found, list):
+        mine, theirs = cast("list[object]", expected), cast("list[object]", found)
+        if len(mine) == len(theirs):
+            pairs = enumerate(zip(mine, theirs, strict=True))
+            return [problem for index, (a, b) in pairs for problem in missing(a, b, f"{where}[{index}]")]
+    return [] if expected == found else [f"{where}: {expected!r} became {found!r}"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_golden_journal_says_what_it_always_said(name: str) -> None:
+    folder = GOLDEN / name
+    events, damages = read_journal(folder / "journal.jsonl", Blobs(folder / "blobs"))
+    expected = [json.loads(line) for line in (folder / "events.jsonl").read_bytes().splitlines()]
+    assert damages == []
+    assert not any(isinstance(event, ev.UnknownEvent) for event in events)
+    assert len(events) == len(expected)
+    assert [missing(line, encode_event(event)) for line, event in zip(expected, events, strict=True)] == [[]] * len(
+        events
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_golden_session_is_opened_and_goes_on(name: str, tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN / name, tmp_path / name)
+    path, blobs = tmp_path / name / "journal.jsonl", Blobs(tmp_path / name / "blobs")
+    before = path.read_bytes()
+    transcript = replay(read_journal(path, blobs)[0])
+    assert transcript.workspace == "/w"
+    assert transcript.entries
+    added = ev.SessionRenamed(title="on").stamped(transcript.last_seq + 1, ev.UNSTAMPED)
+    assert reopen_and_append(path, blobs, added) is None
+    assert path.read_bytes().startswith(before), "what is there is never rewritten"
+    assert replay(read_journal(path, blobs)[0]).title == "on"
+
+
+def test_the_golden_journal_of_this_version_has_every_event() -> None:
+    folder = GOLDEN / f"v{ev.FORMAT_VERSION}"
+    events, _ = read_journal(folder / "journal.jsonl", Blobs(folder / "blobs"))
+    assert {type(event) for event in events} == set(get_args(ev.KnownEvent))

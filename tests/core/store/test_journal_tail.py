@@ -1,0 +1,167 @@
+"""Whatever a crash makes of the end of a journal, the next record stands on a line of its own and no other is lost."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import Journal, read_journal
+from tests.core.samples import SAMPLE_EVENTS
+from tests.core.store.journals import record, records, reopen_and_append, write
+
+
+@pytest.fixture
+def blobs(tmp_path: Path) -> Blobs:
+    return Blobs(tmp_path / "blobs")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "s" / "journal.jsonl"
+
+
+@pytest.mark.parametrize("last", [3, 8, 14, 20, len(SAMPLE_EVENTS)])
+def test_a_cut_at_every_byte_of_the_last_three_records_glues_and_loses_none(
+    path: Path, blobs: Blobs, last: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", os.fstat)  # thousands of waits for the disk, and no power fails here
+    events = list(SAMPLE_EVENTS[:last])
+    write(path, blobs, events)
+    whole = path.read_bytes()
+    begin = len(whole) - sum(map(len, whole.splitlines(keepends=True)[-3:]))
+    for cut in range(begin, len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        torn = reopen_and_append(path, blobs, record(99))
+        ended = whole[:cut].count(b"\n")
+        lacks_only_its_newline = whole[cut : cut + 1] == b"\n"
+        assert read_journal(path, blobs) == ([*events[: ended + lacks_only_its_newline], record(99)], []), cut
+        cut_off = whole[:cut].rpartition(b"\n")[2]
+        if cut_off and not lacks_only_its_newline:
+            assert torn is not None
+            assert torn.read_bytes() == cut_off
+            torn.unlink()
+        else:
+            assert torn is None
+
+
+@given(junk=st.binary(min_size=1, max_size=300).filter(lambda junk: b"\n" not in junk))
+def test_any_bytes_after_the_last_record_are_kept_beside_the_journal(
+    tmp_path_factory: pytest.TempPathFactory, junk: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("junk")
+    blobs, path = Blobs(folder / "blobs"), folder / "s" / "journal.jsonl"
+    write(path, blobs, records(1, 2))
+    with path.open("ab") as file:
+        file.write(junk)
+    torn = reopen_and_append(path, blobs, record(3))
+    assert read_journal(path, blobs) == (records(1, 2, 3), [])
+    assert torn is not None
+    assert torn.read_bytes() == junk
+
+
+@pytest.mark.parametrize("length", [1, 4096, 70_000, 200_000])
+def test_a_tail_of_null_bytes_is_cut_off(path: Path, blobs: Blobs, length: int) -> None:
+    """After a power failure, ext4 and xfs may have a file as long as it should be, and nothing in its end."""
+    write(path, blobs, records(1, 2))
+    with path.open("ab") as file:
+        file.write(b'{"v":1,"seq":3' + bytes(length))
+    assert reopen_and_append(path, blobs, record(3)) is not None
+    assert read_journal(path, blobs) == (records(1, 2, 3), [])
+
+
+def test_null_bytes_within_the_journal_cost_the_lines_they_are_in_and_are_named(path: Path, blobs: Blobs) -> None:
+    write(path, blobs, records(1, 2, 3))
+    first, second, third = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + bytes(len(second) - 1) + b"\n" + third)
+    events, damages = read_journal(path, blobs)
+    assert events == records(1, 3)
+    assert [(damage.line, "null bytes" in damage.reason) for damage in damages] == [(2, True)]
+
+
+def test_lines_that_an_editor_ended_in_its_own_way_are_read(path: Path, blobs: Blobs) -> None:
+    write(path, blobs, records(1, 2))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert reopen_and_append(path, blobs, record(3)) is None
+    assert read_journal(path, blobs) == (records(1, 2, 3), [])
+
+
+def test_a_record_cut_off_twice_at_the_same_place_is_kept_twice(path: Path, blobs: Blobs) -> None:
+    write(path, blobs, records(1))
+    whole = path.read_bytes()
+    kept: list[Path] = []
+    for tail in (b"{first", b"{second"):
+        path.write_bytes(whole + tail)
+        torn = reopen_and_append(path, blobs, record(2))
+        assert torn is not None
+        kept.append(torn)
+    assert [torn.read_bytes() for torn in kept] == [b"{first", b"{second"]
+
+
+def test_a_tail_without_end_is_moved_away_without_holding_it_in_memory(
+    path: Path, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desktop_agent.core.store.journal.MAX_LINE_BYTES", 1000)
+    write(path, blobs, records(1))
+    tail = b'{"title":"' + b"x" * 200_000 + b'"}'  # whole, but longer than any line may be
+    with path.open("ab") as file:
+        file.write(tail)
+    torn = reopen_and_append(path, blobs, record(2))
+    assert torn is not None
+    assert torn.read_bytes() == tail
+    assert read_journal(path, blobs) == (records(1, 2), [])
+
+
+def test_who_reads_while_another_writes_sees_whole_records_in_order(path: Path, blobs: Blobs) -> None:
+    """A record is one write; what the system takes of it in parts may be seen as a torn last line, never as two."""
+    journal = Journal.create(path, blobs)
+    count = 300
+
+    def append_all() -> None:
+        for number in range(1, count + 1):
+            journal.append(record(number, "t" * 4000), is_durable=False)
+
+    writer = threading.Thread(target=append_all)
+    writer.start()
+    while writer.is_alive():
+        events, damages = read_journal(path, blobs)
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        assert [damage.line for damage in damages] in ([], [len(events) + 1])
+    writer.join()
+    journal.close()
+    assert len(read_journal(path, blobs)[0]) == count
+
+
+def test_a_journal_that_another_program_wrote_to_is_not_written_any_more(path: Path, blobs: Blobs) -> None:
+    write(path, blobs, records(1))
+    journal, _ = Journal.open(path, blobs)
+    with path.open("ab") as file:
+        file.write(b'{"v":1,"seq":2,"type":"dreamed"}\n')
+    before = path.read_bytes()
+    for _ in range(2):
+        with pytest.raises(StorageError) as caught:
+            journal.append(record(2), is_durable=True)
+        assert "another program" in caught.value.detail
+    journal.close()
+    assert path.read_bytes() == before
+
+
+def test_a_new_session_has_its_name_on_the_disk(path: Path, blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A synced file in a folder that is not is a file without a name after a power failure."""
+    synced: list[int] = []
+    fsync = os.fsync
+
+    def watch(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    journal = Journal.create(path, blobs)
+    journal.append(ev.SessionRenamed(title="t").stamped(1, ev.UNSTAMPED), is_durable=True)
+    journal.close()
+    assert {folder.stat().st_ino for folder in (path.parent, path.parent.parent)} <= set(synced)

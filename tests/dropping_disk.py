@@ -1,0 +1,46 @@
+"""A disk that forgets: what would be on it after a power failure."""
+
+import errno
+import os
+from pathlib import Path
+
+
+class DroppingDisk:
+    """A disk whose failing fsync drops what was waiting for it, and calls the next one a success, as Linux does.
+
+    `on_disk` is what would be there after a power failure: what an fsync brought there since it was last written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._waiting: list[tuple[int, bytes]] = []
+        self.failures = 0
+        self.on_disk = bytearray(path.read_bytes())
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(os, name)
+
+    def write(self, descriptor: int, content: bytes) -> int:
+        written = os.write(descriptor, content)
+        offset = os.lseek(descriptor, 0, os.SEEK_CUR) - written
+        self._waiting.append((offset, bytes(content[:written])))
+        return written
+
+    def ftruncate(self, descriptor: int, size: int) -> None:
+        os.ftruncate(descriptor, size)
+        del self.on_disk[size:]
+        self._waiting = [(offset, content[: size - offset]) for offset, content in self._waiting if offset < size]
+
+    def fsync(self, descriptor: int) -> None:
+        os.fsync(descriptor)
+        waiting, self._waiting = self._waiting, []
+        if self.failures:
+            self.failures -= 1
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        for offset, content in waiting:
+            self.on_disk.extend(bytes(max(0, offset - len(self.on_disk))))
+            self.on_disk[offset : offset + len(content)] = content
+
+    def is_safe(self, path: Path) -> bool:
+        """Whether all of the file would be there after a power failure."""
+        return bytes(self.on_disk) == path.read_bytes()

@@ -1,0 +1,118 @@
+"""Kill the process while sessions write: all open, nothing told is missing, and the API accepts the next request."""
+
+import asyncio
+import json
+import shutil
+import sys
+from collections import Counter
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import ModelRef
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.providers.anthropic import AnthropicProvider
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal import JOURNAL_NAME, read_journal
+from tests.harness import Ground
+from tests.servers.anthropic_server import AnthropicServer
+from tests.servers.script import reply, text
+
+SEED = 20261122
+KILLS = 40
+PARTS = 25
+NIGHTLY_KILLS = 1000 // PARTS
+
+
+@dataclass
+class Tally:
+    """What the kills left."""
+
+    opened: int = 0
+    torn: int = 0
+    ends: Counter[str] = field(default_factory=Counter[str])
+
+
+@pytest.fixture
+async def server() -> AsyncGenerator[AnthropicServer]:
+    async with AnthropicServer() as server:
+        yield server
+
+
+async def test_killed_writers_leave_sessions_that_open_and_go_on(tmp_path: Path, server: AnthropicServer) -> None:
+    await kill_and_judge(tmp_path / "lab", KILLS, SEED, server)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("part", range(PARTS))
+async def test_sessions_survive_a_thousand_kills(tmp_path: Path, server: AnthropicServer, part: int) -> None:
+    """In parts, so that none outlasts the watchdog of a test."""
+    await kill_and_judge(tmp_path / "lab", NIGHTLY_KILLS, SEED + 1 + part, server)
+
+
+async def kill_and_judge(folder: Path, kills: int, seed: int, server: AnthropicServer) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.e2e.journal_kill_lab", str(folder), str(kills), str(seed),
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    trials = [json.loads(line) for line in output.splitlines()]
+    assert [trial["killed"] for trial in trials] == [True] * kills, "a writer never ends by itself"
+    tally = Tally()
+    for number in range(kills):
+        await judge(folder / f"{number:04}", server, tally)
+        shutil.rmtree(folder / f"{number:04}")
+    print(f"{kills} kills, {tally.opened} sessions opened, {tally.torn} torn; last records: {dict(tally.ends)}")
+    assert tally.opened >= kills
+    assert server.violations == []
+
+
+async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
+    """Check every session of one life, and go on with those that were cut off."""
+    ground = Ground(folder / "judge")
+    ground.workspace = folder / "workspace"
+    ground.paths = AppPaths(folder / "config", folder / "data", folder / "cache", folder / "logs")
+    told = last_told(folder / "told")
+    catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs))
+    for session_id in catalog.ids():
+        path = catalog.session_folder(session_id) / JOURNAL_NAME
+        events, damages = await asyncio.to_thread(read_journal, path, catalog.blobs)
+        assert [event.seq for event in events] == list(range(1, len(events) + 1))
+        assert told.pop(session_id, 0) <= len(events), "what was told is there"
+        assert [damage.line for damage in damages] in ([], [len(events) + 1]), "at most the last record is missing"
+        if not events:
+            continue  # it was killed while it was made, before anybody heard of it
+        tally.opened += 1
+        tally.torn += bool(damages)
+        tally.ends[events[-1].type] += 1
+        await go_on(ground, session_id, server, is_torn=bool(damages))
+    assert told == {}, "a session that was told of is gone"
+
+
+async def go_on(ground: Ground, session_id: SessionId, server: AnthropicServer, *, is_torn: bool) -> None:
+    """Open the session and let it ask the model; the server checks what it is asked."""
+
+    async def anthropic(_model: ModelRef) -> Provider:
+        return AnthropicProvider(api_key="sk-ant-test-0123456789", base_url=server.url)
+
+    server.will(reply(text("Going on.")))
+    asked = len(server.messages)
+    async with ground.session([], resume=session_id, provider_source=anthropic) as s:
+        assert (await s.prompt("go on")).reason == "completed"
+        assert bool([event for event in s.rx.all(ev.Notice) if event.code == "torn_journal"]) == is_torn
+    assert len(server.messages) == asked + 1
+
+
+def last_told(path: Path) -> dict[SessionId, int]:
+    """The number of the last record that was told of each session."""
+    if not path.exists():
+        return {}
+    pairs = (line.split() for line in path.read_text().splitlines())
+    return {session_id: int(seq) for session_id, seq in pairs}
