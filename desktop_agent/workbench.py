@@ -28,6 +28,7 @@ from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.session import ProviderSource, Session, SessionState
+from desktop_agent.core.session_search.index import SessionSearch
 from desktop_agent.core.settings import Settings, load_settings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -72,7 +73,8 @@ class Workbench:
         self.paths = paths
         self.settings = settings
         self.blobs = Blobs(paths.blobs)
-        self.catalog = Catalog(paths.sessions, self.blobs)
+        self.catalog = Catalog(paths.sessions, self.blobs, paths.cache)
+        self.search = SessionSearch(paths.sessions, self.blobs, paths.cache)
         self.keys = key_store or SystemKeyStore()
         self._environ = environ
         self._clock = clock or SystemClock()

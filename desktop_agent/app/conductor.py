@@ -33,8 +33,7 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.settings import Settings
-from desktop_agent.core.store.catalog import last_used, summarise
-from desktop_agent.core.transcript import ToolEntry, Transcript
+from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.core.workspace import current_folder, usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.chat.cards.picture_reader import read_picture
@@ -69,6 +68,8 @@ class Conductor(QObject):
         self._bench = bench
         self._spawner = spawner
         self._live = LiveSessions(bench)
+        self._summaries: dict[SessionId, SessionSummary] = {}
+        """What the journals say of all sessions, as far as it was read."""
         self._workspace: Path | None = None
         self._is_asking = False
         self._clock = SystemClock()
@@ -138,10 +139,25 @@ class Conductor(QObject):
 
     async def refresh_sessions(self) -> None:
         """Read the list of sessions anew."""
-        # What an open session is doing stands in its transcript; its journal would have to be folded again and again.
-        resting = await asyncio.to_thread(self._bench.catalog.summaries, without=self._live.ids)
-        live = [_summary_now(bridge.transcript) for bridge in self._live.bridges if bridge.transcript.session_id]
-        self._desk.sessions.set_sessions(sorted([*live, *resting], key=last_used, reverse=True))
+        listed = await asyncio.to_thread(self._bench.catalog.summaries)
+        self._summaries = {summary.id: summary for summary in listed}
+        self._list_sessions()
+
+    async def _refresh_session(self, session_id: SessionId) -> None:
+        """Read anew what the list says of one session: there may be thousands of others."""
+        summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
+        if summary is not None:
+            self._summaries[session_id] = summary
+        self._list_sessions()
+
+    def _list_sessions(self) -> None:
+        """Show the list, with what the open sessions are doing right now."""
+        listed = dict(self._summaries)
+        for bridge in self._live.bridges:
+            transcript = bridge.transcript
+            if (summary := listed.get(transcript.session_id)) is not None and transcript.status != "idle":
+                listed[summary.id] = replace(summary, state=transcript.status)
+        self._desk.sessions.set_sessions(listed.values())
         if (shown := self._desk.wiring.bridge) is not None:
             self._desk.sessions.set_current(shown.transcript.session_id or None)
 
@@ -242,8 +258,9 @@ class Conductor(QObject):
         bridge.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
 
     def _on_happened(self, event: object) -> None:
-        if getattr(event, "type", "") in _LISTED:
-            self._try(self.refresh_sessions())
+        bridge = self.sender()
+        if getattr(event, "type", "") in _LISTED and isinstance(bridge, SessionBridge):
+            self._try(self._refresh_session(bridge.transcript.session_id))
         if isinstance(event, TurnEnded) and event.turn == 1 and event.reason == "completed":
             self._offer_follow_up()
 
@@ -415,7 +432,17 @@ _MAX_LOG_BYTES = 20_000_000
 """How much of the end of a log is read: more than its window shows."""
 
 _LISTED = frozenset(
-    {"session_opened", "session_renamed", "turn_started", "turn_ended", "approval_requested", "approval_resolved"}
+    {
+        "session_opened",
+        "session_renamed",
+        "session_pinned",
+        "session_archived",
+        "session_forked",
+        "turn_started",
+        "turn_ended",
+        "approval_requested",
+        "approval_resolved",
+    }
 )
 """Events after which the session list shows something else."""
 
@@ -457,8 +484,3 @@ def _read_log(path: Path) -> str:
         raise StorageError(
             f"The output cannot be read: {error.strerror or error}.", hint="It is kept only while the session is open."
         ) from error
-
-
-def _summary_now(transcript: Transcript) -> SessionSummary:
-    """The summary of an open session, with what it is doing right now."""
-    return replace(summarise(transcript.session_id, transcript, size_bytes=0), state=transcript.status)

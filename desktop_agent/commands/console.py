@@ -14,6 +14,7 @@ from desktop_agent.core.errors import AgentError
 from desktop_agent.core.model import JsonObject
 
 T = TypeVar("T", str, bytes)
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 class OutputError(AgentError):
@@ -97,3 +98,11 @@ def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
         return text.rjust(widths[column]) if column in right else text.ljust(widths[column])
 
     return "\n".join("  ".join(cell(i, text) for i, text in enumerate(row)).rstrip() for row in rows)
+
+
+def size_text(size_bytes: int) -> str:
+    """The size in the largest unit that leaves a whole number of it; `1.2 MB`."""
+    size, unit = float(size_bytes), 0
+    while round(size, 1) >= 1000 and unit < len(_UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{size_bytes} {_UNITS[0]}"

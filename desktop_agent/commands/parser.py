@@ -1,6 +1,7 @@
 """The parser of every command: their names, options and help."""
 
 import argparse
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 APPROVALS = ("always", "on_write", "on_request", "never")
 SANDBOXES = ("restricted", "strict", "none")
+HIT_KINDS = ("title", "prompt", "reply", "command", "output", "change")
 
 _WINDOW = """\
 without a command, the window opens:
@@ -65,6 +67,22 @@ def _at_least_one(text: str) -> int:
     return number
 
 
+def _moment(text: str) -> datetime:
+    """Return the moment that `2026-11-21`, `2026-11-21T09:30` or `7d` (days ago) means here."""
+    if (days := text.removesuffix("d")).isdigit() and days != text and len(days) < 6:
+        return datetime.now().astimezone() - timedelta(days=int(days))
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-11-21, nor a number of days: 7d") from error
+
+
+def _end(text: str) -> datetime:
+    """Return the end of what `text` means: of the day, when it names one."""
+    moment = _moment(text)
+    return moment + timedelta(days=1) if len(text) == len("2026-11-21") and "d" not in text else moment
+
+
 def _add_run(commands: "_Commands") -> None:
     run = _command(commands, "run", "Run one prompt without a window.", 'run --prompt "Fix the failing test"')
     prompt = run.add_mutually_exclusive_group()
@@ -101,7 +119,18 @@ def _add_mode(parser: argparse.ArgumentParser) -> None:
 def _add_sessions(commands: "_Commands") -> None:
     sessions = commands.add_parser("sessions", help="List and show sessions.")
     actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "list", "List all sessions, the last used first.", "sessions list")
+    listing = _command(actions, "list", "List sessions: the pinned ones, then the last used first.", "sessions list")
+    which = listing.add_mutually_exclusive_group()
+    which.add_argument("--archived", action="store_true", help="only those that were put away")
+    which.add_argument("--all", action="store_true", help="those that were put away, too")
+    search = _command(actions, "search", "Search through all sessions.", 'sessions search "page count" --kind prompt')
+    search.add_argument("text", metavar="TEXT", help='words in any order; "quoted ones" side by side')
+    search.add_argument("--since", type=_moment, metavar="D", help="not older: 2026-11-21, 2026-11-21T09:30, or 7d")
+    search.add_argument("--until", type=_end, metavar="D", help="not newer; a day counts to its end")
+    search.add_argument("--file", default="", metavar="F", help="only what is about a file with this in its path")
+    search.add_argument("--tool", default="", metavar="T", help="only calls of this tool")
+    search.add_argument("--kind", choices=HIT_KINDS, metavar="K", help=f"only one of {', '.join(HIT_KINDS)}")
+    search.add_argument("--limit", type=_at_least_one, default=50, metavar="N", help="at most N places (50)")
     show = _command(actions, "show", "Show one session.", "sessions show 20261121-213700-k3f9qx")
     show.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
 

@@ -3,9 +3,9 @@
 import argparse
 from dataclasses import asdict
 from datetime import datetime
-from pathlib import Path
 
-from desktop_agent.commands.console import Console, table
+from desktop_agent.commands.console import Console, size_text, table
+from desktop_agent.commands.session_search import search_sessions
 from desktop_agent.core.codec import encode_event
 from desktop_agent.core.context.history import History
 from desktop_agent.core.ids import SessionId
@@ -34,7 +34,9 @@ def main(args: argparse.Namespace, console: Console) -> int:
     bench = Workbench.from_environment()
     match args.action:
         case "list":
-            _list(bench, console, args.workspace)
+            _list(bench, console, args)
+        case "search":
+            search_sessions(bench, console, args)
         case "show":
             _show(bench, console, bench.catalog.find(args.id))
         case _:
@@ -42,18 +44,36 @@ def main(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _list(bench: Workbench, console: Console, workspace: Path | None) -> None:
-    """List the sessions of one folder, or of all."""
-    summaries = bench.catalog.summaries()
-    if workspace is not None:
-        wanted = str(workspace.expanduser().resolve())
+def _list(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
+    """List the sessions of one folder, or of all; those that were put away only when asked for."""
+    summaries = [item for item in bench.catalog.summaries() if args.all or item.is_archived == args.archived]
+    if args.workspace is not None:
+        wanted = str(args.workspace.expanduser().resolve())
         summaries = [item for item in summaries if item.workspace == wanted]
+    summaries.sort(key=_is_lower)
     rows = [
-        (item.id, _when(item.updated_at), f"{item.turns} turns", item.title or "(no prompt yet)", item.workspace)
+        (
+            item.id,
+            _when(item.active_at),
+            f"{item.turns} turns",
+            size_text(item.size_bytes),
+            _marks(item),
+            item.title or "(no prompt yet)",
+            item.workspace,
+        )
         for item in summaries
     ]
-    text = table(rows, right=(2,)) or "There are no sessions yet."
+    text = table(rows, right=(2, 3)) or "There are no sessions yet."
     console.result({"sessions": [_as_json(item) for item in summaries]}, text)
+
+
+def _is_lower(summary: SessionSummary) -> bool:
+    return not summary.is_pinned
+
+
+def _marks(summary: SessionSummary) -> str:
+    marks = (("pinned", summary.is_pinned), ("archived", summary.is_archived), (summary.state, summary.state != "idle"))
+    return ", ".join(mark for mark, is_set in marks if is_set)
 
 
 def _show(bench: Workbench, console: Console, session_id: SessionId) -> None:
@@ -120,9 +140,15 @@ def _as_json(summary: SessionSummary) -> JsonObject:
         "workspace": summary.workspace,
         "created_at": summary.created_at.isoformat(),
         "updated_at": summary.updated_at.isoformat(),
+        "active_at": summary.active_at.isoformat(),
         "state": summary.state,
         "turns": summary.turns,
         "size_bytes": summary.size_bytes,
+        "usage": asdict(summary.usage),
+        "is_title_given": summary.is_title_given,
+        "is_pinned": summary.is_pinned,
+        "is_archived": summary.is_archived,
+        "forked_from": summary.forked_from or None,
     }
 
 

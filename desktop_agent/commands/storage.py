@@ -3,14 +3,12 @@
 import argparse
 from dataclasses import asdict
 
-from desktop_agent.commands.console import Console, table
+from desktop_agent.commands.console import Console, size_text, table
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.store.collect import Collected, StorageReport, collect, report_storage
 from desktop_agent.workbench import Workbench
-
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -34,13 +32,14 @@ def main(args: argparse.Namespace, console: Console) -> int:
 def _show(bench: Workbench, report: StorageReport, console: Console) -> None:
     titles = {item.id: item.title for item in bench.catalog.summaries()}
     lines = [
-        f"{report.blobs} contents take {_size(report.blob_bytes)}; unpacked they are {_size(report.content_bytes)}.",
-        f"{report.unreferenced} of them, {_size(report.unreferenced_bytes)}, are needed by no session.",
+        f"{report.blobs} contents take {size_text(report.blob_bytes)}; "
+        f"unpacked they are {size_text(report.content_bytes)}.",
+        f"{report.unreferenced} of them, {size_text(report.unreferenced_bytes)}, are needed by no session.",
     ]
     if report.left_overs:
-        lines.append(f"{report.left_overs} temporary files take {_size(report.left_over_bytes)}.")
+        lines.append(f"{report.left_overs} temporary files take {size_text(report.left_over_bytes)}.")
     rows = [
-        (use.name, *map(_size, (use.journal_bytes, use.own_bytes, use.shared_bytes)), titles.get(use.name, ""))
+        (use.name, *map(size_text, (use.journal_bytes, use.own_bytes, use.shared_bytes)), titles.get(use.name, ""))
         for use in report.sessions
     ]
     if rows:
@@ -51,15 +50,7 @@ def _show(bench: Workbench, report: StorageReport, console: Console) -> None:
 
 def _describe(done: Collected, *, is_dry_run: bool) -> str:
     verb = "Would remove" if is_dry_run else "Removed"
-    lines = [f"{verb} {done.removed} files that no session needs: {_size(done.removed_bytes)}."]
+    lines = [f"{verb} {done.removed} files that no session needs: {size_text(done.removed_bytes)}."]
     if done.kept_young:
         lines.append(f"{done.kept_young} more are kept until nobody stored them for 24 hours.")
     return "\n".join(lines)
-
-
-def _size(size_bytes: int) -> str:
-    """The size in the largest unit that leaves a whole number of it; `1.2 MB`."""
-    size, unit = float(size_bytes), 0
-    while round(size, 1) >= 1000 and unit < len(_UNITS) - 1:
-        size, unit = size / 1000, unit + 1
-    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{size_bytes} {_UNITS[0]}"

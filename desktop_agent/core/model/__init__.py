@@ -68,6 +68,7 @@ from desktop_agent.core.model.messages import (
     UserMessage,
 )
 from desktop_agent.core.model.payloads import BlobRef, JsonObject
+from desktop_agent.core.model.search import HitKind, SearchHit, SearchQuery
 from desktop_agent.core.model.sessions import SessionState, SessionSummary
 
 __all__ = [
@@ -95,6 +96,7 @@ __all__ = [
     "FileOutcome",
     "GuidanceFile",
     "GuidanceScope",
+    "HitKind",
     "Hunk",
     "Job",
     "JobState",
@@ -121,6 +123,8 @@ __all__ = [
     "RuleScope",
     "SandboxMode",
     "ScopeOffer",
+    "SearchHit",
+    "SearchQuery",
     "SessionState",
     "SessionSummary",
     "StopReason",

@@ -1,10 +1,11 @@
 """Sessions as a list shows them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model.messages import Usage
 
 SessionState = Literal["idle", "working", "waiting"]
 """What a session is doing: nothing, running a turn, or waiting for an answer of the person."""
@@ -12,14 +13,24 @@ SessionState = Literal["idle", "working", "waiting"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary:
-    """A session as a list shows it. `workspace` is an absolute path; both times are UTC."""
+    """A session as a list shows it. `workspace` is an absolute path; all times are UTC."""
 
     id: SessionId
     title: str
     workspace: str
     created_at: datetime
     updated_at: datetime
+    """Of the last thing that was written down."""
+    active_at: datetime
+    """When something was last said or done in it. To rename, pin or archive it does not count."""
     state: SessionState
     turns: int
     size_bytes: int
-    """Of the journal alone."""
+    """Of the journal alone: contents of files and long outputs are shared by all sessions."""
+    usage: Usage = field(default_factory=Usage)
+    """Sum over all requests."""
+    is_title_given: bool = False
+    """Whether the person gave the title."""
+    is_pinned: bool = False
+    is_archived: bool = False
+    forked_from: SessionId = ""

@@ -9,6 +9,8 @@ from pathlib import Path
 NICENESS = 10
 """How far commands stand back, from 0 (not at all) to 19."""
 
+_FURTHEST = 19
+
 RETRY_S = 0.15
 """Linux takes one change of a session's share per 0.1 s, of all its users together."""
 
@@ -21,6 +23,17 @@ def give_way(transport: asyncio.SubprocessTransport) -> None:
         os.setpriority(os.PRIO_PGRP, transport.get_pid(), NICENESS)
     if sys.platform == "linux":
         _share_less(transport)
+
+
+def stand_back() -> None:
+    """Let this process, which leads its own session, stand back behind all others."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):  # a person may have made it stand back even further
+        os.setpriority(os.PRIO_PROCESS, 0, _FURTHEST)
+    if sys.platform == "linux":
+        with suppress(OSError):  # see `_share_less`
+            Path("/proc/self/autogroup").write_text(str(_FURTHEST))
 
 
 def _share_less(transport: asyncio.SubprocessTransport) -> None:

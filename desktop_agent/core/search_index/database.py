@@ -3,15 +3,15 @@
 import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.search_index.passages import Passage
 from desktop_agent.core.search_index.words import humps
+from desktop_agent.core.store.cache_file import CacheFile, transaction
 
 _FORMAT = 1
-_BUSY_S = 10
 _SCHEMA = (
     "CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, signature TEXT NOT NULL, left_out TEXT)",
     "CREATE TABLE passage (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL, symbols TEXT)",
@@ -21,12 +21,6 @@ _SCHEMA = (
 )
 _WEIGHTS = "bm25(5.0, 8.0, 2.0, 1.0)"
 """Of path, symbols, words and content: what a passage is called says more than what it mentions."""
-
-_DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-"""What SQLite says of a file that is none of ours, or no longer: no such table, malformed, not a database."""
-
-_INTERRUPT_AFTER = 50_000
-"""Steps of SQLite's machine between two looks at whether to stop: a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,49 +35,23 @@ class Hit:
     """The higher, the better."""
 
 
-def is_damage(error: sqlite3.Error) -> bool:
-    """Whether `error` means that the file must be made anew."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
-
-
-def discard(path: Path) -> None:
-    """Delete the index file."""
-    for ending in ("", "-wal", "-shm"):
-        Path(f"{path}{ending}").unlink(missing_ok=True)
+def index_file(path: Path) -> CacheFile:
+    """Return the file of an index."""
+    return CacheFile(path, _FORMAT, _SCHEMA, ("text", "passage", "file"))
 
 
 @contextmanager
-def opened(path: Path, is_stopped: Callable[[], bool]) -> Generator["IndexDatabase"]:
-    """Open the index to write it, an empty one if there is none. The caller is the only writer.
-
-    Raises `sqlite3.Error`; also, `interrupted`, when stopped.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with _connected(path, is_stopped) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        database = IndexDatabase(connection)
-        database.prepare()
-        yield database
+def opened(file: CacheFile, is_stopped: Callable[[], bool]) -> Generator["IndexDatabase"]:
+    """Open the index to write it, see `CacheFile.opened`. The caller is the only writer."""
+    with file.opened(is_stopped) as connection:
+        yield IndexDatabase(connection)
 
 
 @contextmanager
-def opened_to_read(path: Path, is_stopped: Callable[[], bool]) -> Generator["IndexDatabase | None"]:
-    """Open the index beside its writer, or give None while there is none to read. Raises like `opened`."""
-    # An empty file is one whose writer is about to begin; even a reader's short lock would be in its way then.
-    if not path.exists() or path.stat().st_size == 0:
-        yield None
-        return
-    with _connected(path, is_stopped) as connection:
-        database = IndexDatabase(connection)
-        yield database if database.is_ready() else None
-
-
-@contextmanager
-def _connected(path: Path, is_stopped: Callable[[], bool]) -> Generator[sqlite3.Connection]:
-    with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as connection:
-        connection.set_progress_handler(is_stopped, _INTERRUPT_AFTER)
-        yield connection
+def opened_to_read(file: CacheFile, is_stopped: Callable[[], bool]) -> Generator["IndexDatabase | None"]:
+    """Open the index beside its writer, or give None while there is none to read."""
+    with file.opened_to_read(is_stopped) as connection:
+        yield IndexDatabase(connection) if connection else None
 
 
 class IndexDatabase:
@@ -92,33 +60,9 @@ class IndexDatabase:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._sql = connection
 
-    def is_ready(self) -> bool:
-        """Whether the tables are there in this format."""
-        (version,) = self._sql.execute("PRAGMA user_version").fetchone()
-        return version == _FORMAT
-
-    def prepare(self) -> None:
-        """Make the tables unless they are there in this format."""
-        if self.is_ready():
-            return
-        with self.transaction():
-            for table in ("text", "passage", "file"):
-                self._sql.execute(f"DROP TABLE IF EXISTS {table}")
-            for statement in _SCHEMA:
-                self._sql.execute(statement)
-            self._sql.execute(f"PRAGMA user_version = {_FORMAT}")
-
-    @contextmanager
-    def transaction(self) -> Generator[None]:
-        """Keep everything the block writes, or nothing when it raises. One writer at a time; others wait."""
-        self._sql.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            if self._sql.in_transaction:
-                self._sql.execute("ROLLBACK")
-            raise
-        self._sql.execute("COMMIT")
+    def transaction(self) -> AbstractContextManager[None]:
+        """Keep everything the block writes, or nothing when it raises."""
+        return transaction(self._sql)
 
     def signatures(self) -> dict[str, str]:
         """Every file that was looked at, and how it was then."""

@@ -9,33 +9,29 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.search_index.database import (
     Hit,
     IndexDatabase,
-    discard,
-    is_damage,
+    index_file,
     opened,
     opened_to_read,
     signature_of,
 )
 from desktop_agent.core.search_index.passages import STEP_LINES, passages
 from desktop_agent.core.search_index.words import Question
+from desktop_agent.core.store.cache_file import is_damage
 
 LARGEST_BYTES = 1024 * 1024
 """Larger files are data, or made by a tool."""
 
 _BATCH_FILES = 64
 """Files in one transaction: what a stop loses, and how long another writer waits."""
-
-_LOCK_POLL_S = 0.05
 
 
 @dataclass(slots=True)
@@ -66,7 +62,7 @@ class CodeIndex:
     def __init__(self, root: Path, folder: Path, *, is_secret: Callable[[str], bool]) -> None:
         """Touches no disk. Files that `is_secret` (given a path relative to `root`) are never read."""
         self._root = root
-        self._path = folder / f"{digest_of(os.fsencode(root))[:32]}.sqlite3"
+        self._file = index_file(folder / f"{digest_of(os.fsencode(root))[:32]}.sqlite3")
         self._is_secret = is_secret
 
     def update(self, paths: Sequence[str], progress: Progress, stop: threading.Event, *, is_partial: bool) -> None:
@@ -76,6 +72,7 @@ class CodeIndex:
         """
         progress.total = len(paths)
         with self._writing(progress, stop) as may_write:
+            progress.is_waiting = False
             if not may_write:
                 return
             try:
@@ -85,7 +82,7 @@ class CodeIndex:
                     return
                 if not is_damage(error):
                     raise
-                discard(self._path)
+                self._file.discard()
                 self._update(paths, progress, stop, is_partial)
 
     def ask(self, question: Question, count: int, wanted: Callable[[str], bool] | None, stop: threading.Event) -> Found:
@@ -94,7 +91,7 @@ class CodeIndex:
         Raises `sqlite3.Error` when the index cannot be read; a damaged one is deleted before.
         """
         try:
-            with opened_to_read(self._path, stop.is_set) as database:
+            with opened_to_read(self._file, stop.is_set) as database:
                 if database is None:
                     return Found()
                 chosen = _distinct(database.hits(question.expression, wanted), count)
@@ -103,12 +100,12 @@ class CodeIndex:
             if is_damage(error):
                 with self._writing(Progress(), stop) as may_write:
                     if may_write:
-                        discard(self._path)
+                        self._file.discard()
             raise
 
     def _update(self, paths: Sequence[str], progress: Progress, stop: threading.Event, is_partial: bool) -> None:
         progress.done = 0
-        with opened(self._path, stop.is_set) as database:
+        with opened(self._file, stop.is_set) as database:
             known = database.signatures()
             gone = known.keys() - set(paths)
             if is_partial:
@@ -173,22 +170,13 @@ class CodeIndex:
             return None
         return status if stat.S_ISREG(status.st_mode) else None
 
-    @contextmanager
-    def _writing(self, progress: Progress, stop: threading.Event) -> Generator[bool]:
+    def _writing(self, progress: Progress, stop: threading.Event) -> AbstractContextManager[bool]:
         """Wait for the turn to write; False when stopped before."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = FileLock(f"{self._path}.lock")
-        while not stop.is_set():
-            try:
-                lock.acquire(timeout=_LOCK_POLL_S, poll_interval=_LOCK_POLL_S / 2)
-                break
-            except Timeout:
-                progress.is_waiting = True
-        progress.is_waiting = False
-        try:
-            yield lock.is_locked
-        finally:
-            lock.release()
+
+        def on_wait() -> None:
+            progress.is_waiting = True
+
+        return self._file.writing(stop.is_set, on_wait)
 
 
 _MOST_PER_FILE = 3

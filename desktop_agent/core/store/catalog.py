@@ -1,40 +1,43 @@
 """The session list: where each session lives, and a summary of each, quick to read and always rebuildable.
 
-A summary is cached beside its journal together with the journal's size; when the sizes differ, the journal is folded
-again. Deleting every cache loses nothing.
+Summaries are cached in one file. A journal that has grown since is read from where the cache had come to, one that is
+another than it was from its beginning; deleting the cache loses nothing.
 """
 
-import os
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
-from desktop_agent.core.errors import SessionNotFoundError, StorageError, UsageError
-from desktop_agent.core.files import write_atomically
+from desktop_agent.core.errors import SessionNotFoundError, UsageError
 from desktop_agent.core.ids import SessionId, is_session_id
 from desktop_agent.core.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import JOURNAL_NAME, read_journal
-from desktop_agent.core.transcript import Transcript, replay
+from desktop_agent.core.store.glance import Glance, glance_at
+from desktop_agent.core.store.journal_mark import JOURNAL_NAME, State, journal_state, journal_states
+from desktop_agent.core.store.summary_cache import SummaryCache
 
-_SUMMARY_NAME = "summary.json"
-_SUMMARY = TypeAdapter(SessionSummary)
+_EARLIER_CACHE = "summary.json"
+"""What earlier versions kept beside each journal."""
+
+_BATCH = 200
+"""Summaries that are written at once: what an interrupted rebuild loses."""
 
 
-@dataclass(frozen=True, slots=True)
 class Catalog:
-    """All sessions of one data folder. Methods block."""
+    """All sessions of one data folder. Methods block, and may be called from any thread."""
 
-    folder: Path
-    blobs: Blobs
+    def __init__(self, folder: Path, blobs: Blobs, cache: Path) -> None:
+        """Touches no disk. `cache` is the folder for what can be made again."""
+        self._folder = folder
+        self._blobs = blobs
+        self._cache = SummaryCache(cache / "sessions.sqlite3")
 
     def session_folder(self, session_id: SessionId) -> Path:
         """Where a session's files are. Raises `SessionNotFoundError` for what is not a session id."""
         if not is_session_id(session_id):
             raise SessionNotFoundError(f"{session_id!r} is not a session id.", hint=_LIST_HINT)
-        return self.folder / session_id
+        return self._folder / session_id
 
     def journal_path(self, session_id: SessionId) -> Path:
         """The journal of an existing session. Raises `SessionNotFoundError` when there is none."""
@@ -45,54 +48,72 @@ class Catalog:
 
     def ids(self) -> list[SessionId]:
         """The ids of all sessions, newest first. Raises `StorageError` when their folder cannot be read."""
-        try:
-            names = os.listdir(self.folder)  # noqa: PTH208 - names are all that is wanted
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError as error:
-            raise StorageError(
-                "The sessions could not be listed.", hint="Check the permissions of the data folder.", detail=str(error)
-            ) from error
-        return sorted((name for name in names if is_session_id(name) and self._has_journal(name)), reverse=True)
-
-    def _has_journal(self, session_id: SessionId) -> bool:
-        """Whether there is one, as far as we may look."""
-        return os.path.isfile(self.folder / session_id / JOURNAL_NAME)  # noqa: PTH113 - Path's raises
+        return sorted(self._journals(), reverse=True)
 
     def summaries(self, *, without: Collection[SessionId] = ()) -> list[SessionSummary]:
         """All sessions but these, the last used first. One that cannot be read is left out, never an error."""
-        found = (self.summary(session_id) for session_id in self.ids() if session_id not in without)
-        return sorted((item for item in found if item is not None), key=last_used, reverse=True)
+        journals = self._journals()
+        known = self._cache.all()
+        stale = [name for name, state in journals.items() if not _is_current(known.get(name), state)]
+        if gone := known.keys() - journals.keys():
+            self._cache.keep({}, gone)
+        known |= self._look_at((name for name in stale if name not in without), known)
+        found = (known.get(name) for name in journals if name not in without)
+        listed = (glance.summary for glance in found if glance is not None)
+        return sorted((summary for summary in listed if summary is not None), key=last_used, reverse=True)
 
     def summary(self, session_id: SessionId) -> SessionSummary | None:
-        """One session's summary, from its cache when that is current; None when the journal cannot be read."""
-        path = self.session_folder(session_id) / JOURNAL_NAME
-        try:
-            size = path.stat().st_size
-            cached = _SUMMARY.validate_json(path.with_name(_SUMMARY_NAME).read_bytes())
-            if cached.size_bytes == size and cached.id == session_id:
-                return cached
-        except (OSError, ValueError):  # a value that is no summary, too, is a ValueError
-            pass
-        return self.refresh_summary(session_id)
+        """One session's summary; None when the journal cannot be read."""
+        state = journal_state(self._folder, self.session_folder(session_id).name)
+        if state is None:
+            return None
+        known = self._cache.get(session_id)
+        if known is None or not _is_current(known, state):
+            known = self._look_at([session_id], {session_id: known} if known else {}).get(session_id)
+        return known.summary if known is not None else None
 
     def refresh_summary(self, session_id: SessionId) -> SessionSummary | None:
-        """Fold the journal and write its summary anew."""
-        path = self.session_folder(session_id) / JOURNAL_NAME
-        try:
-            size = path.stat().st_size
-            events, _ = read_journal(path, self.blobs)
-        except (OSError, StorageError):
-            return None
-        if not events:
-            return None
-        summary = summarise(session_id, replay(events), size)
-        try:
-            content = _SUMMARY.dump_json(summary)
-            write_atomically(path.with_name(_SUMMARY_NAME), content, mode=0o600)
-        except (OSError, ValueError):  # a cache is not worth an error; a lone surrogate, say, has no UTF-8 form
-            return summary
-        return summary
+        """Take in what is new in the journal now, so that nobody has to wait for it later."""
+        return self.summary(session_id)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the cache knows all that the journals say."""
+        known = self._cache.all()
+        journals = self._journals()
+        is_known = known.keys() == journals.keys()
+        return is_known and all(_is_current(known.get(name), state) for name, state in journals.items())
+
+    def rebuild(self) -> None:
+        """Make the cache anew from the journals alone."""
+        self._cache.clear()
+        self._look_at(self._journals(), {})
+
+    def _look_at(self, names: Iterable[SessionId], known: dict[SessionId, Glance]) -> dict[SessionId, Glance]:
+        """Look at these journals and remember what was seen."""
+        seen: dict[SessionId, Glance] = {}
+        unsaved: dict[SessionId, Glance] = {}
+        for name in names:
+            path = self._folder / name / JOURNAL_NAME
+            glance = glance_at(path, name, self._blobs, known.get(name))
+            if glance is None:
+                continue
+            seen[name] = unsaved[name] = glance
+            if name not in known:
+                with suppress(OSError):
+                    path.with_name(_EARLIER_CACHE).unlink(missing_ok=True)
+            if len(unsaved) == _BATCH:
+                self._cache.keep(unsaved)
+                unsaved = {}
+        self._cache.keep(unsaved)
+        return seen
+
+    def _journals(self) -> dict[SessionId, State]:
+        return journal_states(self._folder)
+
+    def _has_journal(self, session_id: SessionId) -> bool:
+        """Whether there is one, as far as we may look."""
+        return journal_state(self._folder, session_id) is not None
 
     def find(self, text: str) -> SessionId:
         """Return the session that `text` names: a whole id or an unambiguous beginning or end of one."""
@@ -110,23 +131,13 @@ class Catalog:
         return next((item.id for item in self.summaries() if item.workspace == wanted), None)
 
 
-def summarise(session_id: SessionId, transcript: Transcript, size_bytes: int) -> SessionSummary:
-    """Return the summary of a folded session. What stands in the journal as running was cut off: it is idle now."""
-    return SessionSummary(
-        id=session_id,
-        title=transcript.title,
-        workspace=transcript.workspace,
-        created_at=transcript.opened_at,
-        updated_at=transcript.updated_at,
-        state="idle",
-        turns=transcript.turn,
-        size_bytes=size_bytes,
-    )
+def last_used(summary: SessionSummary) -> tuple[datetime, SessionId]:
+    """The key to sort by: when it was last used, then the id."""
+    return summary.active_at, summary.id
+
+
+def _is_current(known: Glance | None, state: State) -> bool:
+    return known is not None and known.mark.state == state
 
 
 _LIST_HINT = "`desktop-agent sessions list` shows them all."
-
-
-def last_used(summary: SessionSummary) -> tuple[str, str]:
-    """The key to sort by: when it was last used, then the id."""
-    return summary.updated_at.isoformat(), summary.id

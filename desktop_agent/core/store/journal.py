@@ -24,6 +24,7 @@ from desktop_agent.core.events import JournalEvent, SessionOpened
 from desktop_agent.core.files import Draft, sync_folders
 from desktop_agent.core.ids import is_session_id
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal_mark import JOURNAL_NAME as JOURNAL_NAME
 from desktop_agent.core.store.lines import (
     MAX_LINE_BYTES,
     Line,
@@ -36,7 +37,6 @@ from desktop_agent.core.store.lines import (
 from desktop_agent.core.store.migrations import migrated
 from desktop_agent.core.store.payloads import externalise, internalise, may_have_moved
 
-JOURNAL_NAME = "journal.jsonl"
 _BLOCK_BYTES = 65_536
 _MAX_WAITING_BYTES = 2**20
 """More than this is not kept in memory for want of an fsync."""

@@ -1,6 +1,6 @@
-"""The rows of the session list: those of the open folder first, then a heading and those of other folders."""
+"""The rows of the session list: what is pinned, the open folder's, those of other folders, and what was put away."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,20 +18,21 @@ _NOWHERE = QModelIndex()
 
 
 class Row(NamedTuple):
-    """A session, or the heading above the sessions of other folders."""
+    """A session, or the heading above some."""
 
     session: "SessionSummary | None"
     folder: str = ""
     """The name of the session's folder when it is another one than the open one."""
+    heading: str = ""
 
     @property
     def key(self) -> str:
         """What stays the same when the row's content changes."""
-        return "" if self.session is None else self.session.id
+        return self.heading if self.session is None else self.session.id
 
 
 class SessionModel(QAbstractListModel):
-    """One row per session, the most recently used first. Renaming is passed on, not done.
+    """One row per session, in groups; in each the most recently used first. Renaming is passed on, not done.
 
     Signals:
         renamed: the person typed another title: session id, title.
@@ -46,9 +47,14 @@ class SessionModel(QAbstractListModel):
 
     # --- content --------------------------------------------------------------------------------------------------
 
-    def show(self, sessions: "Iterable[SessionSummary]", workspace: str | None) -> None:
+    def show(self, sessions: "Iterable[SessionSummary]", workspace: str | None, *, with_archived: bool = False) -> None:
         """Show these sessions; rows that stay keep their selection and an editor that is open in them."""
-        wanted = _rows(sessions, workspace)
+        wanted = self._grouped(sessions, workspace, with_archived)
+        if not self._rows:
+            self.beginResetModel()
+            self._rows = wanted
+            self.endResetModel()
+            return
         keys = {row.key for row in wanted}
         for at in reversed(range(len(self._rows))):
             if self._rows[at].key not in keys:
@@ -57,6 +63,26 @@ class SessionModel(QAbstractListModel):
                 self.endRemoveRows()
         for at, row in enumerate(wanted):
             self._bring(row, at)
+
+    def _grouped(self, sessions: "Iterable[SessionSummary]", workspace: str | None, with_archived: bool) -> list[Row]:
+        pinned: list[Row] = []
+        here: list[Row] = []
+        elsewhere: list[Row] = []
+        archived: list[Row] = []
+        for session in sorted(sessions, key=_active_at, reverse=True):
+            row = Row(session, "" if session.workspace == workspace else PurePath(session.workspace).name)
+            if session.is_archived:
+                archived.append(row)
+            elif session.is_pinned:
+                pinned.append(row)
+            elif session.workspace == workspace:
+                here.append(row)
+            else:
+                elsewhere.append(row)
+        rows = [_heading(self.tr("Pinned")), *pinned] if pinned else []
+        rows += [_heading(self.tr("This folder")), *here] if pinned and here else here
+        rows += [_heading(self.tr("Other folders")), *elsewhere] if elsewhere else []
+        return rows + ([_heading(self.tr("Archived")), *archived] if archived and with_archived else [])
 
     def row_at(self, row: int) -> Row:
         """Return what is in this row."""
@@ -74,7 +100,7 @@ class SessionModel(QAbstractListModel):
             case "working":
                 return self.tr("runs")
             case "idle":
-                return short_moment(session.updated_at, self._now(), QLocale())
+                return short_moment(session.active_at, self._now(), QLocale())
 
     def title_of(self, session: "SessionSummary") -> str:
         """Return the title, or a stand-in while there is none."""
@@ -112,16 +138,14 @@ class SessionModel(QAbstractListModel):
         row = self._rows[index.row()]
         if row.session is None:
             shown = role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
-            return self.tr("Other folders") if shown else None
+            return row.heading if shown else None
         match role:
             case Qt.ItemDataRole.DisplayRole:
                 return self.title_of(row.session)
             case Qt.ItemDataRole.EditRole:
                 return row.session.title
             case Qt.ItemDataRole.AccessibleTextRole:
-                return ", ".join(
-                    filter(None, [self.title_of(row.session), self._spoken_state(row.session), row.folder])
-                )
+                return self._spoken(row.session, row.folder)
             case Qt.ItemDataRole.ToolTipRole:
                 return self._details(row.session)
             case _:
@@ -135,6 +159,11 @@ class SessionModel(QAbstractListModel):
         self.renamed.emit(session.id, title)
         return True
 
+    def _spoken(self, session: "SessionSummary", folder: str) -> str:
+        pinned = self.tr("pinned") if session.is_pinned else ""
+        archived = self.tr("archived") if session.is_archived else ""
+        return ", ".join(filter(None, [self.title_of(session), self._spoken_state(session), folder, pinned, archived]))
+
     def _spoken_state(self, session: "SessionSummary") -> str:
         match session.state:
             case "waiting":
@@ -142,21 +171,20 @@ class SessionModel(QAbstractListModel):
             case "working":
                 return self.tr("is working")
             case "idle":
-                return long_moment(session.updated_at, self._now(), QLocale())
+                return long_moment(session.active_at, self._now(), QLocale())
 
     def _details(self, session: "SessionSummary") -> str:
         facts = [
             self.tr("%n turn(s)", "", session.turns),
             QLocale().formattedDataSize(session.size_bytes),
-            long_moment(session.updated_at, self._now(), QLocale()),
+            long_moment(session.active_at, self._now(), QLocale()),
         ]
         return plain_tooltip("\n".join([self.title_of(session), session.workspace, " · ".join(facts)]))
 
 
-def _rows(sessions: "Iterable[SessionSummary]", workspace: str | None) -> Sequence[Row]:
-    ordered = sorted(sessions, key=lambda session: session.updated_at, reverse=True)
-    here = [Row(session) for session in ordered if session.workspace == workspace]
-    elsewhere = [
-        Row(session, PurePath(session.workspace).name) for session in ordered if session.workspace != workspace
-    ]
-    return [*here, Row(None), *elsewhere] if elsewhere else here
+def _heading(text: str) -> Row:
+    return Row(None, heading=text)
+
+
+def _active_at(session: "SessionSummary") -> datetime:
+    return session.active_at

@@ -50,6 +50,7 @@ class SessionList(QWidget):
         self._sessions: tuple[SessionSummary, ...] = ()
         self._workspace: str | None = None
         self._current: str | None = None
+        self._shows_archived = False
         self._model = SessionModel(now, self)
         self._model.renamed.connect(self.rename_requested)
         self._build(theme)
@@ -113,13 +114,31 @@ class SessionList(QWidget):
         layout.setSpacing(Space.XS)
         layout.addLayout(top)
         layout.addLayout(self._pages, 1)
+        layout.addWidget(self._build_archive_button(), 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _build_archive_button(self) -> QPushButton:
+        self._archive = QPushButton()
+        self._archive.setObjectName("archivedButton")
+        self._archive.setProperty("variant", "flat")
+        self._archive.setProperty("compact", True)
+        self._archive.clicked.connect(self._toggle_archived)
+        self._archive.hide()
+        return self._archive
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        self._model.show(self._sessions, self._workspace)
-        self._pages.setCurrentIndex(0 if self._sessions else 1)
+        self._model.show(self._sessions, self._workspace, with_archived=self._shows_archived)
+        archived = sum(session.is_archived for session in self._sessions)
+        self._archive.setVisible(archived > 0)
+        said = self.tr("Hide archived") if self._shows_archived else self.tr("Show archived ({0})").format(archived)
+        self._archive.setText(said)
+        self._pages.setCurrentIndex(0 if self._model.rowCount() else 1)
         self._select_current()
+
+    def _toggle_archived(self) -> None:
+        self._shows_archived = not self._shows_archived
+        self._update()
 
     def _select_current(self) -> None:
         selection = self._list.selectionModel()
@@ -170,6 +189,7 @@ class _Rows(QListView):
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        self.setLayoutMode(QListView.LayoutMode.Batched)  # thousands of rows are not laid out at once
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

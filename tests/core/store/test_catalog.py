@@ -1,6 +1,12 @@
 """The session list is a cache of the journals: quick when it is right, and made anew when it is not."""
 
+import json
+import os
 import shutil
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,9 +16,12 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.errors import SessionNotFoundError, UsageError
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import Usage
 from desktop_agent.core.providers.scripted import Hang, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal import Journal, read_journal
+from desktop_agent.core.transcript import replay
 from tests.harness import Ground, ImpatientClock
 
 MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
@@ -38,7 +47,12 @@ def calendar(ground: Ground) -> Calendar:
 
 @pytest.fixture
 def catalog(ground: Ground) -> Catalog:
-    return Catalog(ground.paths.sessions, Blobs(ground.paths.blobs))
+    return fresh(ground)
+
+
+def fresh(ground: Ground) -> Catalog:
+    """A catalog as another process sees it."""
+    return Catalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
 
 
 async def use(ground: Ground, prompt: str, resume: SessionId | None = None) -> SessionId:
@@ -48,8 +62,17 @@ async def use(ground: Ground, prompt: str, resume: SessionId | None = None) -> S
         return s.id
 
 
-def summary_file(catalog: Catalog, session_id: SessionId) -> Path:
-    return catalog.session_folder(session_id) / "summary.json"
+def cache_file(ground: Ground) -> Path:
+    return ground.paths.cache / "sessions.sqlite3"
+
+
+def append(catalog: Catalog, session_id: SessionId, *events: ev.DurableEvent) -> None:
+    """Write more into a journal, as the process that has the session open would."""
+    path = catalog.journal_path(session_id)
+    journal, _ = Journal.open(path, Blobs(path.parents[2] / "blobs"))
+    for event in events:
+        journal.append(event.stamped(900, MONDAY + timedelta(days=9)), is_durable=False)
+    journal.close()
 
 
 def test_without_sessions_the_list_is_empty(catalog: Catalog, tmp_path: Path) -> None:
@@ -99,51 +122,223 @@ async def test_what_was_cut_off_while_it_ran_is_listed_as_idle(ground: Ground, c
 
 
 async def test_a_deleted_cache_is_made_anew(ground: Ground, catalog: Catalog) -> None:
-    ids = [await use(ground, "one"), await use(ground, "two")]
+    for prompt in ("one", "two"):
+        await use(ground, prompt)
     before = catalog.summaries()
-    for session_id in ids:
-        summary_file(catalog, session_id).unlink()
-    assert catalog.summaries() == before
-    assert all(summary_file(catalog, session_id).is_file() for session_id in ids)
+    cache_file(ground).unlink()
+    assert fresh(ground).summaries() == before
+    assert cache_file(ground).is_file()
 
 
-@pytest.mark.parametrize("rubbish", [b"", b"{", b"\xff\xfe", b"[]", b"null", b'{"id": 3}', b"[" * 100_000])
+@pytest.mark.parametrize("rubbish", [b"", b"no database", b"SQLite format 3\0" + bytes(4096)])
 async def test_a_damaged_cache_is_made_anew(ground: Ground, catalog: Catalog, rubbish: bytes) -> None:
-    session_id = await use(ground, "one")
+    await use(ground, "one")
     before = catalog.summaries()
-    summary_file(catalog, session_id).write_bytes(rubbish)
-    assert catalog.summaries() == before
-    assert summary_file(catalog, session_id).read_bytes() != rubbish
+    cache_file(ground).write_bytes(rubbish)
+    assert fresh(ground).summaries() == before
+    assert fresh(ground).is_current
 
 
-async def test_a_cache_older_than_its_journal_is_not_believed(ground: Ground, catalog: Catalog) -> None:
+async def test_rows_that_make_no_sense_are_not_believed(ground: Ground, catalog: Catalog) -> None:
+    await use(ground, "one")
+    before = catalog.summaries()
+    with closing(sqlite3.connect(cache_file(ground))) as connection, connection:
+        connection.execute("UPDATE session SET summary = '[1, 2]'")
+    assert fresh(ground).summaries() == before
+
+
+async def test_a_cache_of_another_version_is_made_anew(ground: Ground, catalog: Catalog) -> None:
+    await use(ground, "one")
+    before = catalog.summaries()
+    with closing(sqlite3.connect(cache_file(ground))) as connection, connection:
+        connection.execute("PRAGMA user_version = 99")
+    assert fresh(ground).summaries() == before
+    assert fresh(ground).is_current
+
+
+async def test_a_cache_that_cannot_be_written_only_costs_time(ground: Ground) -> None:
     session_id = await use(ground, "one")
-    old = summary_file(catalog, session_id).read_bytes()
+    shutil.rmtree(ground.paths.cache)
+    ground.paths.cache.write_text("a file where the folder should be")
+    catalog = fresh(ground)
+    assert [item.title for item in catalog.summaries()] == ["one"]
+    forbid_reading(catalog, session_id)
+    assert [item.title for item in catalog.summaries()] == ["one"], "what was seen is remembered"
+
+
+async def test_who_writes_the_cache_keeps_nobody_from_listing(ground: Ground, catalog: Catalog) -> None:
+    await use(ground, "one")
+    catalog.summaries()
+    await use(ground, "two")
+    with closing(sqlite3.connect(cache_file(ground), isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        assert {item.title for item in fresh(ground).summaries()} == {"one", "two"}
+
+
+async def test_what_was_added_to_a_journal_is_seen(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "one")
+    assert [item.turns for item in catalog.summaries()] == [1]
     await use(ground, "two", resume=session_id)
-    summary_file(catalog, session_id).write_bytes(old)
     assert [item.turns for item in catalog.summaries()] == [2]
+    assert catalog.summary(session_id) == catalog.summaries()[0]
 
 
-async def test_the_cache_of_another_session_is_not_believed(ground: Ground, catalog: Catalog) -> None:
-    one, two = await use(ground, "one"), await use(ground, "two")
-    shutil.copy(summary_file(catalog, one), summary_file(catalog, two))
-    assert {item.title for item in catalog.summaries()} == {"one", "two"}
+async def test_only_what_is_new_in_a_journal_is_read(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "one")
+    await use(ground, "two", resume=session_id)
+    (before,) = catalog.summaries()
+    path = catalog.journal_path(session_id)
+    content = path.read_bytes()
+    spoilt = content.replace(b"prompt_submitted", b"prompt_subm1tted").replace(b"turn_started", b"turn_st4rted")
+    append(catalog, session_id, ev.SessionRenamed(title="Numbers"))
+    path.write_bytes(spoilt + path.read_bytes()[len(content) :])
+    (after,) = catalog.summaries()
+    assert (after.title, after.turns, after.usage) == ("Numbers", 2, before.usage)
+    catalog.rebuild()
+    assert [item.turns for item in catalog.summaries()] == [0], "a rebuild reads everything"
 
 
-async def test_a_current_cache_spares_reading_the_journal(ground: Ground, catalog: Catalog) -> None:
+async def test_a_rewritten_journal_is_read_from_its_beginning(ground: Ground, catalog: Catalog) -> None:
+    one, two = await use(ground, "one"), await use(ground, "two and more of it, so that it is longer")
+    catalog.summaries()
+    shutil.copy(catalog.journal_path(two), catalog.journal_path(one))
+    assert {item.title for item in catalog.summaries()} == {"two and more of it, so that it is longer"}
+
+
+async def test_a_line_without_its_end_counts_when_it_has_one(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "one")
+    path = catalog.journal_path(session_id)
+    append(catalog, session_id, ev.SessionRenamed(title="Later"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    assert [item.title for item in catalog.summaries()] == ["one"]
+    path.write_bytes(whole)
+    assert [item.title for item in catalog.summaries()] == ["Later"]
+
+
+async def test_the_current_cache_spares_reading_the_journals(ground: Ground, catalog: Catalog) -> None:
     session_id = await use(ground, "one")
     (before,) = catalog.summaries()
-    journal = catalog.journal_path(session_id)
-    journal.write_bytes(b"\x00" * journal.stat().st_size)
-    assert catalog.summaries() == [before]
+    forbid_reading(catalog, session_id)
+    assert fresh(ground).summaries() == [before]
 
 
-async def test_a_journal_that_cannot_be_read_is_left_out_and_the_others_are_listed(
-    ground: Ground, catalog: Catalog
-) -> None:
-    lost, kept = await use(ground, "one"), await use(ground, "two")
+def forbid_reading(catalog: Catalog, session_id: SessionId) -> None:
+    """Let the journal say something else without looking any different."""
+    path = catalog.journal_path(session_id)
+    status = path.stat()
+    path.write_bytes(b"x" * status.st_size)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+async def test_a_summary_says_how_the_session_is_filed(ground: Ground, catalog: Catalog, calendar: Calendar) -> None:
+    session_id = await use(ground, "one")
+    append(
+        catalog,
+        session_id,
+        ev.SessionForked(source="20261115-090000-aaaaaa", title="Before"),
+        ev.SessionRenamed(title="Mine"),
+        ev.SessionPinned(is_pinned=True),
+        ev.SessionArchived(is_archived=True),
+    )
+    (summary,) = catalog.summaries()
+    assert (summary.title, summary.is_title_given) == ("Mine", True)
+    assert (summary.is_pinned, summary.is_archived, summary.forked_from) == (True, True, "20261115-090000-aaaaaa")
+    append(catalog, session_id, ev.SessionRenamed(title="Its own", is_generated=True))
+    assert [(item.title, item.is_title_given) for item in catalog.summaries()] == [("Its own", False)]
+
+
+async def test_filing_a_session_is_not_using_it(ground: Ground, catalog: Catalog, calendar: Calendar) -> None:
+    first = await use(ground, "first")
+    calendar.today += timedelta(hours=1)
+    second = await use(ground, "second")
+    append(catalog, first, ev.SessionPinned(is_pinned=True), ev.SessionRenamed(title="1st"))
+    assert [item.id for item in catalog.summaries()] == [second, first]
+    assert catalog.summaries()[1].active_at == MONDAY
+
+
+async def test_the_tokens_of_all_requests_are_summed_up(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "one")
+    before = catalog.summaries()[0].usage
+    usage = Usage(input_tokens=5, output_tokens=7, cache_read_tokens=11, cache_write_tokens=13)
+    append(catalog, session_id, ev.UsageReported(turn=1, usage=usage), ev.UsageReported(turn=1, usage=usage))
+    assert catalog.summaries()[0].usage == before + usage + usage
+
+
+async def test_the_summary_is_what_the_fold_of_all_events_says(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "one")
+    await use(ground, "two", resume=session_id)
+    transcript = replay(read_journal(catalog.journal_path(session_id), Blobs(ground.paths.blobs))[0])
+    (summary,) = catalog.summaries()
+    assert (summary.title, summary.workspace) == (transcript.title, transcript.workspace)
+    assert (summary.turns, summary.usage) == (transcript.turn, transcript.usage)
+    assert (summary.created_at, summary.updated_at) == (transcript.opened_at, transcript.updated_at)
+
+
+async def test_lines_that_others_wrote_are_read_like_ours(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "one")
+    (before,) = catalog.summaries()
+    path = catalog.journal_path(session_id)
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    path.write_text("".join(json.dumps(dict(reversed(line.items()))) + "\n" for line in lines))
+    assert catalog.summaries() == [replace(before, size_bytes=path.stat().st_size)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe\n",
+        b"[" * 100_000 + b"\n",
+        b'{"v":1,"seq":1,"at":"2026-99-99T99:99:99Z","type":"turn_started","turn":' + b"9" * 5_000 + b"}\n",
+        b'{"v":1,"seq":1,"at":"x","type":["session_opened"]}\n',
+        b'{"v":1,"seq":1,"at":"2026-11-16T09:00:00Z","type":"usage_reported","usage":{"input_tokens":-1}}\n',
+        b'{"v":1,"seq":1,"at":"2026-11-16T09:00:00Z","type":"session_renamed","title":7}\n',
+        b"x" * 20_000_000 + b"\n",
+    ],
+    ids=["no text", "deep", "large numbers", "odd type", "odd usage", "odd title", "huge"],
+)
+async def test_a_hostile_line_costs_no_more_than_itself(ground: Ground, catalog: Catalog, line: bytes) -> None:
+    session_id = await use(ground, "one")
+    (before,) = catalog.summaries()
+    path = catalog.journal_path(session_id)
+    path.write_bytes(line + path.read_bytes() + line)
+    assert [(item.title, item.usage) for item in catalog.summaries()] == [("one", before.usage)]
+    append(catalog, session_id, ev.SessionRenamed(title="Still here"))
+    assert [item.title for item in catalog.summaries()] == ["Still here"]
+
+
+async def test_the_cache_of_earlier_versions_is_removed(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "one")
+    cache_file(ground).unlink()
+    earlier = catalog.session_folder(session_id) / "summary.json"
+    earlier.write_bytes(b"{}")
+    catalog.summaries()
+    assert not earlier.exists()
+
+
+async def test_a_deleted_session_is_forgotten(ground: Ground, catalog: Catalog) -> None:
+    kept, lost = await use(ground, "kept"), await use(ground, "lost")
+    catalog.summaries()
+    shutil.rmtree(catalog.session_folder(lost))
+    assert not catalog.is_current
+    assert [item.id for item in catalog.summaries()] == [kept]
+    assert catalog.summary(lost) is None
+    assert catalog.is_current
+
+
+async def test_a_journal_that_cannot_be_read_is_left_out(ground: Ground, catalog: Catalog) -> None:
+    kept, lost = await use(ground, "kept"), await use(ground, "lost")
     catalog.journal_path(lost).write_bytes(b"")
     assert [item.id for item in catalog.summaries()] == [kept]
+    assert catalog.is_current
+
+
+async def test_many_processes_may_list_at_once(ground: Ground) -> None:
+    ids = [await use(ground, f"prompt {number}") for number in range(3)]
+    cache_file(ground).unlink()
+    with ThreadPoolExecutor(8) as pool:
+        listed = list(pool.map(lambda _: fresh(ground).summaries(), range(40)))
+    assert all([item.id for item in summaries] == ids[::-1] for summaries in listed)
 
 
 async def test_what_else_lies_among_the_sessions_is_no_session(ground: Ground, catalog: Catalog) -> None:

@@ -35,6 +35,7 @@ def make_session() -> MakeSession:
             workspace=workspace,
             created_at=NOW - ago,
             updated_at=NOW - ago,
+            active_at=NOW - ago,
             state=state,
             turns=3,
             size_bytes=2048,

@@ -18,10 +18,11 @@ from pydantic import Field
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.policy.boundary import ResolvedPath
-from desktop_agent.core.search_index.database import Hit, is_damage
+from desktop_agent.core.search_index.database import Hit
 from desktop_agent.core.search_index.index import CodeIndex, Found, Progress
 from desktop_agent.core.search_index.snippet import best_lines
 from desktop_agent.core.search_index.words import Question, parse_question
+from desktop_agent.core.store.cache_file import is_damage
 from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
 from desktop_agent.core.tools.builtin.target import folder_to_list
 from desktop_agent.core.tools.cards import MOST_CARDS, card

@@ -1,0 +1,162 @@
+"""Cuts the lines of a journal into pieces that can be found, each with what kind it is and which file it is about.
+
+Lines are taken as they come, without checking them against the vocabulary: a search is no place to refuse anything.
+What is very long is cut to its beginning and its end.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple, cast
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.model import HitKind, JsonObject
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.payloads import internalise
+
+COMMAND_TOOL = "run_terminal_cmd"
+_HEAD_CHARS = 16_000
+_TAIL_CHARS = 8_000
+_LARGEST_OUTPUT = 256 * 1024
+_LARGEST_FILE = 512 * 1024
+"""Of one side of a change; of larger ones only the path is found."""
+_KINDS = (
+    b'"type":"prompt_submitted"',
+    b'"type":"message_done"',
+    b'"type":"tool_call_started"',
+    b'"type":"tool_call_finished"',
+    b'"type":"approval_resolved"',
+    b'"type":"changes_recorded"',
+    b'"type":"session_renamed"',
+    b'"type":"command_run"',
+)
+
+
+class Piece(NamedTuple):
+    """Something that can be found."""
+
+    kind: HitKind
+    text: str
+    tool: str = ""
+    file: str = ""
+
+
+class Call(NamedTuple):
+    """A tool call, as long as its result has not come."""
+
+    tool: str
+    title: str
+    file: str
+
+
+class PieceReader:
+    """Reads one journal from front to back; remembers which calls are open."""
+
+    def __init__(self, blobs: Blobs, calls: dict[str, Call]) -> None:
+        """`calls` are those that were open before the first line, by their id."""
+        self._blobs = blobs
+        self.calls = calls
+
+    def fields(self, line: bytes) -> JsonObject:
+        """Return a line with what was moved out of it; nothing for one that has no pieces."""
+        if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _KINDS):
+            return {}
+        try:
+            fields = json.loads(line)
+            return internalise(cast("JsonObject", fields), self._blobs)[0] if isinstance(fields, dict) else {}
+        except (ValueError, RecursionError, StorageError):
+            return {}
+
+    def pieces(self, fields: JsonObject) -> list[Piece]:
+        """Return what can be found in a line."""
+        return [piece for piece in self._pieces(fields) if piece.text.strip()]
+
+    def _pieces(self, fields: JsonObject) -> Iterator[Piece]:
+        match fields.get("type"):
+            case "prompt_submitted":
+                yield Piece("prompt", _cut(_text(fields, "text")))
+            case "session_renamed":
+                yield Piece("title", _cut(_text(fields, "title")))
+            case "command_run":
+                yield Piece("command", _cut(f"{_text(fields, 'text')}\n{_text(fields, 'output')}"))
+            case "message_done":
+                texts = (_text(block, "text") for block in _objects(fields, "content") if block.get("type") == "text")
+                yield Piece("reply", _cut("\n\n".join(texts)))
+            case "tool_call_started":
+                yield from self._started(_object(fields, "call"), _text(fields, "title"))
+            case "approval_resolved":
+                yield Piece("command", _cut(_text(_object(fields, "decision"), "edited_command")), COMMAND_TOOL)
+            case "tool_call_finished":
+                yield self._finished(_text(fields, "call_id"), _object(fields, "result"))
+            case "changes_recorded":
+                call = self.calls.get(_text(fields, "call_id"))
+                for change in _objects(fields, "changes"):
+                    yield Piece("change", self._change(change), call.tool if call else "", _text(change, "path"))
+            case _:
+                pass
+
+    def _started(self, call: JsonObject, title: str) -> Iterator[Piece]:
+        tool, arguments = _text(call, "name"), _object(call, "arguments")
+        file = next((value for key in ("path", "file_path", "file") if (value := _text(arguments, key))), "")
+        if call_id := _text(call, "id"):
+            self.calls[call_id] = Call(tool, "" if tool == COMMAND_TOOL else title, file)
+        if tool == COMMAND_TOOL:
+            yield Piece("command", _cut(_text(arguments, "command")), tool)
+
+    def _finished(self, call_id: str, result: JsonObject) -> Piece:
+        call = self.calls.pop(call_id, Call("", "", ""))
+        content = self._whole_output(_object(result, "output")) or _text(result, "content")
+        file = call.file or _text(_object(result, "metadata"), "path")
+        return Piece("output", f"{call.title}\n{_cut(content)}".lstrip(), call.tool, file)
+
+    def _whole_output(self, reference: JsonObject) -> str:
+        size = reference.get("size")
+        if not isinstance(size, int) or size > _LARGEST_OUTPUT:
+            return ""
+        try:
+            return self._blobs.get(_text(reference, "blob"), size=size).decode("utf-8", "replace")
+        except StorageError:
+            return ""
+
+    def _change(self, change: JsonObject) -> str:
+        """Return the path of a changed file and the lines that went and came."""
+        moved = _text(change, "moved_from") or _text(change, "moved_to")
+        before, after = self._lines(_object(change, "before")), self._lines(_object(change, "after"))
+        gone, come = Counter(before) - Counter(after), Counter(after) - Counter(before)
+        lines = [f"-{line}" for line in before if line in gone] + [f"+{line}" for line in after if line in come]
+        return "\n".join(filter(None, (_text(change, "path"), moved, _cut("\n".join(lines)))))
+
+    def _lines(self, image: JsonObject) -> list[str]:
+        size = image.get("size")
+        if image.get("kind", "file") != "file" or not isinstance(size, int) or size > _LARGEST_FILE:
+            return []
+        try:
+            content = self._blobs.get(_text(image, "digest"), size=size)
+        except StorageError:
+            return []
+        return [] if b"\0" in content[:8192] else content.decode("utf-8", "replace").splitlines()
+
+
+def call_id_of(fields: JsonObject) -> str:
+    """Return the id of the tool call that a line is about, if it is about one."""
+    return _text(fields, "call_id") or _text(_object(fields, "call"), "id")
+
+
+def _text(fields: JsonObject, key: str) -> str:
+    value = fields.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _object(fields: JsonObject, key: str) -> JsonObject:
+    value = fields.get(key)
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+def _objects(fields: JsonObject, key: str) -> list[JsonObject]:
+    value = fields.get(key)
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("JsonObject", item) for item in items if isinstance(item, dict)]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _HEAD_CHARS + _TAIL_CHARS else f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"

@@ -1,0 +1,73 @@
+"""The process that keeps the index up to date: `python -m desktop_agent.core.session_search.process`.
+
+To index is to cut text into words, for minutes after an import; in a thread of the window every frame would wait for
+it. The process stands behind all others for the processor, does what there is to do, and ends. It also ends when its
+standard input does, so it never outlives whoever started it.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.processes.priority import stand_back
+from desktop_agent.core.session_search.index import SessionSearch
+from desktop_agent.core.store.blobs import Blobs
+
+_MODULE = "desktop_agent.core.session_search.process"
+_FAILED = 1
+
+
+async def update_beside(sessions: Path, blobs: Path, cache: Path) -> bool:
+    """Bring the index up to date in a process of its own; return whether that could be done.
+
+    Cancelled, the process ends within a transaction, and this returns when it has ended.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",  # nothing is imported from the current folder, which may be somebody's workspace
+            "-m",
+            _MODULE,
+            *map(str, (sessions, blobs, cache)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=sys.platform != "win32",
+            creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
+        )
+    except OSError:
+        return False
+    assert process.stdin is not None
+    try:
+        return await process.wait() == 0
+    finally:
+        process.stdin.close()
+        await process.wait()
+
+
+def main(sessions: str, blobs: str, cache: str) -> int:
+    """Update until it is done or the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for the window
+    stand_back()
+    stop = threading.Event()
+    threading.Thread(target=_watch_input, args=(stop,), daemon=True).start()
+    try:
+        SessionSearch(Path(sessions), Blobs(Path(blobs)), Path(cache)).update(is_stopped=stop.is_set)
+    except StorageError:
+        return _FAILED
+    return 0
+
+
+def _watch_input(stop: threading.Event) -> None:
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    stop.set()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

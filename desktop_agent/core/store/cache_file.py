@@ -1,0 +1,128 @@
+"""A cache in one SQLite file, which may be deleted, damaged or used by other processes at any time.
+
+What it holds can be made again, so nothing here is worth an error for a person: whoever uses it discards a damaged file
+and goes on without one that cannot be written.
+"""
+
+import sqlite3
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+_BUSY_S = 10
+_LOCK_POLL_S = 0.05
+_INTERRUPT_AFTER = 50_000
+"""Steps of SQLite's machine between two looks at whether to stop: a few milliseconds."""
+
+_DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+"""What SQLite says of a file that is none of ours, or no longer: no such table, malformed, not a database."""
+
+
+def never() -> bool:
+    """For who cannot be stopped."""
+    return False
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether `error` means that the file must be made anew."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Generator[None]:
+    """Keep everything the block writes, or nothing when it raises. One writer at a time; others wait."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+@dataclass(frozen=True, slots=True)
+class CacheFile:
+    """One file and what is in it. All methods block."""
+
+    path: Path
+    version: int
+    """Of the schema. A file of another version is emptied when it is opened to write."""
+    schema: tuple[str, ...]
+    tables: tuple[str, ...]
+    """Those of any version, in the order in which they can be dropped."""
+
+    @contextmanager
+    def opened(
+        self, is_stopped: Callable[[], bool] = never, *, busy_s: float = _BUSY_S
+    ) -> Generator[sqlite3.Connection]:
+        """Open it to write, an empty one if there is none.
+
+        Raises `OSError` or `sqlite3.Error`; also, `interrupted`, when stopped, and `locked` when others are at it for
+        longer than `busy_s`.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._connected(is_stopped, busy_s) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            self._prepare(connection)
+            yield connection
+
+    @contextmanager
+    def opened_to_read(self, is_stopped: Callable[[], bool] = never) -> Generator[sqlite3.Connection | None]:
+        """Open it beside its writer, or give None while there is none to read. Raises like `opened`."""
+        # An empty file is one whose writer is about to begin; even a reader's short lock would be in its way then.
+        if not self.path.exists() or self.path.stat().st_size == 0:
+            yield None
+            return
+        with self._connected(is_stopped, _BUSY_S) as connection:
+            yield connection if self._is_ready(connection) else None
+
+    @contextmanager
+    def writing(self, is_stopped: Callable[[], bool], on_wait: Callable[[], None]) -> Generator[bool]:
+        """Be the one that writes for longer than a transaction; False when stopped before it was one's turn."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = FileLock(f"{self.path}.lock")
+        while not is_stopped():
+            try:
+                lock.acquire(timeout=_LOCK_POLL_S, poll_interval=_LOCK_POLL_S / 2)
+                break
+            except Timeout:
+                on_wait()
+        try:
+            yield lock.is_locked
+        finally:
+            lock.release()
+
+    def discard(self) -> None:
+        """Delete it. Whoever has it open goes on with what no longer has a name."""
+        for ending in ("", "-wal", "-shm"):
+            Path(f"{self.path}{ending}").unlink(missing_ok=True)
+
+    @contextmanager
+    def _connected(self, is_stopped: Callable[[], bool], busy_s: float) -> Generator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.path, timeout=busy_s, isolation_level=None)) as connection:
+            connection.set_progress_handler(is_stopped, _INTERRUPT_AFTER)
+            yield connection
+
+    def _is_ready(self, connection: sqlite3.Connection) -> bool:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        return version == self.version
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Make the tables unless they are there in this version."""
+        if self._is_ready(connection):
+            return
+        with suppress(OSError):  # somebody else's file system may know no such thing
+            self.path.chmod(0o600)
+        with transaction(connection):
+            if self._is_ready(connection):  # another process was quicker
+                return
+            for table in self.tables:
+                connection.execute(f"DROP TABLE IF EXISTS {table}")
+            for statement in self.schema:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {self.version}")

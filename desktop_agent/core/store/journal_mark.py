@@ -1,0 +1,113 @@
+"""How far a cache has read a journal, and whether what it read still stands there.
+
+A journal only grows, so whoever read a part of it needs to read the rest only. Should it have been rewritten after all
+(repaired, or put back from a copy), then the mark does not fit, and it is read from its beginning.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.ids import SessionId, is_session_id
+
+JOURNAL_NAME = "journal.jsonl"
+
+LONGEST_LINE = 16 * 1024 * 1024
+"""Longer ones are none that we wrote: what is long stands in blobs."""
+
+_READ_AHEAD = 128 * 1024
+_WITNESS_BYTES = 256
+
+
+State = tuple[int, int]
+"""Size in bytes and time of modification in nanoseconds: what changes whenever a file does."""
+
+
+def state_of(status: os.stat_result) -> State:
+    """Return how a file is."""
+    return status.st_size, status.st_mtime_ns
+
+
+def journal_states(folder: Path) -> dict[SessionId, State]:
+    """Every journal as it is now. Raises `StorageError` when the folder of the sessions cannot be read."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise StorageError(
+            "The sessions could not be listed.", hint="Check the permissions of the data folder.", detail=str(error)
+        ) from error
+    found = {name: journal_state(folder, name) for name in names if is_session_id(name)}
+    return {name: state for name, state in found.items() if state is not None}
+
+
+def journal_state(folder: Path, session_id: SessionId) -> State | None:
+    """Return how a journal is, as far as we may look; None when there is none."""
+    try:
+        status = os.stat(f"{folder}/{session_id}/{JOURNAL_NAME}")  # noqa: PTH116 - a Path of each costs as much again
+    except (OSError, ValueError):
+        return None
+    return state_of(status) if stat.S_ISREG(status.st_mode) else None
+
+
+class JournalMark(NamedTuple):
+    """A journal as it was when it was read, up to the end of a line."""
+
+    state: State
+    read_bytes: int = 0
+    """Up to where; the rest had no end of line yet, or nobody has read it."""
+    witness: bytes = b""
+    """Tells the part that was read from another one, by its first and last bytes."""
+
+
+def open_journal(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a journal to be read from one end to the other."""
+    return open(path, "rb", buffering=_READ_AHEAD)  # noqa: PTH123 - the caller closes it, thousands of them
+
+
+def goes_on(file: BinaryIO, mark: JournalMark) -> bool:
+    """Whether the journal is the one that was marked, with more at its end."""
+    size, mtime_ns = state_of(os.fstat(file.fileno()))
+    is_touched = size == mark.state[0] and mtime_ns != mark.state[1]
+    return size >= mark.read_bytes and not is_touched and _witness(file, mark.read_bytes) == mark.witness
+
+
+def mark_at(file: BinaryIO, state: State, read_bytes: int) -> JournalMark:
+    """Return the mark of a journal that was read up to `read_bytes`, and was in `state` before."""
+    return JournalMark(state, read_bytes, _witness(file, read_bytes))
+
+
+def whole_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, bytes]]:
+    """Yield where each line begins, and the line, from `start` on; without a last one that has no end yet.
+
+    Of a line that is too long to be one, nothing but its place is told.
+    """
+    file.seek(start)
+    place = start
+    while line := file.readline(LONGEST_LINE):
+        length = len(line)
+        if length == LONGEST_LINE and not line.endswith(b"\n"):
+            line = b"\n"
+            while (more := file.readline(LONGEST_LINE)) and not more.endswith(b"\n"):
+                length += len(more)
+            if not more:
+                return
+            length += len(more)
+        if not line.endswith(b"\n"):
+            return
+        yield place, line
+        place += length
+
+
+def _witness(file: BinaryIO, read_bytes: int) -> bytes:
+    hasher = blake2b(digest_size=16)
+    file.seek(0)
+    hasher.update(file.read(min(_WITNESS_BYTES, read_bytes)))
+    file.seek(max(0, read_bytes - _WITNESS_BYTES))
+    hasher.update(file.read(min(_WITNESS_BYTES, read_bytes)))
+    return hasher.digest()

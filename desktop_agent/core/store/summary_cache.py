@@ -1,0 +1,160 @@
+"""What is known of all journals, in one file of the cache. It may be lost, damaged or not writable: that costs time.
+
+What cannot be written is kept in memory, so that a read-only disk does not make every look at the list a long one.
+"""
+
+import json
+import sqlite3
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import SessionSummary, Usage
+from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
+from desktop_agent.core.store.glance import Glance
+from desktop_agent.core.store.journal_mark import JournalMark
+
+_SCHEMA = (
+    """CREATE TABLE session (
+      id TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, read_bytes INTEGER NOT NULL,
+      witness BLOB NOT NULL, summary TEXT NOT NULL) WITHOUT ROWID""",
+)
+_ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
+_BUSY_S = 1.0
+"""How long to wait for others before doing without."""
+
+_Row = tuple[str, int, int, int, bytes, str]
+
+
+class SummaryCache:
+    """Glances by session. All methods block, none raises for what is wrong with the file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = CacheFile(path, 1, _SCHEMA, ("session",))
+        self._unsaved: dict[SessionId, Glance] = {}
+
+    def all(self) -> dict[SessionId, Glance]:
+        """Everything that is known."""
+        rows = (_glance(row) for row in self._rows(_ALL))
+        return {**{item[0]: item[1] for item in rows if item is not None}, **self._unsaved}
+
+    def get(self, session_id: SessionId) -> Glance | None:
+        """What is known of one journal."""
+        if unsaved := self._unsaved.get(session_id):
+            return unsaved
+        rows = self._rows(f"{_ALL} WHERE id = ?", session_id)
+        known = _glance(rows[0]) if rows else None
+        return known[1] if known is not None else None
+
+    def keep(self, glances: Mapping[SessionId, Glance], gone: Collection[SessionId] = ()) -> None:
+        """Remember these and forget those."""
+        for name in gone:
+            self._unsaved.pop(name, None)
+        self._unsaved.update(glances)
+        if not self._unsaved and not gone:
+            return
+        with suppress(OSError):
+            try:
+                self._write(gone)
+            except sqlite3.Error as error:
+                if is_damage(error):
+                    self._file.discard()
+                    with suppress(sqlite3.Error):
+                        self._write(gone)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._unsaved.clear()
+        with suppress(OSError):
+            self._file.discard()
+
+    def _write(self, gone: Collection[SessionId]) -> None:
+        rows = {name: _row(name, glance) for name, glance in self._unsaved.items()}
+        with self._file.opened(busy_s=_BUSY_S) as connection, transaction(connection):
+            connection.executemany("DELETE FROM session WHERE id = ?", [(name,) for name in gone])
+            connection.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", rows.values())
+        for name in rows:
+            self._unsaved.pop(name, None)
+
+    def _rows(self, statement: str, *values: str) -> list[_Row]:
+        try:
+            with self._file.opened_to_read() as connection:
+                return connection.execute(statement, values).fetchall() if connection else []
+        except sqlite3.Error as error:
+            if is_damage(error):
+                with suppress(OSError):
+                    self._file.discard()
+        except OSError:
+            pass
+        return []
+
+
+def _row(session_id: SessionId, glance: Glance) -> _Row:
+    mark = glance.mark
+    # As escaped JSON: a lone surrogate in a title has no form in SQLite.
+    return session_id, *mark.state, mark.read_bytes, mark.witness, json.dumps(_fields(glance.summary))
+
+
+def _fields(summary: SessionSummary | None) -> list[object] | None:
+    if summary is None:
+        return None
+    usage = summary.usage
+    return [
+        summary.title,
+        summary.workspace,
+        [moment.isoformat() for moment in (summary.created_at, summary.updated_at, summary.active_at)],
+        summary.turns,
+        [usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens],
+        [summary.is_title_given, summary.is_pinned, summary.is_archived],
+        summary.forked_from,
+    ]
+
+
+def _glance(row: _Row) -> tuple[SessionId, Glance] | None:
+    """Return what a row says; None for one that a damaged file made up."""
+    session_id, size, mtime_ns, read_bytes, witness, summary = row
+    try:
+        fields = json.loads(summary)
+        mark = JournalMark((size, mtime_ns), read_bytes, witness)
+        return session_id, Glance(mark, _summary(session_id, size, *fields) if fields is not None else None)
+    except (ValueError, TypeError):
+        return None
+
+
+def _summary(
+    session_id: SessionId,
+    size_bytes: int,
+    title: str,
+    workspace: str,
+    moments: list[str],
+    turns: int,
+    tokens: list[int],
+    marks: list[bool],
+    forked_from: SessionId,
+) -> SessionSummary:
+    created_at, updated_at, active_at = map(datetime.fromisoformat, moments)
+    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens = tokens
+    is_title_given, is_pinned, is_archived = marks
+    return SessionSummary(
+        id=session_id,
+        title=title,
+        workspace=workspace,
+        created_at=created_at,
+        updated_at=updated_at,
+        active_at=active_at,
+        state="idle",
+        turns=turns,
+        size_bytes=size_bytes,
+        usage=Usage(
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cache_read_tokens=cache_read_tokens,
+            cache_write_tokens=cache_write_tokens,
+        ),
+        is_title_given=is_title_given,
+        is_pinned=is_pinned,
+        is_archived=is_archived,
+        forked_from=forked_from,
+    )
