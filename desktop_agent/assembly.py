@@ -29,7 +29,8 @@ from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.secrets import child_environment
-from desktop_agent.core.session import ProviderSource, Session, SessionParts, SessionState
+from desktop_agent.core.session import ProviderSource, Session, SessionParts
+from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -43,7 +44,6 @@ from desktop_agent.core.tools.execution import Execution, Toolbox
 from desktop_agent.core.tools.gate import ApprovalGate
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.policies import Policies
-from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.tools.safeguard import Safeguard
@@ -74,6 +74,28 @@ class SessionPlan:
     sink: Sink
     rules: CallRules | None
     limits: TurnLimits | None
+    is_attended: bool = True
+    """Whether somebody can answer what an earlier process asked."""
+
+
+class SharedTools:
+    """The tools that all sessions have in common, and who still uses them."""
+
+    def __init__(self, tools: Sequence[AnyTool]) -> None:
+        self.tools = tuple(tools)
+        self._users = 0
+
+    def take(self) -> None:
+        """Count one more session."""
+        self._users += 1
+
+    async def give_back(self) -> None:
+        """Count one session less. With the last one ends what tools do in the background."""
+        self._users -= 1
+        if self._users == 0:
+            async with AsyncExitStack() as ends:
+                for tool in self.tools:
+                    ends.push_async_callback(tool.aclose)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +108,7 @@ class Assembly:
     clock: Clock
     blobs: Blobs
     catalog: Catalog
-    tools: Sequence[AnyTool]
+    tools: SharedTools
     probe: SandboxProbe
     provider_source: ProviderSource
 
@@ -108,7 +130,8 @@ class Assembly:
         reports = JobReports(jobs, recorder, self.clock)
         rulebook = RuleBook(RulesFile(self.paths.config / RULES_NAME), state.rules, recorder)
         policies = self._policies(plan, rulebook)
-        registry = ToolRegistry(self.tools)
+        registry = ToolRegistry(self.tools.tools)
+        self.tools.take()
         access = Access(registry, plan.rules or CallRules(), policies.sandbox)
         toolbox = self._toolbox(plan, access, policies.confiner, processes, jobs)
         gate = ApprovalGate(approvals, recorder, policies, safeguard)
@@ -133,6 +156,7 @@ class Assembly:
                 retry=RetryPolicy(),
                 clock=self.clock,
                 provider_source=self.provider_source,
+                is_attended=plan.is_attended,
                 release=self._release(plan.storage, processes, jobs, reports),
             )
         )
@@ -198,7 +222,7 @@ class Assembly:
             access=access,
             boundary=Boundary(plan.root, self._allowed, guarded=self._own_folders),
             confiner=confiner,
-            reads=ReadLog(),
+            reads=state.reads,
             processes=processes,
             jobs=jobs,
             blobs=self.blobs,
@@ -218,9 +242,7 @@ class Assembly:
                 temp = self._temp(storage.session_id)
                 stack.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
                 stack.push_async_callback(processes.aclose)
-                # Sessions share their tools: another one's index, if it is being made, goes on with its next search.
-                for tool in self.tools:
-                    stack.push_async_callback(tool.aclose)
+                stack.push_async_callback(self.tools.give_back)
                 stack.push_async_callback(jobs.aclose)
                 stack.push_async_callback(reports.aclose)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent import __version__
-from desktop_agent.assembly import Assembly, SessionPlan, SessionStorage
+from desktop_agent.assembly import Assembly, SessionPlan, SessionStorage, SharedTools
 from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.context.packing import system_prompt
@@ -27,11 +27,13 @@ from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.sandbox.find import SandboxSearch
-from desktop_agent.core.session import ProviderSource, Session, SessionState
+from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.session_search.index import SessionSearch
+from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings import Settings, load_settings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.forking import Fork, fork_journal
 from desktop_agent.core.store.journal import JOURNAL_NAME, Damage, Journal, read_journal
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.tools.access import CallRules
@@ -79,6 +81,7 @@ class Workbench:
         self._environ = environ
         self._clock = clock or SystemClock()
         self.tools = tools or builtin_tools(paths.cache, longest_command_s=settings.execution.timeout_seconds)
+        self._shared_tools = SharedTools(self.tools)
         self._probe = probe or SandboxProbe(environ)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
 
@@ -124,6 +127,7 @@ class Workbench:
             approval=approval or self.settings.execution.approval,
             sandbox=sandbox or self.settings.execution.sandbox,
             app_version=__version__,
+            at=now,  # the system prompt names the day
         )
         plan = SessionPlan(
             storage=storage,
@@ -144,8 +148,12 @@ class Workbench:
         sink: Sink,
         rules: CallRules | None = None,
         limits: TurnLimits | None = None,
+        is_attended: bool = True,
     ) -> OpenedSession:
         """Open a session to go on with it. What a crash left unfinished is concluded when it runs.
+
+        A turn that waited for approvals goes on waiting, and works on when one is answered, unless the session is not
+        `is_attended`: then nobody answered, and the turn ends.
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open elsewhere, or `StorageError`.
         """
@@ -169,8 +177,21 @@ class Workbench:
             sink=sink,
             rules=rules,
             limits=limits,
+            is_attended=is_attended,
         )
         return OpenedSession(self._assemble(plan), events)
+
+    async def fork_session(self, source_id: SessionId, *, before_turn: int | None = None) -> SessionId:
+        """Copy a session into a new one, which goes on by itself, and return its id; the source stays as it is.
+
+        Everything before `before_turn` is copied, or all turns that are over. The source may be open, here or
+        elsewhere. Raises `SessionNotFoundError`, `UsageError` when there is no such turn, or `StorageError`.
+        """
+        now = self._clock.now()
+        fork = Fork(session_id=new_session_id(now), app_version=__version__, at=now, before_turn=before_turn)
+        source = await asyncio.to_thread(self.catalog.journal_path, source_id)
+        await asyncio.to_thread(fork_journal, source, self.paths.sessions, fork, self.blobs)
+        return fork.session_id
 
     def _assemble(self, plan: SessionPlan) -> Session:
         assembly = Assembly(
@@ -180,7 +201,7 @@ class Workbench:
             clock=self._clock,
             blobs=self.blobs,
             catalog=self.catalog,
-            tools=self.tools,
+            tools=self._shared_tools,
             probe=self._probe,
             provider_source=self._provider_source,
         )

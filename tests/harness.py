@@ -165,7 +165,7 @@ class Ground:
     def __init__(self, folder: Path) -> None:
         self.paths = AppPaths(folder / "config", folder / "data", folder / "cache", folder / "logs")
         self.workspace = folder / "workspace"
-        self.workspace.mkdir(parents=True)
+        self.workspace.mkdir(parents=True, exist_ok=True)
         self.clock: ImpatientClock = ImpatientClock()
         self.settings = Settings()
         self.probe: SandboxProbe | None = None
@@ -213,6 +213,7 @@ class Ground:
         rules: CallRules | None = None,
         limits: TurnLimits | None = None,
         provider_source: ProviderSource | None = None,
+        is_attended: bool = True,
     ) -> AsyncGenerator[Open]:
         """Open a session whose model follows `script`; it is shut down at the end."""
         provider = ScriptedProvider(script if callable(script) else in_order(script), clock=self.clock)
@@ -224,7 +225,7 @@ class Ground:
                 self.workspace, sink=rx, model=MODEL, approval=approval, sandbox=sandbox, rules=rules, limits=limits
             )
         else:
-            opened = await bench.open_session(resume, sink=rx, rules=rules, limits=limits)
+            opened = await bench.open_session(resume, sink=rx, rules=rules, limits=limits, is_attended=is_attended)
             session, transcript = opened.session, replay(opened.events)
         task = asyncio.create_task(session.run(), name="session")
         running = Open(session, rx, provider, self.workspace, task, transcript)

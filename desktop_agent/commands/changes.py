@@ -218,7 +218,7 @@ async def _revert(
             case _:
                 pass
 
-    session = (await bench.open_session(session_id, sink=on_event)).session
+    session = (await bench.open_session(session_id, sink=on_event, is_attended=False)).session
     session.submit(op)
     session.submit(ops.Shutdown())
     await session.run()

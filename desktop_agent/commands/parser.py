@@ -133,6 +133,10 @@ def _add_sessions(commands: "_Commands") -> None:
     search.add_argument("--limit", type=_at_least_one, default=50, metavar="N", help="at most N places (50)")
     show = _command(actions, "show", "Show one session.", "sessions show 20261121-213700-k3f9qx")
     show.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    summary = "Copy a session into a new one, which goes on by itself."
+    fork = _command(actions, "fork", summary, "sessions fork k3f9qx --before-turn 3")
+    fork.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    fork.add_argument("--before-turn", type=_at_least_one, metavar="N", help="leave this turn out, and what follows it")
 
 
 def _add_changes(commands: "_Commands") -> None:

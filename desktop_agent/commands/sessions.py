@@ -1,6 +1,7 @@
 """`desktop-agent sessions`: what was said and done, in all sessions or in one."""
 
 import argparse
+import asyncio
 from dataclasses import asdict
 from datetime import datetime
 
@@ -39,6 +40,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
             search_sessions(bench, console, args)
         case "show":
             _show(bench, console, bench.catalog.find(args.id))
+        case "fork":
+            asyncio.run(_fork(bench, console, bench.catalog.find(args.id), args.before_turn))  # noqa: TID251 - entry point
         case _:
             raise AssertionError(args.action)
     return 0
@@ -96,6 +99,11 @@ def _show(bench: Workbench, console: Console, session_id: SessionId) -> None:
     }
     heading = f"{transcript.title}\n{session_id} · {transcript.workspace}\n"
     console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
+
+
+async def _fork(bench: Workbench, console: Console, source: SessionId, before_turn: int | None) -> None:
+    session_id = await bench.fork_session(source, before_turn=before_turn)
+    console.result({"id": session_id, "source": source, "before_turn": before_turn}, session_id)
 
 
 def _describe(entry: Entry) -> str:

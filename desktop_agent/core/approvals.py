@@ -1,10 +1,19 @@
 """Pending approvals: a question waits until somebody answers, and no answer is a no."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
 
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import Aborted, ApprovalRequest, Decision
+
+
+@dataclass(slots=True)
+class HeldQuestion:
+    """A question that an earlier process asked, as it stands on record, and its answer once there is one."""
+
+    request: ApprovalRequest
+    decision: Decision | None = None
 
 
 class Approvals:
@@ -12,6 +21,7 @@ class Approvals:
 
     def __init__(self) -> None:
         self._pending: dict[CallId, asyncio.Future[Decision]] = {}
+        self._held: dict[CallId, HeldQuestion] = {}
 
     async def ask(
         self,
@@ -36,14 +46,27 @@ class Approvals:
             await conclude(decision)
 
     def answer(self, call_id: CallId, decision: Decision) -> bool:
-        """Answer a pending question. Returns whether one was waiting; late and double answers do nothing."""
+        """Answer a pending or held question. Returns whether one was waiting; late and double answers do nothing."""
+        held = self._held.get(call_id)
+        if held is not None and held.decision is None:
+            held.decision = decision
+            return True
         future = self._pending.get(call_id)
         if future is None or future.done():
             return False
         future.set_result(decision)
         return True
 
+    def hold(self, requests: Iterable[ApprovalRequest]) -> None:
+        """Take over questions that an earlier process asked: they can be answered before their calls run again."""
+        for request in requests:
+            self._held.setdefault(request.call_id, HeldQuestion(request))
+
+    def take(self, call_id: CallId) -> HeldQuestion | None:
+        """Return the held question of a call that runs again; it is the caller's to conclude from now on."""
+        return self._held.pop(call_id, None)
+
     def abort_all(self, reason: str) -> None:
-        """Answer every pending question with `Aborted`: there is nobody left to ask."""
+        """Answer every pending question with `Aborted`: there is nobody left to ask. Held ones stay as they are."""
         for call_id in list(self._pending):
             self.answer(call_id, Aborted(reason=reason))

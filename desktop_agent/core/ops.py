@@ -38,6 +38,14 @@ class Unqueue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SendQueued:
+    """Start a turn with a queued prompt that was left waiting. Does nothing while a turn is running."""
+
+    prompt_id: PromptId
+    type: Literal["send_queued"] = "send_queued"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerApproval:
     """Answer the pending approval of `call_id`. Late and double answers are ignored."""
 
@@ -243,6 +251,7 @@ class Shutdown:
 Op = (
     SubmitPrompt
     | Unqueue
+    | SendQueued
     | AnswerApproval
     | Interrupt
     | UndoChanges

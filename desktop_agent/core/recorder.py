@@ -6,6 +6,8 @@ is cancelled, so an interrupt never leaves half a step behind.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock
@@ -19,7 +21,6 @@ _LATER = (
     ev.TurnStarted,
     ev.UsageReported,
     ev.ToolCallFinished,
-    ev.ApprovalRequested,
     ev.Notice,
     ev.ReviewMarked,
     ev.GuidanceLoaded,
@@ -28,7 +29,7 @@ _LATER = (
 """Events that do not wait for the disk: they reach it with the next one that does, `TurnEnded` at the latest.
 
 All others do wait: what was said, decided, changed or paid for. Of these here, each can be made or found again (a file
-is read anew, a question asked anew), or comes in great numbers and is told anew by what follows it.
+is read anew), or comes in great numbers and is told anew by what follows it.
 """
 
 
@@ -50,6 +51,8 @@ class Recorder:
         self._folds = folds
         self._sink = sink
         self._order = asyncio.Lock()
+        # A thread of its own: whatever other sessions keep the shared ones busy with, this one's records come through.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._writing: set[asyncio.Task[None]] = set()
 
     async def record(self, event: ev.KnownEvent) -> None:
@@ -73,12 +76,17 @@ class Recorder:
         """Finish what is being written and close the journal."""
         while self._writing:
             await asyncio.wait(self._writing)
-        await asyncio.to_thread(self._journal.close)
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._journal.close)
+        finally:
+            self._thread.shutdown(wait=False)
 
     async def _write(self, event: ev.KnownEvent) -> None:
         async with self._order:
-            stamped = event.stamped(self._seq + 1, self._clock.now())
-            await asyncio.to_thread(self._journal.append, stamped, is_durable=not isinstance(event, _LATER))
+            at = self._clock.now() if event.at == ev.UNSTAMPED else event.at
+            stamped = event.stamped(self._seq + 1, at)
+            append = partial(self._journal.append, stamped, is_durable=not isinstance(event, _LATER))
+            await asyncio.get_running_loop().run_in_executor(self._thread, append)
             self._seq += 1
             for fold in self._folds:
                 fold(stamped)

@@ -15,12 +15,16 @@ from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import (
     Aborted,
+    Allowed,
+    ApprovalRequest,
     FileChange,
+    ModelRef,
     ToolCall,
     ToolResult,
     ToolUseBlock,
 )
 from desktop_agent.core.tools.effects import Effects
+from desktop_agent.core.turn import OpenCalls
 from desktop_agent.core.undoing import recovered
 
 
@@ -29,40 +33,61 @@ class Unfinished:
     """A fold that remembers what was begun and not concluded."""
 
     turn: int | None = None
+    model: ModelRef | None = None
+    """That works on the turn."""
+    requests: int = 0
+    """How many answers of the model the turn has had."""
     prepared: ev.ChangesPrepared | None = None
     calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
     """Calls without a result, in their order."""
     started: set[CallId] = field(default_factory=set[CallId])
     """Those of them that were taken up."""
-    asked: set[CallId] = field(default_factory=set[CallId])
-    """Those of them that wait for an approval."""
+    asked: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
+    """What those of them ask that wait for an approval."""
+    acted: set[CallId] = field(default_factory=set[CallId])
+    """Those of them that may have done something: they were allowed to, or prepared to."""
 
     @property
     def is_clean(self) -> bool:
         """Whether nothing is open."""
         return self.turn is None and self.prepared is None and not self.calls
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an open turn only waits for the person, so that it can go on with their answer.
+
+        Not if the waiting call did something before it asked again, to run outside the sandbox for instance: to ask
+        anew would be to do it anew.
+        """
+        is_still = self.turn is not None and self.prepared is None
+        return is_still and bool(self.asked) and self.asked.keys() <= self.calls.keys() - self.acted
+
     def apply(self, event: ev.Event) -> None:
         """Fold one event in."""
         match event:
-            case ev.TurnStarted(turn=turn):
-                self.turn = turn
+            case ev.TurnStarted(turn=turn, model=model):
+                self.turn, self.model, self.requests = turn, model, 0
             case ev.TurnEnded():
                 self.turn = None
-            case ev.MessageDone(content=content):
+            case ev.MessageDone(content=content, stop_reason=stop_reason):
+                self.requests += stop_reason != "interrupted"
                 self.calls |= {block.id: block for block in content if isinstance(block, ToolUseBlock)}
             case ev.ToolCallStarted(call=call):
                 self.started.add(call.id)
             case ev.ToolCallFinished(call_id=call_id):
                 self.calls.pop(call_id, None)
                 self.started.discard(call_id)
+                self.acted.discard(call_id)
                 self._conclude(call_id)
             case ev.ApprovalRequested(request=request):
-                self.asked.add(request.call_id)
-            case ev.ApprovalResolved(call_id=call_id):
-                self.asked.discard(call_id)
-            case ev.ChangesPrepared():
+                self.asked[request.call_id] = request
+            case ev.ApprovalResolved(call_id=call_id, decision=decision):
+                self.asked.pop(call_id, None)
+                if isinstance(decision, Allowed):
+                    self.acted.add(call_id)
+            case ev.ChangesPrepared(call_id=call_id):
                 self.prepared = event
+                self.acted.add(call_id)
             case ev.ChangesRecorded(call_id=call_id):
                 self._conclude(call_id)
             case ev.ChangesUndone() | ev.ChangesRedone():
@@ -73,6 +98,23 @@ class Unfinished:
     def _conclude(self, call_id: CallId) -> None:
         if self.prepared is not None and self.prepared.call_id == call_id:
             self.prepared = None
+
+
+async def settle_begun(unfinished: Unfinished, log: EventLog) -> OpenCalls:
+    """Leave open what waits for the person in a turn that `is_waiting`, and what comes after it; answer the rest.
+
+    The rest are calls that ran beside the waiting ones and may have come to anything.
+    """
+    assert unfinished.turn is not None
+    begun = [block for call_id, block in unfinished.calls.items() if call_id in unfinished.started]
+    for block in begun:
+        if block.id not in unfinished.asked:
+            await _answer(unfinished.turn, block, log, is_started=True)
+    return OpenCalls(
+        calls=tuple(unfinished.calls.values()),
+        started=frozenset(unfinished.asked),
+        requests=unfinished.requests,
+    )
 
 
 async def settle(unfinished: Unfinished, ledger: Ledger, effects: Effects, log: EventLog, *, turn: int) -> None:

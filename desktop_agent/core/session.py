@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import assert_never
 
@@ -19,22 +19,22 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.revert import Direction
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.comments import prompt_of_comments
-from desktop_agent.core.context.history import History
-from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
-from desktop_agent.core.ids import PromptId, SessionId, new_prompt_id
+from desktop_agent.core.errors import AgentError, StorageError, WorkspaceError
+from desktop_agent.core.failure_notices import defect_notice, notice_of
+from desktop_agent.core.ids import CallId, PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.model import Allowed, ChangeSelection, ModelRef, ModelRequest, Rule
-from desktop_agent.core.policy.offers import rules_of
+from desktop_agent.core.model import ChangeSelection, Decision, ModelRef, ModelRequest
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder
-from desktop_agent.core.recovery import Unfinished, settle
+from desktop_agent.core.recovery import settle, settle_begun
 from desktop_agent.core.rulebook import RuleBook
+from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.core.turn import Turn, TurnLimits, TurnSetup
+from desktop_agent.core.turn import OpenCalls, Turn, TurnLimits, TurnSetup
 from desktop_agent.core.undoing import Undoing
 from desktop_agent.core.workspace import check_workspace
 
@@ -42,33 +42,6 @@ logger = logging.getLogger(__name__)
 
 ProviderSource = Callable[[ModelRef], Awaitable[Provider]]
 """Builds the provider of a model. Raises `AgentError` when it cannot: no key, unknown provider."""
-
-
-@dataclass(slots=True)
-class SessionState:
-    """The folds of one journal: everything a session knows about itself."""
-
-    transcript: Transcript = field(default_factory=Transcript)
-    history: History = field(default_factory=History)
-    unfinished: Unfinished = field(default_factory=Unfinished)
-    rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
-    """What the person decided for the rest of the session, by id."""
-
-    def apply(self, event: ev.Event) -> None:
-        """Fold one event into all of them."""
-        self.transcript.apply(event)
-        self.history.apply(event)
-        self.unfinished.apply(event)
-        match event:
-            case ev.ApprovalResolved(call_id=call_id, decision=Allowed() as answer):
-                entry = self.transcript.tool_entry(call_id)
-                if entry is not None and entry.approval is not None:
-                    made = rules_of(entry.approval, answer, now=event.at, workspace=self.transcript.workspace)
-                    self.rules |= {rule.id: rule for rule in made if rule.scope == "session"}
-            case ev.RuleRevoked(rule_id=rule_id):
-                self.rules.pop(rule_id, None)
-            case _:
-                pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +68,8 @@ class SessionParts:
     retry: RetryPolicy
     clock: Clock
     provider_source: ProviderSource
+    is_attended: bool
+    """Whether somebody can answer what an earlier process asked; otherwise nobody did, and its turn is over."""
     release: Callable[[], Awaitable[None]]
     """Called once when the session has closed: ends its jobs and gives up its lock."""
 
@@ -113,9 +88,10 @@ class Session:
         self._turn: asyncio.Task[None] | None = None
         self._providers: dict[ModelRef, Provider] = {}
         self._opening = list(parts.opening)
-        self._stable_messages = 0
         self._is_working = False
         self._is_interruptible = False
+        self._is_held = parts.is_attended and parts.state.unfinished.is_waiting
+        """Whether a turn of an earlier process waits for the person: it goes on with their answer."""
 
     @property
     def id(self) -> SessionId:
@@ -130,7 +106,7 @@ class Session:
     @property
     def _is_running(self) -> bool:
         """Whether a turn runs. Its record alone does not tell: the end of a turn may be what could not be written."""
-        return self._is_working and self.transcript.is_running
+        return (self._is_working or self._is_held) and self.transcript.is_running
 
     def submit(self, op: ops.Op) -> None:
         """Ask for something. Returns at once; what comes of it is told by events. Call it on the loop's thread."""
@@ -155,10 +131,12 @@ class Session:
             case ops.Unqueue(prompt_id=prompt_id):
                 if any(prompt.prompt_id == prompt_id for prompt in self.transcript.queued):
                     await self._record(ev.Unqueued(prompt_id=prompt_id))
+            case ops.SendQueued(prompt_id=prompt_id):
+                await self._send_queued(prompt_id)
             case ops.AnswerApproval(call_id=call_id, decision=decision):
-                self._parts.approvals.answer(call_id, decision)
+                await self._answer(call_id, decision)
             case ops.Interrupt():
-                self._interrupt()
+                await self._give_up() if self._is_held else self._interrupt()
             case ops.UndoChanges():
                 await self._revert("undo", op)
             case ops.RedoChanges():
@@ -213,6 +191,11 @@ class Session:
         if queued and not self._is_running and self.transcript.last_end in _GOES_ON:
             await self._start_turn(queued[0].prompt_id, queued[0].text)
 
+    async def _send_queued(self, prompt_id: PromptId) -> None:
+        prompt = next((prompt for prompt in self.transcript.queued if prompt.prompt_id == prompt_id), None)
+        if prompt is not None and not self._is_running:
+            await self._start_turn(prompt.prompt_id, prompt.text)
+
     async def _start_turn(self, prompt_id: PromptId, text: str) -> None:
         await self._get_ready()
         number = self.transcript.turn + 1
@@ -220,19 +203,40 @@ class Session:
         assert model is not None, "the journal's first line names the model"
         await self._record(ev.PromptSubmitted(turn=number, prompt_id=prompt_id, text=text))
         await self._record(ev.TurnStarted(turn=number, model=model))
+        await self._begin(number, model, None)
+
+    async def _answer(self, call_id: CallId, decision: Decision) -> None:
+        """Take the person's answer; a turn that an earlier process left waiting for it goes on now."""
+        if self._is_held:
+            await self._get_ready()  # it may not have come through at the start
+        if not self._parts.approvals.answer(call_id, decision) or not self._is_held:
+            return
+        unfinished = self._parts.state.unfinished
+        assert unfinished.turn is not None
+        assert unfinished.model is not None
+        left = await settle_begun(unfinished, self._parts.recorder)
+        self._is_held = False
+        await self._begin(unfinished.turn, unfinished.model, left)
+
+    async def _give_up(self) -> None:
+        """End a turn that waits for the person, and nothing of which runs."""
+        self._is_held = False
+        await self._get_ready()
+
+    async def _begin(self, number: int, model: ModelRef, left: OpenCalls | None) -> None:
         self._is_working = True
         has_begun = asyncio.Event()
-        self._turn = asyncio.create_task(self._run_turn(number, model, has_begun), name=f"turn {number}")
+        self._turn = asyncio.create_task(self._run_turn(number, model, left, has_begun), name=f"turn {number}")
         # A task that is cancelled before its first step never runs at all, and nobody would record its end.
         await has_begun.wait()
 
-    async def _run_turn(self, number: int, model: ModelRef, has_begun: asyncio.Event) -> None:
+    async def _run_turn(self, number: int, model: ModelRef, left: OpenCalls | None, has_begun: asyncio.Event) -> None:
         """Drive one turn to its recorded end, whatever happens in it."""
         has_begun.set()
         started = self._parts.clock.monotonic()
         self._is_interruptible = True
         try:
-            reason, requests, notice = await self._work(number, model)
+            reason, requests, notice = await self._work(number, model, left)
             # From here on an interrupt would only leave the end of the turn unwritten.
             self._is_interruptible = False
             if reason == "provider_error":
@@ -248,26 +252,26 @@ class Session:
             self._is_interruptible = self._is_working = False
             self._mailbox.put_nowait(_TurnDone())
 
-    async def _work(self, number: int, model: ModelRef) -> tuple[ev.TurnEndReason, int, ev.Notice | None]:
+    async def _work(
+        self, number: int, model: ModelRef, left: OpenCalls | None
+    ) -> tuple[ev.TurnEndReason, int, ev.Notice | None]:
         """Run the turn; return why it ended, after how many requests, and what the person should be told of it."""
         turn: Turn | None = None
         notice: ev.Notice | None = None
         try:
             await asyncio.to_thread(check_workspace, self._parts.workspace)
             turn = self._build_turn(number, model, await self._provider(model))
-            reason = await turn.run()
+            reason = await turn.run(left)
         except asyncio.CancelledError:
             reason = "interrupted"
         except StorageError:
             raise
         except AgentError as error:
             reason = "workspace_error" if isinstance(error, WorkspaceError) else "provider_error"
-            notice = _notice(error, number)
+            notice = notice_of(error, number)
         except Exception as error:
             logger.exception("Turn %s failed unexpectedly", number)
-            reason, notice = "internal_error", _defect(error, number)
-        if turn is not None:
-            self._stable_messages = turn.stable_messages
+            reason, notice = "internal_error", defect_notice(error, number)
         return reason, turn.requests if turn else 0, notice
 
     def _build_turn(self, number: int, model: ModelRef, provider: Provider) -> Turn:
@@ -285,7 +289,7 @@ class Session:
             retry=parts.retry,
             known_calls=self.transcript.call_ids,
         )
-        return Turn(setup, parts.recorder, parts.clock, stable_messages=self._stable_messages)
+        return Turn(setup, parts.recorder, parts.clock)
 
     def _interrupt(self) -> None:
         if self._turn is not None and self._is_interruptible:
@@ -325,7 +329,7 @@ class Session:
         except StorageError:
             raise
         except AgentError as error:
-            await self._record(replace(_notice(error, None), code="not_written"))
+            await self._record(replace(notice_of(error, None), code="not_written"))
 
     async def _rewind(self, op: ops.RewindTo) -> None:
         if self._is_running:
@@ -366,6 +370,10 @@ class Session:
             del self._opening[0]
         await self._parts.rulebook.refresh()
         unfinished = self._parts.state.unfinished
+        if self._is_held:
+            await settle_begun(unfinished, self._parts.recorder)
+            self._parts.approvals.hold(unfinished.asked.values())
+            return
         if unfinished.is_clean:
             return
         turn = self.transcript.turn if unfinished.turn is None else unfinished.turn
@@ -390,7 +398,7 @@ class Session:
 
     def _tell_storage_failure(self, error: StorageError, turn: int | None) -> None:
         recorder = self._parts.recorder
-        recorder.tell_unrecorded(_notice(error, turn))
+        recorder.tell_unrecorded(notice_of(error, turn))
         if turn is not None:
             end = ev.TurnEnded(turn=turn, reason="storage_error", requests=0, duration_s=0.0)
             recorder.tell_unrecorded(end)
@@ -416,29 +424,3 @@ class Session:
 
 _GOES_ON: frozenset[ev.TurnEndReason] = frozenset({"completed", "max_turns", "limit", "refused"})
 _PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}
-
-
-def _notice(error: AgentError, turn: int | None) -> ev.Notice:
-    match error:
-        case ProviderError(fault=fault):
-            code: str = fault
-        case CredentialsError():
-            code = "no_key"
-        case WorkspaceError():
-            code = "workspace"
-        case StorageError():
-            code = "storage"
-        case _:
-            code = "error"
-    return ev.Notice(level="error", code=code, title=error.title, hint=error.hint, detail=error.detail, turn=turn)
-
-
-def _defect(error: Exception, turn: int) -> ev.Notice:
-    return ev.Notice(
-        level="error",
-        code="internal_error",
-        title="Something went wrong inside the application, so the turn ended.",
-        hint="Your files and this conversation are safe. Try again; the details are in the log.",
-        detail=f"{type(error).__name__}: {error}",
-        turn=turn,
-    )

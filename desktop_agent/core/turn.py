@@ -64,6 +64,18 @@ class TurnSetup:
     """Ids that the session has used, so that none is used twice."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCalls:
+    """Where an earlier process left a turn: in the middle of the calls of a message."""
+
+    calls: tuple[ToolUseBlock, ...]
+    """Those without a result, in their order. None of them has acted."""
+    started: frozenset[CallId]
+    """Those of them that were taken up, which is on record."""
+    requests: int
+    """How many answers the turn had by then."""
+
+
 @dataclass(slots=True)
 class Turn:
     """Runs once."""
@@ -74,8 +86,6 @@ class Turn:
     random: Random = field(default_factory=Random)
     requests: int = 0
     """How many answers were asked for and came."""
-    stable_messages: int = 0
-    """How many messages the last request had: the next one starts with the same, which providers can cache."""
     _cut_off: int = field(default=0, init=False)
     """How many answers in a row were cut off."""
     _used_ids: set[CallId] = field(init=False)
@@ -83,13 +93,18 @@ class Turn:
     def __post_init__(self) -> None:
         self._used_ids = set(self.setup.known_calls)
 
-    async def run(self) -> ev.TurnEndReason:
-        """Work until the end and return why it ended.
+    async def run(self, left: OpenCalls | None = None) -> ev.TurnEndReason:
+        """Work until the end and return why it ended; begin with the calls that were `left` open, if there are some.
 
         Raises `ProviderError` when the model could not be reached after all tries, and `StorageError` when the journal
         refuses. On cancellation every started call is answered and streamed text is kept; then the cancellation goes
         on.
         """
+        if left is not None:
+            self.requests = left.requests
+            outcomes = await self.setup.runtime.run(self.setup.number, left.calls, started=left.started)
+            if (reason := self._end_after(outcomes)) is not None:
+                return reason
         limit = self.setup.limits.max_requests
         while limit is None or self.requests < limit:
             completion = await self._ask()
@@ -141,7 +156,7 @@ class Turn:
             system=self.setup.system,
             tools=self.setup.tools,
             max_tokens=self.setup.limits.max_tokens,
-            stable_messages=self.stable_messages,
+            stable_messages=self.setup.history.stable_messages,
         )
         request = await self.setup.with_pictures(request)
         attempt = 1
@@ -156,7 +171,6 @@ class Turn:
                 await self.clock.sleep(delay_s)
                 attempt += 1
             else:
-                self.stable_messages = len(request.messages)
                 return await self._record(completion)
 
     async def _stream(self, request: ModelRequest) -> Completion:

@@ -115,7 +115,7 @@ class HeadlessRun:
                 limits=options.limits,
             )
         opened = await self._bench.open_session(
-            options.resume, sink=self._on_event, rules=options.rules, limits=options.limits
+            options.resume, sink=self._on_event, rules=options.rules, limits=options.limits, is_attended=False
         )
         self._transcript = replay(opened.events)
         self._turn_before = self._transcript.turn

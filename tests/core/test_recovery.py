@@ -49,7 +49,7 @@ async def test_cut_after_every_record_the_session_recovers(ground: Ground) -> No
     lines = journal.read_bytes().splitlines(keepends=True)
     for cut in range(1, len(lines)):
         journal.write_bytes(b"".join(lines[:cut]))
-        async with ground.session([[Say("ok")]], resume=session_id) as s:
+        async with ground.session([[Say("ok")]], resume=session_id, is_attended=False) as s:
             await s.prompt("go on")
             check_conversation(s.last_request)
             assert s.session.transcript.status == "idle"
@@ -140,7 +140,7 @@ async def test_an_undo_cut_off_half_way_knows_which_files_it_had_put_back(ground
         assert files(ground.workspace) == undone
 
 
-async def test_a_prompt_that_waited_for_an_approval_when_everything_ended_can_be_asked_again(ground: Ground) -> None:
+async def test_what_waited_for_an_approval_is_over_where_nobody_can_give_it(ground: Ground) -> None:
     ground.write("a.py", "x = 1\r\n")
     async with ground.session([SCRIPT[0][:2], [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
@@ -149,7 +149,7 @@ async def test_a_prompt_that_waited_for_an_approval_when_everything_ended_can_be
         journal = ground.paths.sessions / session_id / "journal.jsonl"
         killed = journal.read_bytes()
     journal.write_bytes(killed)
-    async with ground.session([[Say("ok")]], resume=session_id) as s:
+    async with ground.session([[Say("ok")]], resume=session_id, is_attended=False) as s:
         resolved = await s.rx.expect(ev.ApprovalResolved)
         assert resolved.decision.outcome == "aborted"
         await s.prompt("go on")

@@ -54,7 +54,7 @@ async def judge(folder: Path) -> str:
         assert tree_of(ground.workspace) == before, "nothing was recorded, so nothing may have changed"
         return "nothing"
     [session_id] = ids
-    async with ground.session([[Say("ok")]], resume=session_id) as s:
+    async with ground.session([[Say("ok")]], resume=session_id, is_attended=False) as s:
         await s.prompt("go on")
         check_conversation(s.last_request)
         check_files_are_as_recorded(ground, s.session.transcript, before)

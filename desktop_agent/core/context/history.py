@@ -45,6 +45,8 @@ class History:
     _starts: dict[int, int] = field(default_factory=dict[int, int])
     """Where each turn's prompt stands among them."""
     _results: dict[CallId, ToolResult] = field(default_factory=dict[CallId, ToolResult])
+    _answered: int = 0
+    """How many of the items were part of the last request that was answered."""
 
     def apply(self, event: ev.Event) -> None:
         """Fold one event in; events that the model need not know of are ignored."""
@@ -52,9 +54,12 @@ class History:
             case ev.PromptSubmitted(turn=turn, text=text):
                 self._starts[turn] = len(self._items)
                 self._items.append(TextBlock(text=text))
-            case ev.MessageDone(content=content, stop_reason=stop_reason) if stop_reason != "refusal":
+            case ev.MessageDone(content=content, stop_reason=stop_reason):
+                if stop_reason != "interrupted":
+                    self._answered = len(self._items)
                 # A refused answer is left out: providers keep refusing while it stands in the conversation.
-                self._items.append(content)
+                if stop_reason != "refusal":
+                    self._items.append(content)
             case ev.ToolCallFinished(call_id=call_id, result=result):
                 self._results.setdefault(call_id, result)
             case ev.ChangesUndone(outcomes=outcomes, reason=reason):
@@ -63,6 +68,7 @@ class History:
                 self._note("redid", outcomes, reason)
             case ev.Rewound(turn=turn, scope=scope) if scope != "files":
                 del self._items[self._starts.get(turn, len(self._items)) :]
+                self._answered = min(self._answered, len(self._items))
             case ev.TurnEnded(reason="interrupted"):
                 self._items.append(TextBlock(text=STOPPED))
             case _:
@@ -70,9 +76,17 @@ class History:
 
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation, roles alternating, the first one the user's."""
+        return self._merged(self._items)
+
+    @property
+    def stable_messages(self) -> int:
+        """How many messages the last request had that was answered: providers have those in their cache."""
+        return len(self._merged(self._items[: self._answered]))
+
+    def _merged(self, items: Sequence[TextBlock | tuple[AssistantBlock, ...]]) -> tuple[Message, ...]:
         merged: list[Message] = []
         pending: list[ToolUseBlock] = []
-        for item in self._items:
+        for item in items:
             if isinstance(item, TextBlock):
                 _add_user(merged, [*self._answers(pending), item])
                 pending = []

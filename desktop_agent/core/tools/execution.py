@@ -63,9 +63,11 @@ class TakenCall:
     """A call on its way. `arguments` is None when they could not be used; `problem` then says why."""
 
     block: ToolUseBlock
-    tool: AnyTool | None
-    arguments: ToolArguments | None
-    problem: ToolError | None
+    tool: AnyTool | None = None
+    arguments: ToolArguments | None = None
+    problem: ToolError | None = None
+    is_recorded: bool = False
+    """Whether its start is on record, by an earlier process."""
     waited_s: float = 0.0
     """How long it waited for the person: that is not its own time."""
     partial: ToolResult | None = None
@@ -105,6 +107,16 @@ class Execution:
 
     async def run(self, turn: int, call: TakenCall) -> ToolResult:
         """Carry out one call and return its result. Raises `ToolError` for what the model should read instead."""
+        try:
+            return await self._run(turn, call)
+        finally:
+            await self.withdraw(turn, call)
+
+    async def withdraw(self, turn: int, call: TakenCall) -> None:
+        """Conclude what an earlier process asked about the call, if it ends before it is asked about again."""
+        await self._gate.withdraw(turn, call.block.id)
+
+    async def _run(self, turn: int, call: TakenCall) -> ToolResult:
         if call.problem is not None:
             raise call.problem
         tool, arguments = call.tool, call.arguments
@@ -166,8 +178,6 @@ class Execution:
             facts = replace(self._facts(call), paths=tuple(change.path for change in changes))
             await self._enter(turn, call, facts, _edit_question(changes), changes)
             await self._effects.apply(turn, call.block.id, changes)
-            for change in changes:
-                self._box.reads.note(change.path, change.after.digest if change.after else None)
         return ToolResult(content=plan.content, metadata=plan.metadata)
 
     async def _command(

@@ -5,11 +5,11 @@ import json
 from dataclasses import dataclass, replace
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.approvals import Approvals
+from desktop_agent.core.approvals import Approvals, HeldQuestion
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.ids import Digest
+from desktop_agent.core.ids import CallId, Digest
 from desktop_agent.core.model import (
     Aborted,
     Allowed,
@@ -24,6 +24,9 @@ from desktop_agent.core.policy.engine import Allow, Ask, Forbid, Verdict, decide
 from desktop_agent.core.policy.offers import rules_of, scope_offers
 from desktop_agent.core.tools.policies import Policies
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
+
+CHANGED = "What it would do is no longer what was asked about."
+NOT_ASKED = "It is no longer needed."
 
 
 class NotApprovedError(ToolError):
@@ -65,25 +68,53 @@ class ApprovalGate:
     ) -> Permit:
         """Return when `call` may act. Raises `ToolError` when it may not, with what the model should know.
 
-        `reason` replaces the policy's own, for a question that comes of what just happened.
+        `reason` replaces the policy's own, for a question that comes of what just happened. When an earlier process
+        asked about this call, its question and the answer to it count if it would be asked the same way now; a no
+        always counts.
         """
+        held = self._approvals.take(call.id)
+        if held is not None and isinstance(held.decision, Denied | Aborted):
+            await self._conclude(turn, call.id, held.decision)
+            _require_allowed(held.decision, held.request)
         verdict = await self._decide(facts)
         match verdict:
             case Allow(confinement=confinement):
-                return Permit(confinement)
+                return await self._permit_unasked(turn, facts, confinement, held)
             case Forbid(reason=why):
+                if held is not None:
+                    await self._conclude(turn, call.id, Aborted(reason=NOT_ASKED))
                 raise ToolError(f"This call is not permitted: {why}", error_type="permission")
             case Ask():
                 question = replace(verdict, reason=reason) if reason else verdict
         safety = await self._safety(facts, question)
         request = _request(call, facts, question, title, changes, safety)
-        allowed = _require_allowed(await self._ask(turn, request), request)
+        allowed = _require_allowed(await self._ask(turn, request, held), request)
         if request.arguments_digest != arguments_digest(call):
             raise ToolError("The arguments changed after they were approved; nothing was run.", error_type="fatal")
         if allowed.edited_command is not None:
             await self._require_possible(replace(facts, command=allowed.edited_command))
         await self._keep_rules(request, allowed)
         return Permit(question.confinement, allowed.edited_command)
+
+    async def _permit_unasked(
+        self, turn: int, facts: CallFacts, confinement: Confinement | None, held: HeldQuestion | None
+    ) -> Permit:
+        """Let a call act that would not be asked about now; what the person answered before that still counts."""
+        if held is None:
+            return Permit(confinement)
+        answer = held.decision
+        if not isinstance(answer, Allowed):
+            await self._conclude(turn, held.request.call_id, Aborted(reason=NOT_ASKED))
+            return Permit(confinement)
+        await self._conclude(turn, held.request.call_id, answer)
+        if answer.edited_command is not None:
+            await self._require_possible(replace(facts, command=answer.edited_command))
+        return Permit(confinement, answer.edited_command)
+
+    async def withdraw(self, turn: int, call_id: CallId) -> None:
+        """Conclude the question that an earlier process asked about a call, if the call ends without asking again."""
+        if self._approvals.take(call_id) is not None:
+            await self._conclude(turn, call_id, Aborted(reason=NOT_ASKED))
 
     async def _decide(self, facts: CallFacts) -> Verdict:
         context = await self._policies.context_for(facts)
@@ -111,14 +142,34 @@ class ApprovalGate:
         if rules:
             await policies.rulebook.keep(rules)
 
-    async def _ask(self, turn: int, request: ApprovalRequest) -> Decision:
+    async def _ask(self, turn: int, request: ApprovalRequest, held: HeldQuestion | None) -> Decision:
+        is_same = held is not None and _is_same(held.request, request)
+        if held is not None and not is_same:
+            await self._conclude(turn, request.call_id, Aborted(reason=CHANGED))
+        if held is not None and is_same and held.decision is not None:
+            await self._conclude(turn, request.call_id, held.decision)
+            return held.decision
+
         async def announce() -> None:
-            await self._log.record(ev.ApprovalRequested(turn=turn, request=request))
+            if not is_same:  # else it stands on record, and the person has it before them
+                await self._log.record(ev.ApprovalRequested(turn=turn, request=request))
 
         async def conclude(decision: Decision) -> None:
-            await self._log.record(ev.ApprovalResolved(turn=turn, call_id=request.call_id, decision=decision))
+            await self._conclude(turn, request.call_id, decision)
 
         return await self._approvals.ask(request, announce, conclude)
+
+    async def _conclude(self, turn: int, call_id: CallId, decision: Decision) -> None:
+        await self._log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=decision))
+
+
+def _is_same(asked: ApprovalRequest, now: ApprovalRequest) -> bool:
+    """Whether a person who answered the one has answered the other. Changes are known by what they do."""
+    return _without_ids(asked) == _without_ids(now)
+
+
+def _without_ids(request: ApprovalRequest) -> ApprovalRequest:
+    return replace(request, changes=tuple(replace(change, id="") for change in request.changes))
 
 
 def _request(

@@ -1,11 +1,16 @@
 """What the model has seen: the digest of each file when it was last read or written by a call.
 
 An edit of a file that somebody else changed since is refused with the advice to read it again, instead of being
-written on top of work the model does not know of.
+written on top of work the model does not know of. It is a fold of the journal, so a session that was opened again
+refuses what it would have refused before.
 """
 
+from desktop_agent.core import events as ev
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.ids import Digest
+
+DIGEST_KEY = "digest"
+"""In the metadata of a result with a `path`: what the file was that the model was shown."""
 
 
 class ReadLog:
@@ -13,6 +18,20 @@ class ReadLog:
 
     def __init__(self) -> None:
         self._seen: dict[str, Digest | None] = {}
+
+    def apply(self, event: ev.Event) -> None:
+        """Fold one event in: a file was read, or the agent's edit of one was written."""
+        match event:
+            case ev.ToolCallFinished(result=result):
+                path, digest = result.metadata.get("path"), result.metadata.get(DIGEST_KEY)
+                if isinstance(path, str) and isinstance(digest, str):
+                    self.note(path, digest)
+            case ev.ChangesRecorded(changes=changes):
+                for change in changes:
+                    if change.author == "agent":
+                        self.note(change.path, change.after.digest if change.after else None)
+            case _:
+                pass
 
     def note(self, path: str, digest: Digest | None) -> None:
         """Remember that the model knows `path` in this state; `None` means that it knows the file to be absent."""

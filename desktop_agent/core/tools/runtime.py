@@ -5,7 +5,7 @@ Whatever happens, a call that was taken up is answered once. How a single call a
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -20,7 +20,6 @@ from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.execution import Execution, TakenCall
 from desktop_agent.core.tools.gate import NotApprovedError
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.workspace import check_workspace
 
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
@@ -48,15 +47,19 @@ class ToolRuntime:
         self._log = log
         self._clock = clock
 
-    async def run(self, turn: int, blocks: Sequence[ToolUseBlock]) -> list[CallOutcome]:
+    async def run(
+        self, turn: int, blocks: Sequence[ToolUseBlock], *, started: Collection[CallId] = ()
+    ) -> list[CallOutcome]:
         """Run the calls of one message and return their outcomes in call order.
+
+        That those in `started` were taken up is on record: an earlier process did, and ended before they could act.
 
         Neighbouring calls that only read run side by side; every other call runs alone, after those before it and
         before those behind it. A fatal failure answers the remaining calls without running them. On cancellation every
         call is answered before the cancellation goes on. So it is when the workspace is gone, which is looked at before
         every step: `WorkspaceError`, because a tool would make the folder anew.
         """
-        calls = [self._resolve(block) for block in blocks]
+        calls = [self._resolve(block, is_recorded=block.id in started) for block in blocks]
         outcomes: dict[CallId, CallOutcome] = {}
         try:
             for batch in _batches(calls):
@@ -79,17 +82,19 @@ class ToolRuntime:
             # Calls answer for themselves; what comes out is the journal refusing, and one of those says it all.
             raise failures.exceptions[0] from failures
 
-    def _resolve(self, block: ToolUseBlock) -> TakenCall:
+    def _resolve(self, block: ToolUseBlock, *, is_recorded: bool) -> TakenCall:
         """Find the tool and validate the arguments; what is wrong becomes the call's problem, not an exception."""
+        call = TakenCall(block, is_recorded=is_recorded)
         if block.rejected:
-            return TakenCall(block, None, None, ToolError(block.rejected, error_type="validation"))
-        tool: AnyTool | None = None
+            call.problem = ToolError(block.rejected, error_type="validation")
+            return call
         try:
-            tool = self._registry.require(block.name)
-            self._access.require(tool)
-            return TakenCall(block, tool, tool.parse(block.arguments), None)
+            call.tool = self._registry.require(block.name)
+            self._access.require(call.tool)
+            call.arguments = call.tool.parse(block.arguments)
         except ToolError as error:
-            return TakenCall(block, tool, None, error)
+            call.problem = error
+        return call
 
     async def _run_one(self, turn: int, call: TakenCall, outcomes: dict[CallId, CallOutcome]) -> None:
         """Take the call up, run it, and record its one result, whatever happens."""
@@ -131,10 +136,13 @@ class ToolRuntime:
         for call in calls:
             if call.block.id not in outcomes:
                 await self._record_start(turn, call)
+                await self._execution.withdraw(turn, call)
                 await self._record_end(turn, call, result, 0.0)
                 outcomes[call.block.id] = CallOutcome(result)
 
     async def _record_start(self, turn: int, call: TakenCall) -> None:
+        if call.is_recorded:
+            return
         tool = call.tool
         await self._log.record(
             ev.ToolCallStarted(

@@ -18,7 +18,7 @@ from desktop_agent.core.model import TodoItem, ToolResult
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.processes.runner import ProcessRunner
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.reads import DIGEST_KEY, ReadLog
 from desktop_agent.core.tools.spec import CommandTool, EditPlan, EditTool, ReadTool, ToolContext
 
 
@@ -45,7 +45,11 @@ class Workspace:
 
     async def call(self, tool: ReadTool[Any] | CommandTool[Any], **arguments: object) -> ToolResult:
         """Call a tool that looks or runs."""
-        return await tool.run(tool.parse(arguments), self.context)
+        result = await tool.run(tool.parse(arguments), self.context)
+        path, digest = result.metadata.get("path"), result.metadata.get(DIGEST_KEY)
+        if isinstance(path, str) and isinstance(digest, str):
+            self.context.reads.note(path, digest)
+        return result
 
     async def answer(self, tool: ReadTool[Any] | CommandTool[Any], **arguments: object) -> Any:
         """Call a tool that answers in JSON."""

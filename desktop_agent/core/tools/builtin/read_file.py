@@ -22,6 +22,7 @@ from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding
 from desktop_agent.core.tools.builtin.target import LARGEST_EDITED_BYTES, failed, path_read, require_regular
 from desktop_agent.core.tools.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
+from desktop_agent.core.tools.reads import DIGEST_KEY
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.textfile import BINARY_PROBE_BYTES, byte_order_mark, looks_binary
 
@@ -103,7 +104,7 @@ def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Ev
     except OSError as error:
         raise failed("read", arguments.path, error) from error
     if digest is not None and (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
-        context.reads.note(place.relative, digest)
+        metadata |= {DIGEST_KEY: digest}
     return ToolResult(content=content, metadata={"path": place.relative, "bytes": before.st_size} | metadata)
 
 

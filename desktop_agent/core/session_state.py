@@ -1,0 +1,40 @@
+"""What a session knows about itself: the folds of its journal, which begin where the last process left them."""
+
+from dataclasses import dataclass, field
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.context.history import History
+from desktop_agent.core.model import Allowed, Rule
+from desktop_agent.core.policy.offers import rules_of
+from desktop_agent.core.recovery import Unfinished
+from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.transcript import Transcript
+
+
+@dataclass(slots=True)
+class SessionState:
+    """The folds of one journal: everything a session knows about itself."""
+
+    transcript: Transcript = field(default_factory=Transcript)
+    history: History = field(default_factory=History)
+    unfinished: Unfinished = field(default_factory=Unfinished)
+    reads: ReadLog = field(default_factory=ReadLog)
+    rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
+    """What the person decided for the rest of the session, by id."""
+
+    def apply(self, event: ev.Event) -> None:
+        """Fold one event into all of them."""
+        self.transcript.apply(event)
+        self.history.apply(event)
+        self.unfinished.apply(event)
+        self.reads.apply(event)
+        match event:
+            case ev.ApprovalResolved(call_id=call_id, decision=Allowed() as answer):
+                entry = self.transcript.tool_entry(call_id)
+                if entry is not None and entry.approval is not None:
+                    made = rules_of(entry.approval, answer, now=event.at, workspace=self.transcript.workspace)
+                    self.rules |= {rule.id: rule for rule in made if rule.scope == "session"}
+            case ev.RuleRevoked(rule_id=rule_id):
+                self.rules.pop(rule_id, None)
+            case _:
+                pass

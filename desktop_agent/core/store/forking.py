@@ -1,0 +1,186 @@
+"""Forking: a new journal that begins as a copy of another one's whole turns.
+
+Records are copied line by line and numbered anew; texts that were moved to blobs stay there, shared. A turn that is not
+over in the source is left out, so is what only waits: queued prompts, open questions. The source is read and never
+changed; it may be running, here or elsewhere. The copy is made in a temporary folder and takes its name when it is
+complete.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.codec import MalformedLineError, decode_event, encode_event
+from desktop_agent.core.errors import StorageError, UsageError
+from desktop_agent.core.files import TEMPORARY_MARK, is_left_over, sync_folders
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import JOURNAL_NAME
+from desktop_agent.core.store.payloads import externalise, internalise
+from desktop_agent.core.transcript import Transcript
+
+_NOT_COPIED = frozenset({"session_opened", "session_archived", "session_pinned", "queued", "unqueued"})
+"""What is about the source itself, or only waits there."""
+
+_ABANDONED = timedelta(days=1)
+"""How old a temporary folder is that nobody can be writing any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """What the new session is."""
+
+    session_id: SessionId
+    app_version: str
+    at: datetime
+    before_turn: int | None = None
+    """The first turn that is left out; None copies all that are over."""
+
+
+@dataclass(slots=True)
+class _Extent:
+    """How much of a journal is copied, found out record by record."""
+
+    blobs: Blobs
+    end: int = 0
+    """Everything before this offset was read."""
+    opened: ev.SessionOpened | None = None
+    header: Transcript = field(default_factory=Transcript)
+    """Only its title counts."""
+    begun: int | None = None
+    """Where the turn begins that is not over."""
+    prepared: int | None = None
+    """Where an undo or redo begins that is not over."""
+
+    def take(self, fields: JsonObject, offset: int, length: int) -> None:
+        """Take the next record in."""
+        match fields.get("type"):
+            case "prompt_submitted":
+                self.begun = offset
+                if not self.header.title:
+                    self._apply(fields)
+            case "turn_ended":
+                self.begun = None
+            case "session_opened" if self.opened is None:
+                self._apply(fields)
+            case "session_renamed":
+                self._apply(fields)
+            case "changes_prepared" if self.begun is None:
+                self.prepared = offset
+            case "changes_recorded" | "changes_undone" | "changes_redone":
+                self.prepared = None
+            case _:
+                pass
+        self.end = offset + length
+
+    @property
+    def whole(self) -> int:
+        """The offset before which everything is concluded."""
+        return min(at for at in (self.end, self.begun, self.prepared) if at is not None)
+
+    def _apply(self, fields: JsonObject) -> None:
+        with suppress(MalformedLineError):
+            event = decode_event(internalise(fields, self.blobs)[0])
+            self.header.apply(event)
+            if isinstance(event, ev.SessionOpened):
+                self.opened = event
+
+
+def fork_journal(source: Path, sessions: Path, fork: Fork, blobs: Blobs) -> None:
+    """Make the session `fork` of the journal `source`. Blocks; memory is bounded by one line.
+
+    Raises `UsageError` when there is no such turn, and `StorageError` when something cannot be read or written; then
+    there is no new session.
+    """
+    try:
+        _remove_abandoned(sessions, fork.at)
+        with source.open("rb") as file:
+            extent = _extent(file, fork.before_turn, blobs)
+            folder = sessions / f"{TEMPORARY_MARK}{fork.session_id}.tmp"
+            folder.mkdir(mode=0o700)
+            try:
+                _write_copy(file, folder / JOURNAL_NAME, extent, fork, blobs)
+                sync_folders([folder])
+                folder.rename(sessions / fork.session_id)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+        sync_folders([sessions])
+    except OSError as error:
+        raise StorageError(
+            "The conversation could not be copied.",
+            hint="Free some disk space, or check the permissions of the data folder.",
+            detail=str(error),
+        ) from error
+
+
+def _extent(file: BinaryIO, before_turn: int | None, blobs: Blobs) -> _Extent:
+    """Find out where the copy ends: before the turn that is named, and before anything that is not concluded."""
+    extent = _Extent(blobs)
+    for offset, length, fields in _records(file):
+        if before_turn is not None and fields.get("type") == "prompt_submitted" and fields.get("turn") == before_turn:
+            return extent
+        extent.take(fields, offset, length)
+    if before_turn is not None:
+        raise UsageError(f"There is no turn {before_turn} in this session.")
+    return extent
+
+
+def _write_copy(file: BinaryIO, target: Path, extent: _Extent, fork: Fork, blobs: Blobs) -> None:
+    with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
+        if extent.opened is None:
+            raise StorageError("The conversation cannot be copied: the first line of its journal cannot be read.")
+        opened = replace(extent.opened, session_id=fork.session_id, app_version=fork.app_version, seq=1)
+        copy.write(_line(encode_event(opened)))
+        number = 1
+        for offset, _, fields in _records(file):
+            if offset >= extent.whole:
+                break
+            if fields.get("type") in _NOT_COPIED:
+                continue
+            number += 1
+            copy.write(_line(fields | {"seq": number}))
+        forked = ev.SessionForked(
+            seq=number + 1,
+            at=fork.at,
+            source=extent.opened.session_id,
+            title=extent.header.title,
+            before_turn=fork.before_turn,
+        )
+        copy.write(_line(externalise(encode_event(forked), blobs)))
+        copy.flush()
+        os.fsync(copy.fileno())
+
+
+def _records(file: BinaryIO) -> Iterator[tuple[int, int, JsonObject]]:
+    """Yield every whole line that holds an object, with its offset and length; what cannot be read is passed over."""
+    offset = file.seek(0)
+    for line in file:
+        if line.endswith(b"\n"):
+            with suppress(ValueError, RecursionError):
+                fields: object = json.loads(line)
+                if isinstance(fields, dict):
+                    yield offset, len(line), cast("JsonObject", fields)
+        offset += len(line)
+
+
+def _line(fields: JsonObject) -> bytes:
+    try:
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def _remove_abandoned(sessions: Path, now: datetime) -> None:
+    """Remove what processes left that were killed while they copied."""
+    for path in sessions.iterdir():
+        if is_left_over(path) and path.is_dir() and path.stat().st_mtime < (now - _ABANDONED).timestamp():
+            shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,200 @@
+"""A fork goes on as its source would, from a place in it, and the source never notices."""
+
+import asyncio
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.errors import SessionNotFoundError, StorageError, UsageError
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import ChangeSelection, ModelRef
+from desktop_agent.core.providers.scripted import Call, Hang, Reply, Say, ScriptedProvider, Think, in_order
+from desktop_agent.core.store.collect import collect
+from desktop_agent.core.store.journal import read_journal
+from desktop_agent.core.transcript import ForkEntry, replay
+from tests.harness import FrozenClock, Ground
+from tests.trees import tree_of
+
+REST = "1\n2\n3\n4\n"
+LONG = "long " * 10_000
+EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1", "new_str": "x = 2"})
+AGAIN = Call("edit_file", {"path": "a.py", "old_str": "x = 2", "new_str": "x = 3"})
+REPLIES: list[Reply] = [[Think("Hm."), Say(LONG), EDIT], [Say("One.")], [AGAIN], [Say("Two.")]]
+
+
+async def two_turns(ground: Ground) -> SessionId:
+    ground.write("a.py", f"x = 1\n{REST}")
+    async with ground.session(REPLIES, approval="never") as s:
+        await s.prompt(f"First {LONG}")
+        await s.prompt("Second")
+        return s.id
+
+
+def journal_of(ground: Ground, session_id: SessionId) -> Path:
+    return ground.paths.sessions / session_id / "journal.jsonl"
+
+
+async def fork(ground: Ground, source: SessionId, before_turn: int | None = None) -> SessionId:
+    bench = ground.bench(ScriptedProvider(in_order([])))
+    return await bench.fork_session(source, before_turn=before_turn)
+
+
+def lines_of(ground: Ground, session_id: SessionId) -> list[dict[str, object]]:
+    return [json.loads(line) for line in journal_of(ground, session_id).read_bytes().splitlines()]
+
+
+async def test_a_fork_is_a_copy_under_another_id_that_says_where_it_comes_from(ground: Ground) -> None:
+    source = await two_turns(ground)
+    before = tree_of(ground.paths.sessions / source)
+    session_id = await fork(ground, source)
+    assert session_id != source
+    assert tree_of(ground.paths.sessions / source) == before
+    copied, original = lines_of(ground, session_id), lines_of(ground, source)
+    assert [line["seq"] for line in copied] == list(range(1, len(original) + 2))
+    assert copied[1:-1] == original[1:]
+    assert copied[0] == original[0] | {"session_id": session_id}
+    events, damages = await asyncio.to_thread(
+        read_journal, journal_of(ground, session_id), ground.bench(ScriptedProvider(in_order([]))).blobs
+    )
+    assert damages == []
+    forked = replay(events).entries[-1]
+    assert isinstance(forked, ForkEntry)
+    assert (forked.source, forked.before_turn) == (source, None)
+    assert forked.title.startswith("First long")
+    assert journal_of(ground, session_id).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("before_turn", [None, 2, 1])
+async def test_the_fork_sends_what_the_source_would_have_sent(ground: Ground, before_turn: int | None) -> None:
+    ground.clock = FrozenClock()
+    source = await two_turns(ground)
+    kept = journal_of(ground, source).read_bytes()
+    if before_turn is not None:  # what the source would have sent then
+        lines = kept.splitlines(keepends=True)
+        cut = next(i for i, line in enumerate(lines) if b'"prompt_submitted","turn":%d,' % before_turn in line)
+        journal_of(ground, source).write_bytes(b"".join(lines[:cut]))
+    async with ground.session([[Say("Three.")]], resume=source) as s:
+        await s.prompt("Next")
+        expected = s.last_request
+    journal_of(ground, source).write_bytes(kept)
+    session_id = await fork(ground, source, before_turn)
+    async with ground.session([[Say("Three.")]], resume=session_id) as s:
+        await s.prompt("Next")
+        assert s.last_request == expected
+
+
+async def test_a_fork_before_a_turn_ends_there(ground: Ground) -> None:
+    source = await two_turns(ground)
+    session_id = await fork(ground, source, 2)
+    prompts = [line["turn"] for line in lines_of(ground, session_id) if line["type"] == "prompt_submitted"]
+    assert prompts == [1]
+    async with ground.session([[Say("ok")]], resume=session_id) as s:
+        ended = await s.prompt("Another second")
+        assert ended.turn == 2
+    with pytest.raises(UsageError, match="no turn 3"):
+        await fork(ground, source, 3)
+    with pytest.raises(SessionNotFoundError):
+        await fork(ground, "20261121-213700-aaaaaa")
+    assert len(list(ground.paths.sessions.iterdir())) == 2
+
+
+async def test_a_fork_undoes_copied_changes_and_keeps_what_came_after_them(ground: Ground) -> None:
+    """The files are as the source left them: what the fork does not know of counts as the person's."""
+    source = await two_turns(ground)
+    ground.write("a.py", f"x = 3\n{REST}# the person's\n")
+    whole = await fork(ground, source)
+    async with ground.session([], resume=whole) as s:
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert [outcome.state for outcome in undone.outcomes] == ["merged"]
+        assert ground.read("a.py") == f"x = 1\n{REST}# the person's\n"
+        s.submit(ops.RedoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesRedone)
+        assert ground.read("a.py") == f"x = 3\n{REST}# the person's\n"
+    early = await fork(ground, source, 2)
+    async with ground.session([], resume=early) as s:
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert [outcome.state for outcome in undone.outcomes] == ["conflict"], "turn 2 of the source stands on it"
+        assert ground.read("a.py") == f"x = 3\n{REST}# the person's\n"
+
+
+async def test_a_running_session_is_forked_without_its_open_turn_and_its_queue(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[Say("One.")], [Say("…"), Hang()]]) as s:
+        await s.prompt("First")
+        s.submit(ops.SubmitPrompt(text="Second"))
+        await s.rx.expect(ev.TextDelta, lambda event: event.turn == 2)
+        s.submit(ops.SubmitPrompt(text="Queued"))
+        await s.rx.expect(ev.Queued)
+        session_id = await fork(ground, s.id)
+        s.submit(ops.Interrupt())
+        await s.rx.expect(ev.TurnEnded)
+    types = [line["type"] for line in lines_of(ground, session_id)]
+    assert types.count("prompt_submitted") == types.count("turn_ended") == 1
+    assert "queued" not in types
+    async with ground.session([[Say("Two.")]], resume=session_id) as s:
+        assert s.transcript.status == "idle"
+        assert s.transcript.queued == []
+        ended = await s.prompt("Second, otherwise")
+        assert (ended.turn, ended.reason) == (2, "completed")
+
+
+async def test_what_cannot_be_read_is_left_out_and_what_is_newer_is_kept(ground: Ground) -> None:
+    source = await two_turns(ground)
+    journal = journal_of(ground, source)
+    newer = b'{"v":9,"seq":99,"type":"from_the_future","text":"\xc3\xbc"}\n'
+    journal.write_bytes(journal.read_bytes() + b"broken\n\xff\n[1]\n" + newer + b'{"v":1,"seq":100,"type":"tor')
+    session_id = await fork(ground, source)
+    *_, kept, forked = lines_of(ground, session_id)
+    assert (kept["type"], kept["text"], forked["type"]) == ("from_the_future", "ü", "session_forked")
+    assert (kept["seq"], forked["seq"]) == (len(lines_of(ground, session_id)) - 1, len(lines_of(ground, session_id)))
+    journal.write_bytes(b"broken\n" + journal.read_bytes())
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[2:]))
+    with pytest.raises(StorageError, match="first line"):
+        await fork(ground, source)
+    assert len(list(ground.paths.sessions.iterdir())) == 2
+
+
+async def test_the_source_s_filing_is_not_copied(ground: Ground) -> None:
+    async with ground.session([[Say("One.")]]) as s:
+        await s.prompt("First")
+        s.submit(ops.RenameSession(title="Mine"))
+        s.submit(ops.PinSession())
+        s.submit(ops.ArchiveSession())
+        await s.rx.expect(ev.SessionArchived)
+    async with ground.session([], resume=await fork(ground, s.id)) as forked:
+        transcript = forked.transcript
+        assert (transcript.title, transcript.is_pinned, transcript.is_archived) == ("Mine", False, False)
+
+
+async def test_blobs_that_only_a_fork_names_any_more_are_kept(ground: Ground) -> None:
+    source = await two_turns(ground)
+    session_id = await fork(ground, source)
+    shutil.rmtree(ground.paths.sessions / source)
+    bench = ground.bench(ScriptedProvider(in_order([])))
+    for path in ground.paths.blobs.rglob("*"):
+        os.utime(path, (0, 0))
+    collected = collect(bench.blobs, ground.paths.sessions, now=ground.clock.now())
+    assert collected.removed == 0
+    async with ground.session([[Say("ok")]], resume=session_id) as s:
+        await s.prompt("Next")
+        assert any(LONG in str(message.content) for message in s.last_request.messages)
+
+
+async def test_the_model_of_the_source_at_that_time_is_the_fork_s(ground: Ground) -> None:
+    async with ground.session([[Say("One.")], [Say("Two.")]]) as s:
+        await s.prompt("First")
+        s.submit(ops.SetMode(model=ModelRef(provider="scripted", model="other")))
+        await s.prompt("Second")
+    early, late = await fork(ground, s.id, 1), await fork(ground, s.id)
+    for session_id, model in ((early, "scripted"), (late, "other")):
+        async with ground.session([], resume=session_id) as forked:
+            assert forked.transcript.model is not None
+            assert forked.transcript.model.model == model

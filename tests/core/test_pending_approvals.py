@@ -1,0 +1,257 @@
+"""A question to the person survives the process that asked it, and its answer goes on with the turn."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.context.history import UNANSWERED
+from desktop_agent.core.model import Allowed, ApprovalPolicy, ChangeSelection, Denied, ToolResultBlock, UserMessage
+from desktop_agent.core.providers.scripted import Call, Reply, Say
+from tests.harness import Ground, Open, check_conversation
+
+EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1", "new_str": "x = 2"})
+CREATE = Call("create_file", {"path": "b.py", "content": "b\n"})
+RUN = Call("run_terminal_cmd", {"command": "echo mine > out"})
+READ = Call("read_file", {"path": "a.py"})
+BOTH = [READ, Call("list_files", {"path": "."})]
+"""Calls that run side by side, and ask when everything does."""
+DONE: Reply = [Say("Done.")]
+
+
+async def killed_while_asking(
+    ground: Ground, first: Reply, *, questions: int = 1, then: str = "", approval: ApprovalPolicy = "on_write"
+) -> str:
+    """Begin a turn and end as SIGKILL would while it asks; return the session."""
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([first], approval=approval) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        for _ in range(questions):
+            await s.rx.expect(ev.ApprovalRequested)
+        if then:
+            s.submit(ops.SubmitPrompt(text=then))
+            await s.rx.expect(ev.Queued)
+        left = await asyncio.to_thread(journal_of(ground, s.id).read_bytes)
+        session_id = s.id
+    journal_of(ground, session_id).write_bytes(left)
+    return session_id
+
+
+def journal_of(ground: Ground, session_id: str) -> Path:
+    return ground.paths.sessions / session_id / "journal.jsonl"
+
+
+@asynccontextmanager
+async def reopened(ground: Ground, session_id: str, *replies: Reply) -> AsyncGenerator[Open]:
+    async with ground.session(list(replies), resume=session_id) as s:
+        yield s
+
+
+def answers(s: Open) -> list[ToolResultBlock]:
+    """All tool results of the last request."""
+    return [
+        block
+        for message in s.last_request.messages
+        if isinstance(message, UserMessage)
+        for block in message.content
+        if isinstance(block, ToolResultBlock)
+    ]
+
+
+async def test_the_question_is_there_again_and_nothing_runs_by_itself(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, [EDIT])
+    before = journal_of(ground, session_id).read_bytes()
+    async with reopened(ground, session_id, DONE) as s:
+        assert s.transcript.status == "waiting"
+        [request] = s.transcript.pending_approvals
+        assert [change.path for change in request.changes] == ["a.py"]
+    assert s.provider.requests == []
+    assert s.rx.recorded == []
+    assert ground.read("a.py") == "x = 1\n"
+    assert journal_of(ground, session_id).read_bytes() == before, "and so it is after the next restart"
+
+
+async def test_the_answer_goes_on_with_the_turn(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, [Say("Now."), EDIT, CREATE, READ])
+    async with reopened(ground, session_id, DONE) as s:
+        [request] = s.transcript.pending_approvals
+        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+        await s.answer()
+        ended = await s.rx.expect(ev.TurnEnded)
+        assert (ended.turn, ended.reason, ended.requests) == (1, "completed", 2)
+        check_conversation(s.last_request)
+        assert [result.is_error for result in s.results()] == [False, False, False]
+        assert s.results()[2].content == "x = 2\n"
+        assert ground.read("a.py") == "x = 2\n"
+        assert ground.read("b.py") == "b\n"
+        started = [event.call.name for event in s.rx.all(ev.ToolCallStarted)]
+        assert started == ["create_file", "read_file"], "the first was taken up before"
+        assert [event.request.tool for event in s.rx.all(ev.ApprovalRequested)] == ["create_file"]
+
+
+async def test_a_no_is_a_no_whatever_has_changed(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, [EDIT])
+    ground.write("a.py", "x = 1  # mine\n")
+    async with reopened(ground, session_id, DONE) as s:
+        s.submit(ops.SetMode(approval="never"))
+        [request] = s.transcript.pending_approvals
+        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Denied(message="not like this")))
+        await s.rx.expect(ev.TurnEnded)
+        assert "not like this" in s.results()[0].content
+        assert ground.read("a.py") == "x = 1  # mine\n"
+
+
+async def test_a_yes_to_what_has_changed_since_asks_again(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, [EDIT])
+    ground.write("a.py", "x = 1  # mine\n")
+    async with reopened(ground, session_id, DONE) as s:
+        [request] = s.transcript.pending_approvals
+        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+        resolved = await s.rx.expect(ev.ApprovalResolved)
+        assert resolved.decision.outcome == "aborted"
+        again = await s.answer()
+        assert again.request.call_id == request.call_id
+        assert again.request.changes != request.changes
+        await s.rx.expect(ev.TurnEnded)
+        assert ground.read("a.py") == "x = 2  # mine\n"
+
+
+async def test_a_file_that_the_model_had_read_and_that_changed_since_is_not_written(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[READ], [EDIT]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.ApprovalRequested)
+        left = await asyncio.to_thread(journal_of(ground, s.id).read_bytes)
+    journal_of(ground, s.id).write_bytes(left)
+    ground.write("a.py", "x = 1  # mine\n")
+    async with reopened(ground, s.id, DONE) as s:
+        [request] = s.transcript.pending_approvals
+        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+        resolved = await s.rx.expect(ev.ApprovalResolved)
+        assert resolved.decision.outcome == "aborted"
+        await s.rx.expect(ev.TurnEnded)
+        assert "changed on disk since you last read it" in s.results()[0].content
+        assert ground.read("a.py") == "x = 1  # mine\n"
+
+
+async def test_the_person_may_still_change_the_command(ground: Ground) -> None:
+    for policy in ("on_write", "never"):
+        session_id = await killed_while_asking(ground, [RUN])
+        async with reopened(ground, session_id, DONE) as s:
+            s.submit(ops.SetMode(approval=policy, sandbox="none" if policy == "on_write" else "restricted"))
+            [request] = s.transcript.pending_approvals
+            s.submit(
+                ops.AnswerApproval(call_id=request.call_id, decision=Allowed(edited_command=f"echo {policy} > out"))
+            )
+            event = await s.rx.expect((ev.ApprovalRequested, ev.TurnEnded))
+            if isinstance(event, ev.ApprovalRequested):  # without a sandbox it is another question
+                s.submit(
+                    ops.AnswerApproval(call_id=request.call_id, decision=Allowed(edited_command=f"echo {policy} > out"))
+                )
+                await s.rx.expect(ev.TurnEnded)
+            assert ground.read("out") == f"{policy}\n"
+            assert f"echo {policy} > out" in s.results()[0].content
+
+
+async def test_several_questions_wait_each_for_its_own_answer(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, BOTH, questions=2, approval="always")
+    async with reopened(ground, session_id, DONE) as s:
+        first, second = s.transcript.pending_approvals
+        s.submit(ops.AnswerApproval(call_id=second.call_id, decision=Denied(message="the second")))
+        await s.rx.expect(ev.ToolCallFinished, lambda event: event.call_id == second.call_id)
+        assert s.session.transcript.pending_approvals == [first]
+        s.submit(ops.AnswerApproval(call_id=first.call_id, decision=Denied(message="the first")))
+        await s.rx.expect(ev.TurnEnded)
+        assert ["the first" in s.results()[0].content, "the second" in s.results()[1].content] == [True, True]
+        assert s.rx.all(ev.ApprovalRequested) == []
+
+
+async def test_stopping_settles_the_turn(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, [EDIT, CREATE])
+    async with reopened(ground, session_id, DONE) as s:
+        s.submit(ops.Interrupt())
+        ended = await s.rx.expect(ev.TurnEnded)
+        assert ended.reason == "interrupted"
+        assert s.session.transcript.status == "idle"
+        await s.prompt("go on")
+        check_conversation(s.last_request)
+        assert [result.content for result in answers(s)] == [UNANSWERED, UNANSWERED]
+        assert ground.read("a.py") == "x = 1\n"
+
+
+async def test_stopping_after_an_answer_settles_the_other_question(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, BOTH, questions=2, approval="always")
+    async with reopened(ground, session_id, DONE) as s:
+        first, second = s.transcript.pending_approvals
+        s.submit(ops.AnswerApproval(call_id=first.call_id, decision=Denied()))
+        await s.rx.expect(ev.ToolCallFinished, lambda event: event.call_id == first.call_id)
+        s.submit(ops.Interrupt())
+        ended = await s.rx.expect(ev.TurnEnded)
+        assert ended.reason == "interrupted"
+        assert s.session.transcript.pending_approvals == []
+        resolved = {event.call_id: event.decision.outcome for event in s.rx.all(ev.ApprovalResolved)}
+        assert resolved == {first.call_id: "denied", second.call_id: "aborted"}
+
+
+async def test_a_new_prompt_waits_for_the_turn_that_waits(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, [EDIT], then="queued before")
+    async with reopened(ground, session_id, DONE, DONE, DONE) as s:
+        s.submit(ops.SubmitPrompt(text="queued after"))
+        await s.rx.expect(ev.Queued)
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        busy = await s.rx.expect(ev.Notice)
+        assert busy.code == "busy"
+        [request] = s.transcript.pending_approvals
+        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+        for turn in (1, 2, 3):
+            ended = await s.rx.expect(ev.TurnEnded)
+            assert (ended.turn, ended.reason) == (turn, "completed")
+        assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["queued before", "queued after"]
+
+
+async def test_late_and_wrong_answers_start_nothing(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, [EDIT])
+    async with reopened(ground, session_id, DONE) as s:
+        s.submit(ops.AnswerApproval(call_id="another", decision=Allowed()))
+        s.submit(ops.RenameSession(title="still waiting"))
+        await s.rx.expect(ev.SessionRenamed)
+        assert s.session.transcript.status == "waiting"
+        [request] = s.transcript.pending_approvals
+        for _ in range(3):
+            s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        assert len(s.rx.all(ev.ApprovalResolved)) == 1
+        assert len(s.rx.all(ev.ChangesRecorded)) == 1
+
+
+async def test_a_command_that_ran_and_then_asked_to_leave_the_sandbox_is_not_run_again(ground: Ground) -> None:
+    """Asking anew would be running it anew: nobody knows what it did."""
+    session_id = await killed_while_asking(ground, [RUN])
+    lines = journal_of(ground, session_id).read_bytes().splitlines(keepends=True)
+    asked = next(line for line in lines if b'"approval_requested"' in line)
+    resolved = (
+        b'{"v":1,"seq":%d,"at":"2026-11-21T21:37:00Z","type":"approval_resolved","turn":1,"call_id":"%s",'
+        b'"decision":{"scope":"once","edited_command":null,"rules":[],"outcome":"allowed"}}\n'
+    )
+    number = len(lines) + 1
+    again = asked.replace(b'"seq":%d,' % (number - 1), b'"seq":%d,' % (number + 1))
+    journal_of(ground, session_id).write_bytes(
+        b"".join(lines) + resolved % (number, b"toolu_scripted_0001") + again,
+    )
+    async with reopened(ground, session_id, DONE) as s:
+        ended = await s.rx.expect(ev.TurnEnded)
+        assert ended.reason == "interrupted"
+
+
+async def test_what_is_not_asked_about_any_more_runs_with_the_others(ground: Ground) -> None:
+    session_id = await killed_while_asking(ground, [EDIT])
+    async with reopened(ground, session_id, DONE) as s:
+        s.submit(ops.SetMode(approval="on_request"))
+        [request] = s.transcript.pending_approvals
+        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+        [resolved] = s.rx.all(ev.ApprovalResolved)
+        assert resolved.decision.outcome == "allowed"
+        assert ground.read("a.py") == "x = 2\n"

@@ -1,0 +1,73 @@
+"""Prompts that wait survive a crash, and start by the person's doing or behind the turn they wait for."""
+
+import asyncio
+from pathlib import Path
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.providers.scripted import Call, Hang, Say
+from tests.harness import Ground
+
+
+async def left_waiting(ground: Ground) -> str:
+    """A session that was killed in the middle of a turn, with two prompts waiting."""
+    async with ground.session([[Say("Working."), Hang()]]) as s:
+        s.submit(ops.SubmitPrompt(text="first"))
+        await s.rx.expect(ev.TextDelta)
+        for text in ("second", "third"):
+            s.submit(ops.SubmitPrompt(text=text))
+            await s.rx.expect(ev.Queued)
+        journal: Path = ground.paths.sessions / s.id / "journal.jsonl"
+        left = await asyncio.to_thread(journal.read_bytes)
+    await asyncio.to_thread(journal.write_bytes, left)
+    return s.id
+
+
+async def test_after_a_crash_waiting_prompts_are_there_and_do_not_start_by_themselves(ground: Ground) -> None:
+    session_id = await left_waiting(ground)
+    async with ground.session([[Say("no")]], resume=session_id) as s:
+        assert [prompt.text for prompt in s.transcript.queued] == ["second", "third"]
+        ended = await s.rx.expect(ev.TurnEnded)
+        assert ended.reason == "interrupted"
+        s.submit(ops.RenameSession(title="still here"))
+        await s.rx.expect(ev.SessionRenamed)
+    assert s.provider.requests == []
+
+
+async def test_sending_one_goes_on_with_the_others(ground: Ground) -> None:
+    session_id = await left_waiting(ground)
+    async with ground.session([[Say("ok")], [Say("ok")]], resume=session_id) as s:
+        queued = [prompt.prompt_id for prompt in s.transcript.queued]
+        s.submit(ops.SendQueued(prompt_id=queued[1]))
+        for prompt_id, text in zip(reversed(queued), ("third", "second"), strict=True):
+            submitted = await s.rx.expect(ev.PromptSubmitted)
+            assert (submitted.prompt_id, submitted.text) == (prompt_id, text)
+            await s.rx.expect(ev.TurnEnded, lambda event: event.reason == "completed")
+        assert s.session.transcript.queued == []
+
+
+async def test_one_that_was_taken_back_stays_so(ground: Ground) -> None:
+    session_id = await left_waiting(ground)
+    async with ground.session([], resume=session_id) as s:
+        s.submit(ops.Unqueue(prompt_id=s.transcript.queued[0].prompt_id))
+        await s.rx.expect(ev.Unqueued)
+    async with ground.session([], resume=session_id) as s:
+        assert [prompt.text for prompt in s.transcript.queued] == ["third"]
+
+
+async def test_nothing_is_sent_now_while_a_turn_runs_and_nothing_twice(ground: Ground) -> None:
+    async with ground.session([[Call("list_files", {"path": "."}), Hang()], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="first"))
+        await s.rx.expect(ev.TurnStarted)
+        s.submit(ops.SubmitPrompt(text="second"))
+        queued = await s.rx.expect(ev.Queued)
+        s.submit(ops.SendQueued(prompt_id=queued.prompt_id))
+        s.submit(ops.RenameSession(title="busy"))
+        await s.rx.expect(ev.SessionRenamed)
+        assert len(s.rx.all(ev.PromptSubmitted)) == 1
+        s.submit(ops.Interrupt())
+        await s.rx.expect(ev.TurnEnded)
+        for _ in range(2):
+            s.submit(ops.SendQueued(prompt_id=queued.prompt_id))
+        await s.rx.expect(ev.TurnEnded)
+        assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["first", "second"]

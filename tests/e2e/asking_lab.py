@@ -1,0 +1,37 @@
+"""A process of its own that asks the person something, and is killed while it waits for the answer.
+
+    python -m tests.e2e.asking_lab FOLDER URL
+
+It says the id of its session once the question is on record, and waits.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.model import ModelRef
+from desktop_agent.core.providers.anthropic import AnthropicProvider
+from desktop_agent.core.providers.base import Provider
+from tests.harness import FrozenClock, Ground
+
+
+async def ask(folder: Path, url: str) -> None:
+    """Begin a turn and wait for ever at its question."""
+
+    async def source(_model: ModelRef) -> Provider:
+        return AnthropicProvider(api_key="key", base_url=url)
+
+    ground = Ground(folder)
+    ground.clock = FrozenClock()
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([], provider_source=source) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.ApprovalRequested)
+        print(s.id, flush=True)
+        await asyncio.get_running_loop().create_future()
+
+
+if __name__ == "__main__":
+    asyncio.run(ask(Path(sys.argv[1]), sys.argv[2]))  # noqa: TID251 - the entry point of a process
