@@ -125,7 +125,6 @@ def test_an_empty_session_is_a_page_too(written: Written) -> None:
 
 def test_a_changed_file_whose_content_is_gone_is_named(written: Written) -> None:
     written.turn(1, "go", TextBlock(text="fine"))
-    written.turn(2, "go", *[])
     change = written.change("1.1", "a.py", b"1\n", b"2\n")
     hostile_blob = next(Path(written.blobs.folder).glob(f"{change.before.digest}*")) if change.before else None
     assert hostile_blob is not None
