@@ -12,6 +12,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from desktop_agent import __version__
@@ -20,7 +21,9 @@ from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.errors import StorageError
+from desktop_agent.core.export import ExportForm, Progress, export_session
 from desktop_agent.core.ids import SessionId, new_session_id
+from desktop_agent.core.importing import Imported, ImportPlan, import_conversation
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
@@ -33,9 +36,11 @@ from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings import Settings, load_settings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.filing import Filing, file_session
 from desktop_agent.core.store.forking import Fork, fork_journal
 from desktop_agent.core.store.journal import JOURNAL_NAME, Damage, Journal, read_journal
 from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.removal import SessionSize, remove_session, session_size
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.confiner import SandboxProbe
@@ -192,6 +197,69 @@ class Workbench:
         source = await asyncio.to_thread(self.catalog.journal_path, source_id)
         await asyncio.to_thread(fork_journal, source, self.paths.sessions, fork, self.blobs)
         return fork.session_id
+
+    # -- sessions that nobody has to open for it --
+
+    async def file_session(self, session_id: SessionId, filing: Filing) -> None:
+        """Rename, pin or archive a session that is not open; for an open one, submit the op to it.
+
+        Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
+        """
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        await asyncio.to_thread(file_session, path, filing, self._clock.now(), self.blobs)
+
+    async def delete_session(self, session_id: SessionId) -> None:
+        """Remove a session with its undo history; files of the workspace stay.
+
+        Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
+        """
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        await asyncio.to_thread(remove_session, path.parent)
+
+    async def session_size(self, session_id: SessionId) -> SessionSize:
+        """What a session takes of the disk, with the contents that only it needs. Reads all journals."""
+        return await asyncio.to_thread(session_size, self.paths.sessions, session_id, self.blobs)
+
+    async def export_session(
+        self,
+        session_id: SessionId,
+        form: ExportForm,
+        target: Path,
+        *,
+        overwrites: bool = False,
+        progress: Progress = lambda _: None,
+    ) -> int:
+        """Write a session to `target`, as far as it has come, and return the size of the file in bytes.
+
+        `progress` is told in a thread how many bytes there are; what it raises ends the export, and nothing is left.
+        Raises `SessionNotFoundError`, `UsageError` when the file exists, or `StorageError`.
+        """
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        write = partial(export_session, path, form, self.blobs, target, overwrites=overwrites, progress=progress)
+        return await asyncio.to_thread(write)
+
+    async def import_session(
+        self, file: Path, *, workspace: Path | None = None, fallback: Path | None = None, is_again: bool = False
+    ) -> Imported:
+        """Make a session of a conversation of Claude Code, of Codex, or of an export.
+
+        It goes on in `workspace`, else in the folder that the file names, else in `fallback`. Raises `UsageError` for
+        what is no such file or when no folder is there, `AlreadyImportedError` unless `is_again`, and `StorageError`.
+        """
+        root = await asyncio.to_thread(usable_workspace, workspace) if workspace is not None else None
+        now = self._clock.now()
+        plan = ImportPlan(
+            session_id=new_session_id(now),
+            now=now,
+            model=self.default_model(),
+            approval=self.settings.execution.approval,
+            sandbox=self.settings.execution.sandbox,
+            app_version=__version__,
+            workspace=root,
+            fallback=fallback,
+            is_again=is_again,
+        )
+        return await asyncio.to_thread(import_conversation, file, self.paths.data, self.blobs, plan)
 
     def _assemble(self, plan: SessionPlan) -> Session:
         assembly = Assembly(
