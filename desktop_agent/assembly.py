@@ -37,6 +37,7 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import Journal
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
+from desktop_agent.core.titling import Titling
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.confiner import Confiner, SandboxProbe
 from desktop_agent.core.tools.effects import Effects
@@ -111,6 +112,7 @@ class Assembly:
     tools: SharedTools
     probe: SandboxProbe
     provider_source: ProviderSource
+    makes_titles: bool
 
     def session(self, plan: SessionPlan) -> Session:
         """Return the session, ready to run."""
@@ -156,10 +158,15 @@ class Assembly:
                 retry=RetryPolicy(),
                 clock=self.clock,
                 provider_source=self.provider_source,
+                titling=self._titling(transcript, recorder),
                 is_attended=plan.is_attended,
                 release=self._release(plan.storage, processes, jobs, reports),
             )
         )
+
+    def _titling(self, transcript: Transcript, recorder: Recorder) -> Titling:
+        is_wanted = self.makes_titles and self.settings.model.generates_titles
+        return Titling(transcript, recorder, self.provider_source, self.clock, is_wanted)
 
     def _job_logs(self, plan: SessionPlan) -> Path:
         """A folder of the session's own: its commands may read it, and what others printed is not their business."""

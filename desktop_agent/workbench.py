@@ -71,11 +71,12 @@ class Workbench:
         provider_source: ProviderSource | None = None,
         tools: Sequence[AnyTool] | None = None,
         probe: SandboxProbe | None = None,
+        makes_titles: bool = False,
     ) -> None:
         """Touches no disk.
 
         `provider_source` replaces the catalogue of real providers, `tools` the built-in tools, and `probe` the look
-        for a sandbox.
+        for a sandbox. With `makes_titles` the model names each session after its first turn, if the settings say so.
         """
         self.paths = paths
         self.settings = settings
@@ -83,6 +84,7 @@ class Workbench:
         self.catalog = Catalog(paths.sessions, self.blobs, paths.cache)
         self.search = SessionSearch(paths.sessions, self.blobs, paths.cache)
         self.keys = key_store or SystemKeyStore()
+        self._makes_titles = makes_titles
         self._environ = environ
         self._clock = clock or SystemClock()
         self.tools = tools or builtin_tools(paths.cache, longest_command_s=settings.execution.timeout_seconds)
@@ -272,6 +274,7 @@ class Workbench:
             tools=self._shared_tools,
             probe=self._probe,
             provider_source=self._provider_source,
+            makes_titles=self._makes_titles,
         )
         return assembly.session(plan)
 

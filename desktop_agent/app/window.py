@@ -212,7 +212,7 @@ def _load_core(paths: AppPaths, loaded: "LoadedSettings") -> "Workbench":
     import_module("desktop_agent.ui.chat.factory")  # and what shows it takes 50 ms to import
     keys = SystemKeyStore()
     providers = ProviderCatalog(os.environ, keys, is_paced=True)
-    return Workbench(paths, loaded.settings, key_store=keys, provider_source=providers.build)
+    return Workbench(paths, loaded.settings, key_store=keys, provider_source=providers.build, makes_titles=True)
 
 
 def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":

@@ -29,6 +29,8 @@ class ModelSettings:
     """Another address than the provider's own; empty for that."""
     max_tokens: int = 16_000
     """The longest answer, in tokens."""
+    generates_titles: bool = True
+    """Whether the model makes up a title after the first turn of a session: one small request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
