@@ -55,6 +55,18 @@ class LiveSessions:
         transcript = await asyncio.to_thread(replay, opened.events)
         return self._serve(opened.session, transcript, inlet)
 
+    def is_running(self, session_id: SessionId) -> bool:
+        """Whether the agent works in a session that is open here, or waits for an answer in it."""
+        live = self._live.get(session_id)
+        return live is not None and live.session.transcript.is_running
+
+    async def close(self, session_id: SessionId) -> None:
+        """Close one session, if it is open here; returns when it is."""
+        live = self._live.pop(session_id, None)
+        if live is not None:
+            live.session.submit(ops.Shutdown())
+            await live.task
+
     async def aclose(self) -> None:
         """Stop everything and close every session; returns when nothing of them is left."""
         for live in self._live.values():
