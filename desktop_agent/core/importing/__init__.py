@@ -192,7 +192,7 @@ def _local_folder(named: str) -> Path | None:
 
 
 def _described(left_out: Counter[str]) -> list[str]:
-    return [f"{count} {what}" for what, count in left_out.items() if count]
+    return [f"{what} ({count})" for what, count in left_out.items() if count]
 
 
 def _notice(file: Path, facts: FileFacts, left_out: Sequence[str]) -> ev.Notice:

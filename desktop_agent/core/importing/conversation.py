@@ -51,6 +51,7 @@ _TITLE_KEYS = (
     "input",
 )
 _MAX_TITLE = 120
+_CHARS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,13 @@ class Conversation:
     calls: int = 0
     _at: datetime = ev.UNSTAMPED
     _is_open: bool = False
+    _begun_at: datetime = ev.UNSTAMPED
+    _chars: int = 0
+    """What was said so far, for an estimate of its tokens."""
     _requests: int = 0
     _waiting: dict[CallId, CallId] = field(default_factory=dict[CallId, CallId])
     """Calls without a result: their ids in the file, and ours."""
+    _started_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
     _used: set[CallId] = field(default_factory=set[CallId])
 
     # -- what was said --
@@ -117,6 +122,7 @@ class Conversation:
             )
         )
         self.messages += 1
+        self._chars += len(repr(content))
         self._requests += 1
         for call in calls:
             self._start(call)
@@ -154,7 +160,9 @@ class Conversation:
         for call_id in list(self._waiting.values()):
             self._finish_call(call_id, ToolResult(content=NO_RESULT, is_error=True, error_type="recoverable"))
         self._waiting.clear()
-        self._add(ev.TurnEnded(turn=self.turn, reason=reason, requests=self._requests, duration_s=0))
+        self._add(
+            ev.TurnEnded(turn=self.turn, reason=reason, requests=self._requests, duration_s=self._since(self._begun_at))
+        )
         self._is_open = False
 
     # -- what was made of it --
@@ -170,7 +178,16 @@ class Conversation:
         self.end("completed", at)
         if self.turn:
             identifier = f"imported-{self.turn}-{self._requests}"
-            self._add(ev.Compacted(compaction_id=identifier, through_turn=self.turn, summary=summary))
+            self._add(
+                ev.Compacted(
+                    compaction_id=identifier,
+                    through_turn=self.turn,
+                    summary=summary,
+                    tokens_before=self._chars // _CHARS_PER_TOKEN,
+                    tokens_after=len(repr(summary)) // _CHARS_PER_TOKEN,
+                )
+            )
+            self._chars = len(repr(summary))
 
     def rewind(self, first_turn: int, at: datetime | None) -> None:
         """The person went back to before `first_turn` (of ours)."""
@@ -200,6 +217,8 @@ class Conversation:
         self.turn += 1
         self._requests = 0
         self._is_open = True
+        self._begun_at = self._at
+        self._chars += len(text)
         self._add(ev.PromptSubmitted(turn=self.turn, prompt_id=new_prompt_id(), text=text))
         self._add(ev.TurnStarted(turn=self.turn, model=self.model))
 
@@ -226,6 +245,7 @@ class Conversation:
 
     def _start(self, call: ToolUseBlock) -> None:
         self.calls += 1
+        self._started_at[call.id] = self._at
         self._add(
             ev.ToolCallStarted(
                 turn=self.turn,
@@ -239,7 +259,15 @@ class Conversation:
 
     def _finish_call(self, call_id: CallId, result: ToolResult) -> None:
         state = "failed" if result.is_error else "completed"
-        self._add(ev.ToolCallFinished(turn=self.turn, call_id=call_id, state=state, result=result, duration_s=0))
+        duration_s = self._since(self._started_at.pop(call_id, self._at))
+        self._chars += len(result.content)
+        self._add(
+            ev.ToolCallFinished(turn=self.turn, call_id=call_id, state=state, result=result, duration_s=duration_s)
+        )
+
+    def _since(self, moment: datetime) -> float:
+        """Seconds by the file's times; an import knows no better."""
+        return max(0.0, (self._at - moment).total_seconds()) if moment != ev.UNSTAMPED else 0.0
 
     def _result(self, text: str, *, is_error: bool, images: tuple[BlobRef, ...]) -> ToolResult:
         output: BlobRef | None = None

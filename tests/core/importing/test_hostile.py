@@ -132,7 +132,7 @@ def test_a_picture_that_is_none_is_left_out(ground: Importing) -> None:
         + claude([call], uuid="2", parentUuid="1", type="assistant")
         + claude([{"type": "tool_result", "tool_use_id": "t", "content": parts}], uuid="3", parentUuid="2")
     )
-    assert "3 pictures that cannot be shown" in ground.run(file, workspace=ground.workspace).left_out
+    assert "pictures that cannot be shown (3)" in ground.run(file, workspace=ground.workspace).left_out
 
 
 def test_an_import_that_fails_leaves_nothing_behind(ground: Importing, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def test_a_content_of_this_machine_is_not_pulled_into_the_conversation(ground: I
     imported = ground.run(ground.file(exported(ground, written)), workspace=ground.workspace)
     finished = next(e for e in ground.events(imported) if isinstance(e, ev.ToolCallFinished))
     assert finished.result.images == ()
-    assert "1 pictures that are not in the file" in imported.left_out
+    assert "pictures that are not in the file (1)" in imported.left_out
 
 
 def test_a_turn_that_was_open_is_over(ground: Importing) -> None:

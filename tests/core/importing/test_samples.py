@@ -49,10 +49,10 @@ def test_a_claude_code_file(ground: Importing) -> None:
     assert said == ["Let me look.", "I look at **both** files.", "A tab is missing in the Makefile."]
     assert imported.problems == ()
     assert set(imported.left_out) == {
-        "2 messages of sub-agents",
-        "3 messages of other branches",
-        "1 slash commands and notes of the program",
-        "1 pictures and files in prompts",
+        "messages of sub-agents (2)",
+        "messages of other branches (3)",
+        "slash commands and notes of the program (1)",
+        "pictures and files in prompts (1)",
     }
     check_request(events)
 
@@ -89,7 +89,7 @@ def test_a_codex_file(ground: Importing) -> None:
         ("view_image", "a.png", "completed", "a picture"),
         ("shell_command", "shell_command", "failed", "The imported file has no result of this call."),
     ]
-    assert "1 encrypted thoughts of the model" in imported.left_out
+    assert "encrypted thoughts of the model (1)" in imported.left_out
     check_request(events)
     usage = next(event.usage for event in events if isinstance(event, ev.UsageReported))
     assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (100, 900, 30)
@@ -107,7 +107,7 @@ def test_what_was_left_out_stands_at_the_end_of_the_conversation(ground: Importi
     last = ground.events(ground.run(ground.sample("claude_code.jsonl")))[-1]
     assert isinstance(last, ev.Notice)
     assert (last.code, last.title) == ("imported", "Imported from Claude Code.")
-    assert "2 messages of sub-agents" in last.hint
+    assert "messages of sub-agents (2)" in last.hint
 
 
 def test_times_are_those_of_the_file(ground: Importing) -> None:
