@@ -95,3 +95,27 @@ def test_a_conversation_is_imported_shown_and_exported_again(go: Go, project: Pa
 
     go([str(project), "--provider", "demo"], journey)
     assert "Repair the build" in target.read_text()
+
+
+def test_the_session_that_is_shown_can_be_deleted_and_copied(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        actions = person.window.main_window.actions_
+        actions.import_session.trigger()
+        dialog = await person.see(QFileDialog, "importDialog")
+        dialog.fileSelected.emit(str(SAMPLES / "claude_code.jsonl"))
+        dialog.reject()
+        await person.until_true(lambda: bool(person.transcript.session_id), "it is shown")
+        first = person.transcript.session_id
+        person.window.desk.sessions.wished.emit("copy", first)
+        await person.until_true(lambda: person.transcript.session_id not in ("", first), "the copy is shown")
+        copied = person.transcript.session_id
+        assert person.transcript.forked_from == first
+        person.window.desk.sessions.wished.emit("delete", copied)
+        question = await person.see(QMessageBox, "deleteSessionDialog")
+        button = question.findChild(QPushButton, "deleteSessionButton")
+        assert button is not None
+        button.click()
+        await person.until_true(lambda: not person.transcript.session_id, "a new conversation is shown")
+        await person.until_true(lambda: len(listed(person)) == 1, "the original is still there")
+
+    go([str(project), "--provider", "demo"], journey)
