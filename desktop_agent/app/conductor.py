@@ -7,7 +7,7 @@ session open elsewhere) ends in the banner, never in a crash.
 import asyncio
 import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from desktop_agent.app.draft import Draft
 from desktop_agent.app.exchange import Exchange
 from desktop_agent.app.later import LaterDiffs
 from desktop_agent.app.look import apply_look
+from desktop_agent.app.searching import Searching
 from desktop_agent.app.sessions import LiveSessions
 from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
@@ -31,7 +32,7 @@ from desktop_agent.core.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.events import SessionRenamed, TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SessionSummary
+from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SearchHit, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.transcript import ToolEntry
@@ -76,6 +77,7 @@ class Conductor(QObject):
         self._clock = SystemClock()
         self._setup = Setup(desk.window, theme, bench.paths, bench.settings, bench.keys, spawner)
         self._exchange = Exchange(desk.window, bench, self._live, self._try)
+        self._searching = Searching(desk.search, bench, self._clock, spawner, self._known_sessions)
         self._diffs = BlobDiffs(bench.blobs)
         diffs.provide(self._diffs)
         self._connect()
@@ -85,6 +87,7 @@ class Conductor(QObject):
     async def start(self) -> None:
         """Show what the command line asks for, else what was open last, else the welcome."""
         self._try(self._look_for_sandbox())
+        self._searching.note_news()
         try:
             await self.refresh_sessions()
             if self._arguments.is_demo:
@@ -109,6 +112,7 @@ class Conductor(QObject):
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
         await self._live.aclose()
+        await self._searching.aclose()
         await self._diffs.aclose()
 
     async def may_close(self) -> bool:
@@ -163,6 +167,14 @@ class Conductor(QObject):
         if (shown := self._desk.wiring.bridge) is not None:
             self._desk.sessions.set_current(shown.transcript.session_id or None)
 
+    def _known_sessions(self) -> Mapping[SessionId, SessionSummary]:
+        return self._summaries
+
+    async def show_hit(self, hit: SearchHit) -> None:
+        """Show the place of a session that a search has found."""
+        await self.show_session(hit.session_id)
+        self._desk.transcript.show_turn(hit.turn, hit.call_id)
+
     async def _resume(self, wanted: str) -> None:
         if wanted != NEWEST:
             await self.show_session(await asyncio.to_thread(self._bench.catalog.find, wanted))
@@ -201,6 +213,7 @@ class Conductor(QObject):
             self._workspace = self._exchange.workspace = root
             self._desk.files.set_workspace(root)
             self._desk.sessions.set_workspace(str(root))
+            self._desk.search.set_workspace(str(root))
             self._desk.window.top_bar.set_workspace(root)
             self._desk.window.top_bar.set_branch("")
 
@@ -251,6 +264,7 @@ class Conductor(QObject):
         desk.transcript.folder_requested.connect(self._choose_folder)
         desk.sessions.new_requested.connect(self._on_new_session)
         desk.sessions.session_chosen.connect(self._on_session_chosen)
+        desk.search.hit_chosen.connect(self._on_hit_chosen)
         desk.sessions.rename_requested.connect(self._on_rename)
         desk.sessions.wished.connect(self._exchange.fulfil)
         actions.connect(actions.import_session, self._exchange.import_file)
@@ -269,6 +283,8 @@ class Conductor(QObject):
         bridge = self.sender()
         if getattr(event, "type", "") in _LISTED and isinstance(bridge, SessionBridge):
             self._try(self._refresh_session(bridge.transcript.session_id))
+        if isinstance(event, TurnEnded):
+            self._searching.note_news()
         if isinstance(event, TurnEnded) and event.turn == 1 and event.reason == "completed":
             self._offer_follow_up()
 
@@ -291,6 +307,9 @@ class Conductor(QObject):
 
     def _on_session_chosen(self, session_id: str) -> None:
         self._try(self.show_session(session_id))
+
+    def _on_hit_chosen(self, hit: SearchHit) -> None:
+        self._try(self.show_hit(hit))
 
     def _on_demo(self) -> None:
         self._try(self.show_demo())

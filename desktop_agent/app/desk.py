@@ -20,6 +20,7 @@ from desktop_agent.ui.mode_pickers import ModePickers
 from desktop_agent.ui.review.panel import ReviewPanel
 from desktop_agent.ui.session_wiring import SessionPanels, SessionWiring
 from desktop_agent.ui.sessions.panel import SessionList
+from desktop_agent.ui.sessions.search_panel import SearchPanel
 from desktop_agent.ui.theme import Theme
 
 
@@ -29,6 +30,7 @@ class Desk:
 
     window: MainWindow
     sessions: SessionList
+    search: SearchPanel
     files: FileTree
     transcript: TranscriptView
     composer: Composer
@@ -69,7 +71,9 @@ def furnish(
     actions.connect(actions.filter_files, window.show_side)
     actions.connect(actions.filter_files, files.focus_filter)
     actions.connect(actions.focus_composer, composer.setFocus)
-    return Desk(window, sessions, files, transcript, composer, pickers, banner, wiring, judges)
+    search = SearchPanel(theme, window)
+    actions.connect(actions.search, search.open_panel)
+    return Desk(window, sessions, search, files, transcript, composer, pickers, banner, wiring, judges)
 
 
 def _now() -> datetime:

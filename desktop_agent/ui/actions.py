@@ -29,6 +29,7 @@ _DECLARATIONS = (
     _Declaration("focus_composer", "Write a message", "Ctrl+L"),
     _Declaration("stop", "Stop the agent", "Ctrl+."),
     _Declaration("find", "Find in the conversation", "Ctrl+F"),
+    _Declaration("search", "Search all sessions…", "Ctrl+Shift+F"),
     _Declaration("filter_files", "Go to file…", "Ctrl+P"),
     _Declaration("undo_turn", "Undo the agent's turn", "Ctrl+Shift+Z"),
     _Declaration("redo_turn", "Redo the agent's turn", "Ctrl+Shift+Y"),
@@ -57,6 +58,7 @@ class Actions:
     focus_composer: QAction
     stop: QAction
     find: QAction
+    search: QAction
     filter_files: QAction
     undo_turn: QAction
     redo_turn: QAction

@@ -155,7 +155,7 @@ class MainWindow(QMainWindow):
         side.addWidget(panels.files)
         side.setStretchFactor(0, 0)
         side.setStretchFactor(1, 1)
-        side.setSizes([160, 500])
+        side.setSizes([240, 420])
         return side
 
     def _build_dock(self, name: str, title: str, panel: QWidget) -> QDockWidget:

@@ -1,7 +1,7 @@
 """What the rows of every list have in common: the ground behind them, and a focus ring for the keyboard only."""
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
-from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPen
+from PySide6.QtGui import QColor, QFocusEvent, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QAbstractItemView
 
 from desktop_agent.ui.theme import Radius, Theme
@@ -60,3 +60,13 @@ def draw_ground(
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), Radius.CONTROL - 1, Radius.CONTROL - 1)
     return theme.colour("accent_text" if is_selected else "text")
+
+
+def draw_line(
+    painter: QPainter, rect: QRectF, text: str, font: QFont, colour: QColor, alignment: Qt.AlignmentFlag
+) -> None:
+    """Draw one line of text, as much of it as fits."""
+    painter.setFont(font)
+    painter.setPen(colour)
+    fitting = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5)
+    painter.drawText(rect, alignment | Qt.TextFlag.TextSingleLine, fitting)

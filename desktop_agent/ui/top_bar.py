@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from desktop_agent.ui.actions import Actions
 from desktop_agent.ui.elided_label import ElidedLabel
 from desktop_agent.ui.jobs import words
+from desktop_agent.ui.shortcut_button import ShortcutButton
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
 
@@ -38,6 +40,7 @@ class TopBar(QWidget):
         self.branch_label = self._build_branch_label()
         self.title_label = self._build_title_label()
         self.demo_label = self._build_demo_label()
+        self.search_button = self._build_search_button()
         self.waiting_button = self._build_waiting_button()
         self.jobs_button = self._build_jobs_button()
         self.review_button = self._build_review_button()
@@ -49,7 +52,7 @@ class TopBar(QWidget):
         for widget in (self.side_button, self.workspace_button, self.branch_label, self.demo_label):
             layout.addWidget(widget)
         layout.addWidget(self.title_label, 1)
-        for widget in (self.waiting_button, self.jobs_button, self.review_button, self.menu_button):
+        for widget in (self.search_button, self.waiting_button, self.jobs_button, self.review_button, self.menu_button):
             layout.addWidget(widget)
         self.set_workspace(None)
 
@@ -145,6 +148,15 @@ class TopBar(QWidget):
         label.setVisible(False)
         return label
 
+    def _build_search_button(self) -> ShortcutButton:
+        keys = self._actions.search.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        button = ShortcutButton(self._theme, self.tr("Search"), keys, colour_role="muted", parent=self)
+        button.setObjectName("searchButton")
+        button.setAccessibleName(self.tr("Search all sessions"))
+        button.setProperty("variant", "flat")
+        button.clicked.connect(self._actions.search.trigger)
+        return button
+
     def _build_waiting_button(self) -> QPushButton:
         button = QPushButton(self)
         button.setProperty("variant", "warning")
@@ -184,6 +196,7 @@ class TopBar(QWidget):
         menu.addAction(self._actions.toggle_review)
         menu.addAction(self._actions.toggle_jobs)
         menu.addAction(self._actions.find)
+        menu.addAction(self._actions.search)
         menu.addSeparator()
         menu.addAction(self._actions.quit)
         button.setMenu(menu)

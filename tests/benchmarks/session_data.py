@@ -26,6 +26,11 @@ class Author:
         weights = list(accumulate(1 / (rank + 10) for rank in range(_VOCABULARY)))
         self._pool = [self._random.choices(words, cum_weights=weights, k=2_000) for _ in range(200)]
 
+    @property
+    def words(self) -> Iterator[str]:
+        """All words of the pool that texts are taken from."""
+        return (word for text in self._pool for word in text)
+
     def sessions(self, folder: Path, count: int, total_bytes: int | None = None) -> Iterator[Path]:
         """Write `count` sessions of 20 to 200 kB, or of so much that they come to `total_bytes`; yield the journals."""
         for number in range(count):
@@ -88,8 +93,14 @@ class Author:
              "source": "workspace", "capabilities": ["read_fs"], "is_read_only": name != "edit_file"},
         )  # fmt: skip
         words = {"read_file": 700, "grep": 250, "run_terminal_cmd": 400, "edit_file": 60}[name]
-        result: dict[str, object] = {"content": self._text(words), "is_error": False, "error_type": None, "metadata": {"path": path},
-                                     "output": None, "images": []}  # fmt: skip
+        result = {
+            "content": self._text(words),
+            "is_error": False,
+            "error_type": None,
+            "metadata": {"path": path},
+            "output": None,
+            "images": list[object](),
+        }
         yield (
             "tool_call_finished",
             {"turn": turn, "call_id": call_id, "state": "completed", "result": result, "duration_s": 0.1},

@@ -12,12 +12,11 @@ from desktop_agent.core.session_search.database import (
     number_of,
     tool_tag,
 )
-from desktop_agent.core.session_search.intake import moment_of
 from desktop_agent.core.session_search.pieces import PieceReader, call_id_of
 from desktop_agent.core.session_search.question import parse_question, phrase_expression, words_of
 from desktop_agent.core.session_search.snippet import snippet_of
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal_mark import JOURNAL_NAME, LONGEST_LINE
+from desktop_agent.core.store.journal_mark import JOURNAL_NAME, LONGEST_LINE, moment_of
 
 _MOST_PER_SESSION = 8
 """One long conversation must not be the whole answer."""
@@ -86,7 +85,7 @@ class Answerer:
             turn=_number(fields, "turn"),
             call_id=call_id,
             kind=piece.kind,
-            at=moment_of(fields),
+            at=moment_of(fields.get("at")),
             snippet=snippet,
             marks=marks,
             tool=found.call.tool,

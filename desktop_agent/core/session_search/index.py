@@ -136,11 +136,12 @@ class SessionSearch:
         """Return the newest hits, at most `limit`; none when there is no index, or while a damaged one is made anew."""
         try:
             with self._file.opened_to_read(is_stopped) as connection:
-                if connection is None:
-                    return []
-                return Answerer(self._sessions, self._blobs, query).hits(SearchDatabase(connection), limit)
+                return self._answer(SearchDatabase(connection), query, limit) if connection else []
         except (sqlite3.Error, OSError):
             return []
+
+    def _answer(self, database: SearchDatabase, query: SearchQuery, limit: int) -> list[SearchHit]:
+        return Answerer(self._sessions, self._blobs, query).hits(database, limit)
 
 
 def _wait() -> None:

@@ -1,20 +1,25 @@
 """Takes what is new in one journal into the index, a bounded part at a time."""
 
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import JsonObject
 from desktop_agent.core.session_search.database import Known, SearchDatabase, number_of, storable
 from desktop_agent.core.session_search.pieces import Call, PieceReader, call_id_of
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal_mark import JournalMark, goes_on, mark_at, open_journal, state_of, whole_lines
+from desktop_agent.core.store.journal_mark import (
+    JournalMark,
+    goes_on,
+    mark_at,
+    moment_of,
+    open_journal,
+    state_of,
+    whole_lines,
+)
 
 SLICE_BYTES = 4 * 1024 * 1024
 """Of a journal, in one transaction: what a stop loses."""
 
-_LONG_AGO = datetime.fromtimestamp(0, UTC)
 _NOTHING_YET = JournalMark((0, 0))
 _CUT = (-1, 0)
 """The state of a journal of which only a part is in the index: it never is current."""
@@ -62,19 +67,10 @@ class _Writer:
             self._folder = self._database.folder(self._workspace)
             return
         call = self._reader.calls.get(call_id_of(fields), Call("", "", ""))
-        number = number_of(moment_of(fields))
+        number = number_of(moment_of(fields.get("at")))
         for nth, piece in enumerate(self._reader.pieces(fields)):
             number = self._database.add(self._session, number, (place, nth), piece, call.title, self._folder) + 1
 
     def finish(self, mark: JournalMark) -> None:
         """Remember how far that was."""
         self._database.keep(Known(self._session, mark, self._workspace, self._reader.calls))
-
-
-def moment_of(fields: JsonObject) -> datetime:
-    """Return when a line was written."""
-    try:
-        moment = datetime.fromisoformat(str(fields.get("at", "")))
-    except ValueError:
-        return _LONG_AGO
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

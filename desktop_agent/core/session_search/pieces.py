@@ -4,7 +4,6 @@ Lines are taken as they come, without checking them against the vocabulary: a se
 What is very long is cut to its beginning and its end.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple, cast
@@ -12,6 +11,7 @@ from typing import NamedTuple, cast
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.model import HitKind, JsonObject
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal_mark import fields_of
 from desktop_agent.core.store.payloads import internalise
 
 COMMAND_TOOL = "run_terminal_cmd"
@@ -20,7 +20,8 @@ _TAIL_CHARS = 8_000
 _LARGEST_OUTPUT = 256 * 1024
 _LARGEST_FILE = 512 * 1024
 """Of one side of a change; of larger ones only the path is found."""
-_KINDS = (
+_TOLD = (
+    b'"type":"session_opened"',
     b'"type":"prompt_submitted"',
     b'"type":"message_done"',
     b'"type":"tool_call_started"',
@@ -59,11 +60,10 @@ class PieceReader:
 
     def fields(self, line: bytes) -> JsonObject:
         """Return a line with what was moved out of it; nothing for one that has no pieces."""
-        if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _KINDS):
+        if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _TOLD):
             return {}
         try:
-            fields = json.loads(line)
-            return internalise(cast("JsonObject", fields), self._blobs)[0] if isinstance(fields, dict) else {}
+            return internalise(fields_of(line), self._blobs)[0]
         except (ValueError, RecursionError, StorageError):
             return {}
 

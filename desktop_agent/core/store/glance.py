@@ -8,17 +8,24 @@ otherwise is decoded to see.
 import json
 import os
 import re
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.codec import MalformedLineError, decode_event
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import JsonObject, SessionSummary, Usage
+from desktop_agent.core.model import SessionSummary, Usage
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal_mark import JournalMark, goes_on, mark_at, open_journal, state_of, whole_lines
+from desktop_agent.core.store.journal_mark import (
+    JournalMark,
+    fields_of,
+    goes_on,
+    mark_at,
+    moment_of,
+    open_journal,
+    state_of,
+    whole_lines,
+)
 from desktop_agent.core.store.payloads import internalise
 from desktop_agent.core.transcript import Transcript
 
@@ -106,7 +113,7 @@ class _Fold:
 
     def _apply(self, line: bytes) -> None:
         try:
-            self._transcript.apply(decode_event(internalise(_fields_of(line), self._blobs)[0]))
+            self._transcript.apply(decode_event(internalise(fields_of(line), self._blobs)[0]))
         except (MalformedLineError, StorageError, RecursionError):
             return
 
@@ -121,8 +128,8 @@ class _Fold:
             title=transcript.title,
             workspace=transcript.workspace,
             created_at=transcript.opened_at,
-            updated_at=_moment(self._at),
-            active_at=_moment(self._active_at or self._at),
+            updated_at=moment_of(self._at.decode()),
+            active_at=moment_of((self._active_at or self._at).decode()),
             state="idle",
             turns=self._turn,
             size_bytes=size_bytes,
@@ -139,28 +146,11 @@ class _Fold:
         )
 
 
-def _fields_of(line: bytes) -> JsonObject:
-    """Return the object of a line, an empty one for what is none."""
-    try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return cast("JsonObject", fields) if isinstance(fields, dict) else {}
-
-
 def _as_written(line: bytes) -> bytes:
     """Return a line that somebody else wrote as we write it; nothing of one that is none."""
-    fields = _fields_of(line)
+    fields = fields_of(line)
     head = {key: fields[key] for key in ("v", "seq", "at", "type", "turn") if key in fields}
     try:
         return json.dumps(head | fields, separators=(",", ":")).encode()
     except RecursionError:
         return b""
-
-
-def _moment(written: bytes) -> datetime:
-    try:
-        moment = datetime.fromisoformat(written.decode())
-    except ValueError:
-        return ev.UNSTAMPED
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,24 +1,28 @@
-"""How far a cache has read a journal, and whether what it read still stands there.
+"""Reading journals for a cache: how far it has come, and whether what it read still stands there.
 
 A journal only grows, so whoever read a part of it needs to read the rest only. Should it have been rewritten after all
 (repaired, or put back from a copy), then the mark does not fit, and it is read from its beginning.
 """
 
+import json
 import os
 import stat
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import SessionId, is_session_id
+from desktop_agent.core.model import JsonObject
 
 JOURNAL_NAME = "journal.jsonl"
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Longer ones are none that we wrote: what is long stands in blobs."""
 
+_LONG_AGO = datetime.fromtimestamp(0, UTC)
 _READ_AHEAD = 128 * 1024
 _WITNESS_BYTES = 256
 
@@ -102,6 +106,24 @@ def whole_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, bytes]]:
             return
         yield place, line
         place += length
+
+
+def fields_of(line: bytes) -> JsonObject:
+    """Return the object of a line, an empty one for what is none."""
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("JsonObject", fields) if isinstance(fields, dict) else {}
+
+
+def moment_of(written: object) -> datetime:
+    """Return the moment that a line names, a very early one for what is none."""
+    try:
+        moment = datetime.fromisoformat(str(written))
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return _LONG_AGO
 
 
 def _witness(file: BinaryIO, read_bytes: int) -> bytes:

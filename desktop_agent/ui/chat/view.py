@@ -146,6 +146,18 @@ class TranscriptView(RowArea):
                 self.reveal(self.row_top(row))
                 return
 
+    def show_turn(self, turn: int, call_id: str = "") -> None:
+        """Bring the card of this call into view, else what the person asked in this turn."""
+        prompt: Row | None = None
+        for row in self.rows:
+            if row.entry.kind == "tool" and row.entry.call.id == call_id:
+                self.reveal(self.row_top(row))
+                return
+            if row.entry.kind == "prompt" and row.entry.turn == turn:
+                prompt = row
+        if prompt is not None:
+            self.reveal(self.row_top(prompt))
+
     @property
     def can_rewind(self) -> bool:
         """Whether going back can be asked for now: not while a turn runs."""

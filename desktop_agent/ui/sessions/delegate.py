@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF,
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from desktop_agent.ui.rows import FocusRing, draw_ground
+from desktop_agent.ui.rows import FocusRing, draw_ground, draw_line
 from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 
@@ -55,7 +55,7 @@ class SessionDelegate(QStyledItemDelegate):
         painter.save()
         if row.session is None:
             at = rect.adjusted(Space.S, 0, -Space.S, -Space.XS)
-            _draw(painter, at, str(index.data()), self._heading, self._theme.colour("muted"), _BOTTOM_LEFT)
+            draw_line(painter, at, str(index.data()), self._heading, self._theme.colour("muted"), _BOTTOM_LEFT)
             painter.restore()
             return
         colour = draw_ground(
@@ -70,12 +70,12 @@ class SessionDelegate(QStyledItemDelegate):
         self._draw_mark(painter, QPointF(line.left() + Space.S + _MARK / 2, line.center().y()), row.session)
         status = self._model.status_of(row.session)
         line.adjust(_TITLE_AT, 0, -Space.S, 0)
-        _draw(painter, line, status, self._small, self._status_colour(row.session), _CENTRE_RIGHT)
+        draw_line(painter, line, status, self._small, self._status_colour(row.session), _CENTRE_RIGHT)
         line.setRight(line.right() - QFontMetricsF(self._small).horizontalAdvance(status) - Space.S)
-        _draw(painter, line, self._model.title_of(row.session), self._font, colour, _CENTRE_LEFT)
+        draw_line(painter, line, self._model.title_of(row.session), self._font, colour, _CENTRE_LEFT)
         if row.folder:
             below = QRectF(rect.left() + _TITLE_AT, line.bottom() - 4, rect.width() - _TITLE_AT - Space.S, 16)
-            _draw(painter, below, row.folder, self._small, self._theme.colour("muted"), _CENTRE_LEFT)
+            draw_line(painter, below, row.folder, self._small, self._theme.colour("muted"), _CENTRE_LEFT)
         painter.restore()
 
     def _draw_mark(self, painter: QPainter, centre: QPointF, session: "SessionSummary") -> None:
@@ -116,10 +116,3 @@ _BOTTOM_LEFT = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft
 
 def _first_line(rect: QRectF) -> QRectF:
     return QRectF(rect.left(), rect.top(), rect.width(), Height.LIST_ROW)
-
-
-def _draw(painter: QPainter, rect: QRectF, text: str, font: QFont, colour: QColor, alignment: Qt.AlignmentFlag) -> None:
-    painter.setFont(font)
-    painter.setPen(colour)
-    fitting = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5)
-    painter.drawText(rect, alignment | Qt.TextFlag.TextSingleLine, fitting)

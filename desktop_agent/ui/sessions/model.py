@@ -44,13 +44,16 @@ class SessionModel(QAbstractListModel):
         super().__init__(parent)
         self._now = now
         self._rows: list[Row] = []
+        self._shown_as: tuple[str | None, bool] | None = None
+        """The folder and whether archived ones are shown, which decide about the groups."""
 
     # --- content --------------------------------------------------------------------------------------------------
 
     def show(self, sessions: "Iterable[SessionSummary]", workspace: str | None, *, with_archived: bool = False) -> None:
         """Show these sessions; rows that stay keep their selection and an editor that is open in them."""
         wanted = self._grouped(sessions, workspace, with_archived)
-        if not self._rows:
+        if self._shown_as != (workspace, with_archived):  # nearly all rows are new or elsewhere
+            self._shown_as = (workspace, with_archived)
             self.beginResetModel()
             self._rows = wanted
             self.endResetModel()
@@ -62,15 +65,19 @@ class SessionModel(QAbstractListModel):
                 del self._rows[at]
                 self.endRemoveRows()
         for at, row in enumerate(wanted):
-            self._bring(row, at)
+            if at == len(self._rows) or self._rows[at] != row:
+                self._bring(row, at)
 
     def _grouped(self, sessions: "Iterable[SessionSummary]", workspace: str | None, with_archived: bool) -> list[Row]:
         pinned: list[Row] = []
         here: list[Row] = []
         elsewhere: list[Row] = []
         archived: list[Row] = []
+        names = {workspace: ""}
         for session in sorted(sessions, key=_active_at, reverse=True):
-            row = Row(session, "" if session.workspace == workspace else PurePath(session.workspace).name)
+            if session.workspace not in names:
+                names[session.workspace] = PurePath(session.workspace).name
+            row = Row(session, names[session.workspace])
             if session.is_archived:
                 archived.append(row)
             elif session.is_pinned:

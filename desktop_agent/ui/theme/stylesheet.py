@@ -22,6 +22,7 @@ QLabel[role="tag"] {
 QFrame[role="banner"] { background: $warning_bg; border: none; border-bottom: 1px solid $warning_border; }
 QFrame[role="bar"] { background: $bg; border: none; border-bottom: 1px solid $border; }
 QFrame[role="drawer"] { background: $bg; border: 1px solid $border_strong; }
+QFrame[role="palette"] { background: $surface; border: 1px solid $border_strong; border-radius: 10px; }
 QWidget[role="surface"] { background: $surface; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="good"] { color: $added_text; }

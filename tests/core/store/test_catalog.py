@@ -66,7 +66,7 @@ def cache_file(ground: Ground) -> Path:
     return ground.paths.cache / "sessions.sqlite3"
 
 
-def append(catalog: Catalog, session_id: SessionId, *events: ev.DurableEvent) -> None:
+def append(catalog: Catalog, session_id: SessionId, *events: ev.KnownEvent) -> None:
     """Write more into a journal, as the process that has the session open would."""
     path = catalog.journal_path(session_id)
     journal, _ = Journal.open(path, Blobs(path.parents[2] / "blobs"))
@@ -337,7 +337,7 @@ async def test_many_processes_may_list_at_once(ground: Ground) -> None:
     ids = [await use(ground, f"prompt {number}") for number in range(3)]
     cache_file(ground).unlink()
     with ThreadPoolExecutor(8) as pool:
-        listed = list(pool.map(lambda _: fresh(ground).summaries(), range(40)))
+        listed = list(pool.map(Catalog.summaries, [fresh(ground) for _ in range(40)]))
     assert all([item.id for item in summaries] == ids[::-1] for summaries in listed)
 
 

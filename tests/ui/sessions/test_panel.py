@@ -1,5 +1,6 @@
 """The session list as a person uses it."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -171,3 +172,31 @@ def test_the_delete_key_wishes_the_session_away_but_not_while_its_title_is_typed
     assert editor is not None
     QTest.keyClick(editor, Qt.Key.Key_Delete)
     assert wished == ["delete"]
+
+
+def test_pinned_sessions_come_first_and_archived_ones_only_when_asked_for(
+    desk: Desk, make_session: "MakeSession"
+) -> None:
+    pinned = replace(make_session("p", "Pinned", ago=timedelta(days=9), workspace="/elsewhere"), is_pinned=True)
+    archived = replace(make_session("z", "Put away"), is_archived=True)
+    desk.panel.set_sessions([make_session("a", "Here"), make_session("b", "There", workspace="/b"), pinned, archived])
+
+    def shown() -> list[str]:
+        model = desk.rows.model()
+        return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+
+    listed = ["Pinned", "Pinned", "This folder", "Here", "Other folders", "There"]
+    assert shown() == listed
+    button = desk.panel.findChild(QPushButton, "archivedButton")
+    assert isinstance(button, QPushButton)
+    assert button.text() == "Show archived (1)"
+    button.click()
+    assert shown() == [*listed, "Archived", "Put away"]
+    button.click()
+    assert shown() == listed
+
+
+def test_without_archived_sessions_nothing_offers_them(desk: Desk) -> None:
+    button = desk.panel.findChild(QPushButton, "archivedButton")
+    assert isinstance(button, QPushButton)
+    assert not button.isVisible()

@@ -1,0 +1,101 @@
+"""Draws what a search found: a session's title, and one line for each place in it, with the match marked."""
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from desktop_agent.ui.rows import FocusRing, draw_ground, draw_line
+from desktop_agent.ui.sessions.found_model import FoundModel, FoundRow
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+
+_HEADING = 34
+_KIND_WIDTH = 66
+_DETAIL_GAP = 12
+_CENTRE_LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+_CENTRE_RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+
+
+class FoundDelegate(QStyledItemDelegate):
+    """One line a row."""
+
+    def __init__(self, model: FoundModel, theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._theme = theme
+        self._ring = ring
+        self._take_fonts()
+        theme.changed.connect(self._take_fonts)
+
+    def _take_fonts(self) -> None:
+        self._font = self._theme.text_font(TypeSize.SECONDARY)
+        self._small = self._theme.text_font(TypeSize.HEAD)
+        self._strong = QFont(self._font)
+        self._strong.setWeight(QFont.Weight.DemiBold)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        return QSize(0, _HEADING if self._model.row_at(index.row()).hit is None else Height.LIST_ROW)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        row = self._model.row_at(index.row())
+        rect = QRectF(option.rect)
+        painter.save()
+        if row.hit is None:
+            line = rect.adjusted(Space.S, Space.S, -Space.S, 0)
+            self._draw_detail(painter, line, row)
+            draw_line(painter, line, row.title, self._strong, self._theme.colour("text"), _CENTRE_LEFT)
+        else:
+            colour = draw_ground(
+                painter,
+                self._theme,
+                rect,
+                is_selected=bool(option.state & QStyle.StateFlag.State_Selected),
+                is_hovered=bool(option.state & QStyle.StateFlag.State_MouseOver),
+                has_ring=self._ring.is_shown and bool(option.state & QStyle.StateFlag.State_HasFocus),
+            )
+            line = rect.adjusted(Space.S, 0, -Space.S, 0)
+            self._draw_detail(painter, line, row)
+            kind = QRectF(line.left(), line.top(), _KIND_WIDTH, line.height())
+            draw_line(painter, kind, row.kind, self._small, self._theme.colour("muted"), _CENTRE_LEFT)
+            line.setLeft(kind.right())
+            self._draw_snippet(painter, line, row, colour)
+        painter.restore()
+
+    def _draw_detail(self, painter: QPainter, line: QRectF, row: FoundRow) -> None:
+        """Draw what stands at the right, and take its room from the line."""
+        draw_line(painter, line, row.detail, self._small, self._theme.colour("muted"), _CENTRE_RIGHT)
+        taken = QFontMetricsF(self._small).horizontalAdvance(row.detail)
+        line.setRight(line.right() - min(taken + _DETAIL_GAP, line.width() / 2))
+
+    def _draw_snippet(self, painter: QPainter, line: QRectF, row: FoundRow, colour: QColor) -> None:
+        """Draw the text, marked where it matches, up to the end of the line."""
+        assert row.hit is not None
+        painter.setClipRect(line)
+        left, done = line.left(), 0
+        for begin, end in (*row.hit.marks, (len(row.hit.snippet), len(row.hit.snippet))):
+            left = self._draw_part(painter, line, left, row.hit.snippet[done:begin], colour, is_match=False)
+            left = self._draw_part(painter, line, left, row.hit.snippet[begin:end], colour, is_match=True)
+            done = end
+            if left >= line.right():
+                break
+
+    def _draw_part(
+        self, painter: QPainter, line: QRectF, left: float, text: str, colour: QColor, *, is_match: bool
+    ) -> float:
+        """Draw a part of the text from `left` on; return where it ends."""
+        font = self._strong if is_match else self._font
+        width = QFontMetricsF(font).horizontalAdvance(text)
+        rect = QRectF(left, line.top(), max(0.0, min(width, line.right() - left)), line.height())
+        if is_match and text:
+            ground = QRectF(rect.left() - 1, rect.center().y() - 9, rect.width() + 2, 18)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._theme.colour("warning_border" if self._theme.colours.is_dark else "warning_bg"))
+            painter.drawRoundedRect(ground, 3, 3)
+            colour = self._theme.colour("text")
+        painter.setFont(font)
+        painter.setPen(colour)
+        shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5)
+        baseline = rect.center().y() + (QFontMetricsF(font).ascent() - QFontMetricsF(font).descent()) / 2
+        painter.drawText(QPointF(left, baseline), shown)
+        return left + width

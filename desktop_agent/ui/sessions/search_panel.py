@@ -1,0 +1,333 @@
+"""Search through all sessions: a field, a few filters and the places that were found, over the conversation."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_agent.ui.picker import Picker
+from desktop_agent.ui.rows import FocusRing
+from desktop_agent.ui.sessions.found_delegate import FoundDelegate
+from desktop_agent.ui.sessions.found_model import FoundModel
+from desktop_agent.ui.theme import Height, Space, Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import HitKind, SearchHit, SearchQuery, SessionSummary
+
+_PAUSE_MS = 120
+"""How long the person rests before what was typed so far is searched for."""
+_WIDTH = 760
+_HEIGHT = 560
+_MARGIN = 24
+_KINDS: tuple["HitKind", ...] = ("prompt", "reply", "command", "output", "change", "title")
+_DAYS = (1, 7, 30, 365)
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+class SearchPanel(QFrame):
+    """Asks for searches and shows what they find. It lies over `over` while it is open.
+
+    Signals:
+        query_changed: search for this `SearchQuery`.
+        hit_chosen: show this `SearchHit` in its session.
+    """
+
+    query_changed = Signal(object)
+    hit_chosen = Signal(object)
+
+    def __init__(self, theme: Theme, over: QWidget, *, now: Callable[[], datetime] = _now) -> None:
+        super().__init__(over)
+        self.setObjectName("searchPanel")
+        self.setProperty("role", "palette")
+        self.setAccessibleName(self.tr("Search all sessions"))
+        self._over = over
+        self._now = now
+        self._workspace = ""
+        self._query: SearchQuery | None = None
+        self._is_reading = False
+        self._model = FoundModel(now, self)
+        self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
+        self._timer.timeout.connect(self._search)
+        self._build(theme)
+        self.hide()
+
+    # --- what the window asks -------------------------------------------------------------------------------------
+
+    def set_workspace(self, workspace: str) -> None:
+        """Offer to search the sessions of this folder (an absolute path) only."""
+        self._workspace = workspace
+
+    def set_tools(self, names: Sequence[str]) -> None:
+        """Offer to search the calls of one of these tools only."""
+        for name in names:
+            self._tool.addItem(name, name)
+
+    def open_panel(self) -> None:
+        """Show the panel and let the person type; what was searched for the last time is there to be replaced."""
+        app = cast("QApplication", QApplication.instance())
+        app.installEventFilter(self)
+        self._place()
+        self.show()
+        self.raise_()
+        self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._field.selectAll()
+        self._search()
+
+    def close_panel(self) -> None:
+        """Go back to what lies below."""
+        if self.isVisible():
+            cast("QApplication", QApplication.instance()).removeEventFilter(self)
+            self._timer.stop()
+            self.hide()
+            self._over.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @property
+    def query(self) -> "SearchQuery | None":
+        """What is searched for; None while there is nothing to search for."""
+        return self._query
+
+    def show_hits(
+        self, query: "SearchQuery", hits: "Sequence[SearchHit]", sessions: "Mapping[str, SessionSummary]"
+    ) -> None:
+        """Show what was found, unless something else is searched for by now."""
+        if query is not self._query:
+            return
+        chosen = self._chosen_hit()
+        self._model.show(hits, sessions)
+        self._pages.setCurrentIndex(0 if hits else 1)
+        self._hint.setText(self.tr("Nothing found."))
+        count = len({hit.session_id for hit in hits})
+        self._said.setText(self.tr("{0} in {1}").format(self._places(len(hits)), self._sessions(count)) if hits else "")
+        at = next((row for row in range(self._model.rowCount()) if self._model.row_at(row).hit == chosen), 0)
+        self._go_to(at if chosen is not None and at else self._model.step(-1, 1))
+
+    def set_reading(self, *, is_reading: bool) -> None:
+        """Say whether there is something new that is not found yet. Searches again when there no longer is."""
+        was_reading, self._is_reading = self._is_reading, is_reading
+        self._reading.setVisible(is_reading)
+        if was_reading and not is_reading and self.isVisible():
+            self._search()
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _build(self, theme: Theme) -> None:
+        self._field = QLineEdit()
+        self._field.setObjectName("searchField")
+        self._field.setAccessibleName(self.tr("Search all sessions"))
+        self._field.setPlaceholderText(self.tr("Search prompts, replies, commands, outputs and changes"))
+        self._field.textChanged.connect(self._timer.start)
+        self._field.installEventFilter(self)
+
+        self._list = QListView()
+        self._list.setObjectName("searchResults")
+        self._list.setAccessibleName(self.tr("Places found"))
+        self._list.setFrameShape(QFrame.Shape.NoFrame)
+        self._list.setMouseTracking(True)
+        self._list.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self._list.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list.setModel(self._model)
+        self._list.setItemDelegate(FoundDelegate(self._model, theme, FocusRing(self._list), self._list))
+        self._list.clicked.connect(self._on_clicked)
+        self._list.installEventFilter(self)
+        theme.changed.connect(self._list.viewport().update)
+
+        self._hint = QLabel()
+        self._hint.setProperty("role", "secondary")
+        self._hint.setWordWrap(True)
+        self._hint.setContentsMargins(Space.S, Space.S, Space.S, 0)
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._pages = QStackedLayout()
+        self._pages.addWidget(self._list)
+        self._pages.addWidget(self._hint)
+
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(Space.M, Space.M, Space.M, Space.S)
+        layout.setSpacing(Space.S)
+        layout.addWidget(self._field)
+        layout.addLayout(self._build_filters())
+        layout.addLayout(self._pages, 1)
+        layout.addLayout(self._build_foot())
+
+    def _build_filters(self) -> QHBoxLayout:
+        self._kind = self._picker("searchKindPicker", self.tr("What"), self.tr("Everything"))
+        for kind in _KINDS:
+            self._kind.addItem(self._words_for(kind), kind)
+        self._when = self._picker("searchWhenPicker", self.tr("When"), self.tr("Any time"))
+        for days in _DAYS:
+            self._when.addItem(self._words_for_days(days), days)
+        self._where = self._picker("searchFolderPicker", self.tr("Where"), self.tr("All folders"))
+        self._where.addItem(self.tr("This folder"), True)
+        self._tool = self._picker("searchToolPicker", self.tr("Tool"), self.tr("Any tool"))
+        self._file = QLineEdit()
+        self._file.setObjectName("searchFileField")
+        self._file.setAccessibleName(self.tr("About a file"))
+        self._file.setPlaceholderText(self.tr("File"))
+        self._file.textChanged.connect(self._timer.start)
+        self._file.installEventFilter(self)
+        row = QHBoxLayout()
+        row.setSpacing(Space.S)
+        for picker in (self._kind, self._when, self._where, self._tool):
+            row.addWidget(picker)
+        self._file.setMinimumHeight(self._kind.minimumHeight())
+        row.addWidget(self._file, 1)
+        return row
+
+    def _picker(self, name: str, words: str, any_: str) -> Picker:
+        picker = Picker(min_chars=8)
+        picker.setObjectName(name)
+        picker.setAccessibleName(words)
+        picker.addItem(any_, None)
+        picker.currentIndexChanged.connect(self._search)
+        return picker
+
+    def _build_foot(self) -> QHBoxLayout:
+        self._said = QLabel()
+        self._said.setProperty("role", "secondary")
+        self._reading = QLabel(self.tr("Reading what is new…"))
+        self._reading.setProperty("role", "secondary")
+        self._reading.hide()
+        foot = QHBoxLayout()
+        foot.setContentsMargins(Space.S, 0, Space.S, 0)
+        foot.addWidget(self._said, 1)
+        foot.addWidget(self._reading)
+        return foot
+
+    # --- words ----------------------------------------------------------------------------------------------------
+
+    def _words_for(self, kind: "HitKind") -> str:
+        match kind:
+            case "title":
+                return self.tr("Titles")
+            case "prompt":
+                return self.tr("What I wrote")
+            case "reply":
+                return self.tr("Replies")
+            case "command":
+                return self.tr("Commands")
+            case "output":
+                return self.tr("Outputs")
+            case "change":
+                return self.tr("Changes")
+
+    def _words_for_days(self, days: int) -> str:
+        match days:
+            case 1:
+                return self.tr("Since yesterday")
+            case 365:
+                return self.tr("Last year")
+            case _:
+                return self.tr("Last {0} days").format(days)
+
+    def _places(self, count: int) -> str:
+        return self.tr("1 place") if count == 1 else self.tr("{0} places").format(count)
+
+    def _sessions(self, count: int) -> str:
+        return self.tr("1 session") if count == 1 else self.tr("{0} sessions").format(count)
+
+    # --- searching ------------------------------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        from desktop_agent.core.model import SearchQuery
+
+        self._timer.stop()
+        days = self._when.currentData()
+        query = SearchQuery(
+            text=self._field.text(),
+            workspace=self._workspace if self._where.currentData() else "",
+            since=self._now() - timedelta(days=days) if days else None,
+            file=self._file.text(),
+            tool=self._tool.currentData() or "",
+            kind=self._kind.currentData(),
+        )
+        if query.text.strip() or query.file.strip():
+            self._query = query
+            if not self._model.rowCount():
+                self._pages.setCurrentIndex(1)
+                self._hint.setText(self.tr("Searching…"))
+            self.query_changed.emit(query)
+            return
+        self._query = None
+        self._model.show((), {})
+        self._pages.setCurrentIndex(1)
+        self._said.clear()
+        self._hint.setText(self.tr('Words are found in any order, "quoted ones" side by side, the newest first.'))
+
+    # --- rows -----------------------------------------------------------------------------------------------------
+
+    def _chosen_hit(self) -> "SearchHit | None":
+        index = self._list.currentIndex()
+        return self._model.row_at(index.row()).hit if index.isValid() else None
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        if self._model.row_at(index.row()).hit is not None:  # a heading leaves the current row as it was
+            self._choose()
+
+    def _choose(self) -> None:
+        if (hit := self._chosen_hit()) is not None:
+            self.close_panel()
+            self.hit_chosen.emit(hit)
+
+    def _go_to(self, row: int) -> None:
+        if 0 <= row < self._model.rowCount():
+            self._list.setCurrentIndex(self._model.index(row))
+
+    # --- Qt -------------------------------------------------------------------------------------------------------
+
+    def _place(self) -> None:
+        area = self._over.rect().adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        width, height = min(_WIDTH, area.width()), min(_HEIGHT, area.height() - Height.TOP_BAR)
+        left = area.center().x() - width // 2
+        self.setGeometry(QRect(left, Height.TOP_BAR + Space.S, width, height))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            if watched in (self._field, self._file, self._list) and self._take_key(event):
+                return True
+        elif event.type() == QEvent.Type.Resize and watched is self._over:
+            self._place()
+        elif event.type() == QEvent.Type.MouseButtonPress and isinstance(event, QMouseEvent):
+            self._close_if_beside(watched, event.globalPosition().toPoint())
+        return super().eventFilter(watched, event)
+
+    def _take_key(self, event: QKeyEvent) -> bool:
+        row = self._list.currentIndex().row()
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                self._choose()
+            case Qt.Key.Key_Down:
+                self._go_to(self._model.step(row, 1))
+            case Qt.Key.Key_Up:
+                self._go_to(self._model.step(row, -1))
+            case _:
+                return False
+        return True
+
+    def _close_if_beside(self, watched: QObject, at: QPoint) -> None:
+        """Close when something else of the window was pressed; the list of a picker is a window of its own."""
+        is_ours = isinstance(watched, QWidget) and watched.window() is self.window()
+        if is_ours and not self.rect().contains(self.mapFromGlobal(at)):
+            self.close_panel()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_panel()
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,94 @@
+"""What the search through all sessions costs. Run it by name: `pytest tests/benchmarks/bench_session_search.py`.
+
+The yardstick is ripgrep listing the journals that have a word, a whole process, in turns with the same word looked up
+in the index. A ratio is the median of the pairs' ratios. `--profile nightly` searches 1 GB, which takes some minutes
+to write and to index; else it is 100 MB.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from desktop_agent.core.model import SearchQuery
+from desktop_agent.core.session_search.index import SessionSearch
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.tools.ripgrep import find_ripgrep
+from tests.benchmarks.session_data import Author
+
+RIPGREP = find_ripgrep(os.environ) or ""
+LIMIT = 1.0
+"""Of every search to ripgrep over the same journals: reading less must cost less."""
+
+pytestmark = pytest.mark.skipif(not RIPGREP, reason="ripgrep is not installed")
+
+
+class Library:
+    """Journals, their index, and how long that took."""
+
+    def __init__(self, root: Path, total_bytes: int) -> None:
+        self.sessions = root / "sessions"
+        self.author = Author()
+        paths = self.author.sessions(self.sessions, max(1, total_bytes // 125_000), total_bytes)
+        self.size = sum(path.stat().st_size for path in paths)
+        self.search = SessionSearch(self.sessions, Blobs(root / "blobs"), root / "cache")
+        begun, used = time.perf_counter(), time.process_time()
+        self.search.update()
+        self.seconds, self.used = time.perf_counter() - begun, time.process_time() - used
+        self.index_size = (root / "cache" / "session-search.sqlite3").stat().st_size
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Library:
+    total = 1_000_000_000 if request.config.getoption("--profile") == "nightly" else 100_000_000
+    return Library(tmp_path_factory.mktemp("library"), total)
+
+
+def test_a_search_reads_less_than_the_journals(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    common = [word for word, _ in Counter(library.author.words).most_common(300)]
+    rows = {
+        "a word that stands once": (SearchQuery(text="needle17 "), "needle17"),
+        "the most common word": (SearchQuery(text=f"{common[0]} "), common[0]),
+        "two common words": (SearchQuery(text=f"{common[0]} {common[1]} "), common[0]),
+        "a phrase": (SearchQuery(text=f'"{common[0]} {common[1]}"'), f"{common[0]} {common[1]}"),
+        "a beginning of 4 letters": (SearchQuery(text="baco"), "baco"),
+        "the common word in prompts": (SearchQuery(text=f"{common[0]} ", kind="prompt"), common[0]),
+        "the common word and a tool": (SearchQuery(text=f"{common[0]} ", tool="grep"), common[0]),
+        "nothing like it": (SearchQuery(text="zzzzzz"), "zzzzzz"),
+    }
+    late: list[str] = []
+    lines = [
+        f"\n{library.size / 1e6:.0f} MB of journals; index {library.index_size / 1e6:.0f} MB "
+        f"({library.index_size / library.size:.2f}), made in {library.seconds:.0f} s "
+        f"({library.used:.0f} s of one processor, {library.size / 1e6 / library.used:.1f} MB/s)",
+        f"{'':34}{'rg -F -l ms':>14}{'search ms':>12}{'ratio':>8}{'found':>8}",
+    ]
+    for name, (query, literal) in rows.items():
+        look, ask = partial(grep, literal, library), partial(library.search.ask, query)
+        pairs = [(seconds(look), seconds(ask)) for _ in range(8)][1:]
+        floor, cost = (median(side) * 1000 for side in zip(*pairs, strict=True))
+        ratio = median(ours / theirs for theirs, ours in pairs)
+        lines.append(f"{name:34}{floor:14.1f}{cost:12.1f}{ratio:8.2f}{len(library.search.ask(query)):8}")
+        if ratio > LIMIT:
+            late.append(f"{name}: {ratio:.2f} > {LIMIT}")
+    with capsys.disabled():
+        sys.stdout.write("\n".join(lines) + "\n")
+    assert not late
+
+
+def grep(literal: str, library: Library) -> None:
+    command = [RIPGREP, "-F", "-l", "--no-ignore", "--", literal, str(library.sessions)]
+    subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)  # noqa: TID251
+
+
+def seconds(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun

@@ -1,0 +1,123 @@
+"""`desktop-agent sessions list` and `search`, as people start them."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, get_args
+
+import pytest
+
+from desktop_agent.cli import main
+from desktop_agent.commands.parser import HIT_KINDS
+from desktop_agent.core import events as ev
+from desktop_agent.core.model import HitKind, ModelRef
+from desktop_agent.core.store.journal import Journal
+from desktop_agent.workbench import Workbench
+
+MODEL = ModelRef(provider="scripted", model="scripted")
+NOW = datetime.now(UTC)
+
+
+def write(number: int, workspace: str, *events: ev.KnownEvent, days_ago: int = 0) -> str:
+    """Write a session."""
+    bench = Workbench.from_environment()
+    session_id = f"20261116-0900{number:02}-aaaaaa"
+    opened = ev.SessionOpened(
+        session_id=session_id, workspace=workspace, model=MODEL, approval="on_write", app_version="1"
+    )
+    journal = Journal.create(bench.paths.sessions / session_id / "journal.jsonl", bench.blobs)
+    for seq, event in enumerate((opened, *events), start=1):
+        journal.append(event.stamped(seq, NOW - timedelta(days=days_ago, minutes=90 - seq)), is_durable=False)
+    journal.close()
+    return session_id
+
+
+def prompt(text: str) -> ev.PromptSubmitted:
+    return ev.PromptSubmitted(turn=1, prompt_id="p", text=text)
+
+
+@pytest.fixture
+def sessions(isolated_home: object) -> Sequence[str]:
+    """A plain one, one from long ago that is pinned, and one that was put away."""
+    return (
+        write(1, "/home/ann/a", prompt("An apple")),
+        write(2, "/home/ann/b", prompt("Another apple"), ev.SessionPinned(is_pinned=True), days_ago=30),
+        write(3, "/home/ann/b", prompt("A third apple"), ev.SessionArchived(is_archived=True), days_ago=3),
+    )
+
+
+def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    assert main(["sessions", *arguments, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    return document["hits" if arguments[0] == "search" else "sessions"]
+
+
+def test_pinned_sessions_come_first_and_archived_ones_when_asked_for(
+    sessions: Sequence[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, pinned, archived = sessions
+    assert [item["id"] for item in listed(capsys, "list")] == [pinned, plain]
+    assert [item["id"] for item in listed(capsys, "list", "--archived")] == [archived]
+    assert [item["id"] for item in listed(capsys, "list", "--all")] == [pinned, plain, archived]
+    assert [item["id"] for item in listed(capsys, "list", "--workspace", "/home/ann/b")] == [pinned]
+
+
+def test_the_list_says_how_a_session_is_filed_and_how_big_it_is(
+    sessions: Sequence[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sessions", "list", "--all"]) == 0
+    first, _, third = capsys.readouterr().out.splitlines()
+    assert "pinned" in first
+    assert "bytes" in first
+    assert "archived" in third
+
+
+def test_a_search_finds_places_in_all_sessions_the_newest_first(
+    sessions: Sequence[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, pinned, archived = sessions
+    hits = listed(capsys, "search", "apple")
+    assert [hit["session_id"] for hit in hits] == [plain, archived, pinned]
+    assert (hits[0]["kind"], hits[0]["snippet"], hits[0]["marks"]) == ("prompt", "An apple", [[3, 8]])
+    assert hits[0]["title"] == "An apple"
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["--workspace", "/home/ann/b"], [2, 1]),
+        (["--since", "7d"], [0, 2]),
+        (["--until", "7d"], [1]),
+        (["--since", f"{NOW - timedelta(days=4):%Y-%m-%d}", "--until", f"{NOW - timedelta(days=2):%Y-%m-%d}"], [2]),
+        (["--kind", "reply"], []),
+        (["--limit", "1"], [0]),
+    ],
+)
+def test_options_narrow_the_search(
+    sessions: Sequence[str], capsys: pytest.CaptureFixture[str], options: list[str], found: list[int]
+) -> None:
+    hits = listed(capsys, "search", "apple", *options)
+    assert [hit["session_id"] for hit in hits] == [sessions[number] for number in found]
+
+
+def test_people_read_the_title_and_the_place(sessions: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sessions", "search", "third"]) == 0
+    shown, told = capsys.readouterr()
+    assert shown.splitlines()[0] == f"{sessions[2]}  A third apple"
+    assert shown.splitlines()[1].endswith("turn 1  prompt")
+    assert shown.splitlines()[2] == "    A third apple"
+    assert told == "Reading what is new…\n"
+    assert main(["sessions", "search", '"nothing like it']) == 0
+    assert capsys.readouterr() == ("Nothing was found.\n", "")
+
+
+@pytest.mark.parametrize("moment", ["yesterday", "9999999d", "2026-13-01"])
+def test_what_is_no_date_is_said(isolated_home: object, moment: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["sessions", "search", "x", "--since", moment])
+    assert stop.value.code == 2
+    assert "is no date such as" in capsys.readouterr().err
+
+
+def test_all_kinds_can_be_asked_for() -> None:
+    assert get_args(HitKind) == HIT_KINDS

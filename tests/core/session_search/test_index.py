@@ -1,0 +1,288 @@
+"""The search through all sessions, on real journals, whatever happens to them and to the index."""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import timedelta
+from itertools import count
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.model import Allowed, BlobRef, ChangeSelection, SearchQuery, ToolResult
+from desktop_agent.core.session_search import intake
+from desktop_agent.core.session_search.index import SessionSearch
+from desktop_agent.core.session_search.process import update_beside
+from tests.core.session_search.conftest import MONDAY, Library, call, change, prompt, reply, result
+
+
+def test_prompts_replies_commands_outputs_changes_and_titles_are_found(library: Library) -> None:
+    before, after = library.image(b"one\nkept apple\n"), library.image(b"two apple\nkept apple\n")
+    library.session(
+        1,
+        prompt("Where is the apple?"),
+        reply("The apple is in the garden."),
+        call("c1", "run_terminal_cmd", command="grep apple garden.txt"),
+        result("c1", "garden.txt: an apple"),
+        call("c2", "edit_file", path="garden.txt"),
+        ev.ChangesRecorded(turn=1, call_id="c2", changes=(change("garden.txt", before, after),)),
+        ev.SessionRenamed(title="Apples"),
+    )
+    assert library.found("apple ") == [
+        ("change", "apple"),
+        ("output", "apple"),
+        ("command", "apple"),
+        ("reply", "apple"),
+        ("prompt", "apple"),
+    ]
+    assert library.found("apple") == [("title", "Apples"), *library.found("apple ")]
+
+
+def test_a_hit_says_where_to_go(library: Library) -> None:
+    session_id = library.session(1, prompt("go"), call("c1", "run_terminal_cmd", command="make all"))
+    (hit,) = library.ask("make")
+    assert (hit.session_id, hit.seq, hit.turn, hit.call_id, hit.tool) == (session_id, 3, 1, "c1", "run_terminal_cmd")
+    assert hit.at == MONDAY + timedelta(minutes=3)
+
+
+def test_of_a_change_the_lines_that_went_and_came_are_found(library: Library) -> None:
+    before, after = library.image(b"same\nold pear\n"), library.image(b"same\nnew plum\n")
+    library.session(1, ev.ChangesRecorded(turn=1, call_id="", changes=(change("src/fruit.py", before, after),)))
+    assert [hit.file for hit in library.ask("pear")] == ["src/fruit.py"]
+    assert library.found("plum") == [("change", "plum")]
+    assert library.found("same") == []
+    assert library.found("fruit.py") == [("change", "fruit.py")]
+
+
+def test_what_was_moved_to_a_blob_is_found(library: Library) -> None:
+    whole = "many lines\n" * 2_000 + "the needle\n"
+    blob = library.blobs.put_ref(whole.encode(), "text/plain")
+    finished = ev.ToolCallFinished(
+        turn=1,
+        call_id="c1",
+        state="completed",
+        result=ToolResult(content="cut", output=BlobRef(blob=blob.blob, size=blob.size, media_type=blob.media_type)),
+        duration_s=0.1,
+    )
+    library.session(1, prompt("long " * 5_000 + "haystack"), finished)
+    assert library.found("needle") == [("output", "needle")]
+    assert library.found("haystack") == [("prompt", "haystack")]
+
+
+def test_what_was_undone_or_rewound_is_still_found(library: Library) -> None:
+    library.session(
+        1,
+        prompt("plant a cherry"),
+        ev.ChangesRecorded(turn=1, call_id="c", changes=(change("a.txt", None, library.image(b"cherry\n")),)),
+        ev.ChangesUndone(selection=ChangeSelection(), change_ids=("1.1",), outcomes=()),
+        ev.Rewound(turn=1, scope="both"),
+    )
+    assert library.found("cherry") == [("change", "cherry"), ("prompt", "cherry")]
+
+
+def test_a_command_that_the_person_rewrote_is_found_as_it_ran(library: Library) -> None:
+    decision = Allowed(edited_command="make safely")
+    library.session(1, ev.ApprovalResolved(turn=1, call_id="c", decision=decision))
+    assert library.found("safely") == [("command", "safely")]
+
+
+def test_the_newest_comes_first_and_one_session_is_not_the_whole_answer(library: Library) -> None:
+    first = library.session(1, prompt("apple"))
+    second = library.session(2, *(prompt(f"apple {number}", number) for number in range(1, 30)))
+    hits = library.ask("apple")
+    assert [hit.session_id for hit in hits] == [second] * 8 + [first]
+    assert [hit.turn for hit in hits[:2]] == [29, 28]
+
+
+def test_filters_narrow_the_search(library: Library) -> None:
+    here = library.session(
+        1, prompt("apple"), call("c1", "grep", path="src/app.py"), result("c1", "apple"), workspace="/home/ann/a"
+    )
+    middle = library.now
+    there = library.session(2, prompt("apple"), workspace="/home/ann/b")
+
+    def sessions(**filters: object) -> list[str]:
+        return [hit.session_id for hit in library.ask("apple", **filters)]
+
+    assert sessions() == [there, here, here]
+    assert sessions(workspace="/home/ann/a") == [here, here]
+    assert sessions(workspace="/nowhere") == []
+    assert sessions(kind="output") == [here]
+    assert sessions(tool="grep") == [here]
+    assert sessions(file="app.py") == [here]
+    assert sessions(file="src/ap") == [here]
+    assert sessions(since=middle + timedelta(seconds=1)) == [there]
+    assert sessions(until=middle + timedelta(seconds=1)) == [here, here]
+    assert [hit.kind for hit in library.ask(file="src/app.py")] == ["output"], "a filter alone is a search"
+
+
+def test_only_what_is_new_is_read(library: Library) -> None:
+    session_id = library.session(1, prompt("apple"))
+    library.update()
+    size = library.journal(session_id).stat().st_size
+    library.write(session_id, prompt("pear", 2))
+    progress = library.update()
+    assert progress.total_bytes == library.journal(session_id).stat().st_size - size
+    assert library.found("pear") == [("prompt", "pear")]
+    assert len(library.ask("apple")) == 1
+    assert library.update().total_bytes == 0
+
+
+def test_a_result_finds_its_call_in_what_was_read_before(library: Library) -> None:
+    session_id = library.session(1, call("c1", "read_file", path="src/app.py"))
+    library.update()
+    library.write(session_id, result("c1", "apple"))
+    (hit,) = library.ask("apple", tool="read_file", file="app.py")
+    assert hit.tool == "read_file"
+
+
+def test_a_line_without_its_end_is_found_when_it_has_one(library: Library) -> None:
+    session_id = library.session(1, prompt("apple"), prompt("pear", 2))
+    whole = library.journal(session_id).read_bytes()
+    library.journal(session_id).write_bytes(whole[:-5])
+    assert library.found("pear") == []
+    library.journal(session_id).write_bytes(whole)
+    assert library.found("pear") == [("prompt", "pear")]
+    assert len(library.ask("apple")) == 1
+
+
+def test_a_rewritten_journal_is_read_anew(library: Library) -> None:
+    session_id = library.session(1, prompt("apple"), prompt("pear", 2))
+    library.update()
+    content = library.journal(session_id).read_bytes().replace(b"apple", b"grape, as is said")
+    library.journal(session_id).write_bytes(content)
+    assert library.found("apple") == []
+    assert library.found("grape") == [("prompt", "grape")]
+    assert len(library.ask("pear")) == 1
+
+
+def test_a_deleted_session_is_found_no_longer(library: Library) -> None:
+    session_id = library.session(1, prompt("apple"))
+    library.update()
+    shutil.rmtree(library.sessions / session_id)
+    assert library.search.ask(SearchQuery(text="apple")) == []
+    assert library.ask("apple") == []
+    assert library.search.is_current
+
+
+def test_copies_of_a_session_are_found_beside_it(library: Library) -> None:
+    session_id = library.session(1, prompt("apple"))
+    copy = "20261116-090099-bbbbbb"
+    shutil.copytree(library.sessions / session_id, library.sessions / copy)
+    assert {hit.session_id for hit in library.ask("apple")} == {session_id, copy}
+
+
+def test_a_long_journal_is_taken_in_part_by_part(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "SLICE_BYTES", 500)
+    library.session(1, *(prompt(f"apple{number} tree", number) for number in range(1, 40)))
+    assert library.update().is_complete
+    assert library.search.is_current
+    assert all(len(library.ask(f"apple{number} ")) == 1 for number in range(1, 40))
+
+
+def test_stopped_it_goes_on_where_it_was(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "SLICE_BYTES", 500)
+    library.session(1, *(prompt(f"apple{number} tree", number) for number in range(1, 40)))
+    asked = count()
+    library.search.update(is_stopped=lambda: next(asked) > 5)
+    assert not library.search.is_current
+    assert library.update().is_complete
+    assert len(library.ask("tree", kind="prompt")) == 8
+    assert len(library.ask("apple1 ")) == 1
+
+
+@pytest.mark.parametrize("rubbish", [b"no database", b"SQLite format 3\0" + bytes(4096)])
+def test_a_damaged_index_is_made_anew(library: Library, rubbish: bytes) -> None:
+    library.session(1, prompt("apple"))
+    library.update()
+    library.database.write_bytes(rubbish)
+    search = library.open()
+    assert search.ask(SearchQuery(text="apple")) == []
+    assert not search.is_current
+    assert len(library.ask("apple")) == 1
+
+
+def test_an_index_that_lost_a_table_is_made_anew(library: Library) -> None:
+    library.session(1, prompt("apple"))
+    library.update()
+    with closing(sqlite3.connect(library.database)) as connection, connection:
+        connection.execute("DROP TABLE piece")
+    library.session(2, prompt("apple"))
+    assert len(library.ask("apple")) == 2
+
+
+def test_a_rebuild_finds_the_same(library: Library) -> None:
+    library.session(1, prompt("apple"), reply("an apple"))
+    before = library.ask("apple")
+    library.search.rebuild()
+    assert library.search.ask(SearchQuery(text="apple")) == before
+
+
+def test_an_index_that_cannot_be_written_is_said(library: Library) -> None:
+    library.session(1, prompt("apple"))
+    library.cache.write_text("a file where the folder should be")
+    with pytest.raises(StorageError):
+        library.search.update()
+    assert library.search.ask(SearchQuery(text="apple")) == []
+    assert not library.search.is_current
+
+
+def test_most_of_an_index_about_nothing_is_made_anew(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("desktop_agent.core.session_search.index._MOST_GONE", 5)
+    lost = library.session(1, *(prompt(f"apple {number}", number) for number in range(1, 20)))
+    library.session(2, prompt("pear"))
+    library.update()
+    shutil.rmtree(library.sessions / lost)
+    library.update()
+    with closing(sqlite3.connect(library.database)) as connection:
+        assert connection.execute("SELECT count(*) FROM piece").fetchone() == (1,)
+
+
+def test_several_may_bring_it_up_to_date_at_once(library: Library) -> None:
+    for number in range(10):
+        library.session(number, prompt(f"apple {number}"))
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(SessionSearch.update, [library.open() for _ in range(8)]))
+    assert len(library.ask("apple")) == 10
+
+
+async def test_a_process_of_its_own_brings_it_up_to_date(library: Library) -> None:
+    library.session(1, prompt("apple"))
+    assert await update_beside(library.sessions, library.blobs.folder, library.cache)
+    assert len(library.search.ask(SearchQuery(text="apple"))) == 1
+
+
+def test_the_process_ends_with_whoever_started_it(library: Library) -> None:
+    arguments = map(str, (library.sessions, library.blobs.folder, library.cache))
+    module = "desktop_agent.core.session_search.process"
+    done = subprocess.run(  # noqa: TID251 - as the window starts it
+        [sys.executable, "-P", "-m", module, *arguments], stdin=subprocess.DEVNULL, timeout=60, check=False
+    )
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff\xfe\n",
+        b"[" * 100_000 + b"\n",
+        b'{"v":1,"seq":1,"at":"x","type":"prompt_submitted","text":{"a":1}}\n',
+        b'{"v":1,"seq":"s","at":"9999-12-31T23:59:59Z","type":"prompt_submitted","turn":"t","text":"\\ud800 odd"}\n',
+        b'{"v":1,"seq":1,"at":"0001-01-01T00:00:00Z","type":"tool_call_finished","call_id":[],"result":7}\n',
+        b'{"v":1,"seq":1,"at":"x","type":"changes_recorded","changes":[{"path":"../../x","after":{"digest":"../x","size":3}}]}\n',
+        b'{"type":"message_done","content":[{"type":"text"},7,{"type":"text","text":"\\u0000 NUL"}]}\n',
+    ],
+    ids=["no text", "deep", "odd text", "odd head", "odd result", "path tricks", "NUL"],
+)
+def test_a_hostile_line_costs_no_more_than_itself(library: Library, line: bytes) -> None:
+    session_id = library.session(1, prompt("apple"))
+    path = library.journal(session_id)
+    path.write_bytes(line + path.read_bytes() + line)
+    assert ("prompt", "apple") in library.found("apple")
+    assert library.search.is_current
+    library.ask("odd")
+    library.ask("NUL")
