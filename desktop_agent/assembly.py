@@ -43,6 +43,7 @@ from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.store.records import Breather
 from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
+from desktop_agent.core.titling import Titling
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.confiner import Confiner, SandboxProbe
 from desktop_agent.core.tools.effects import Effects
@@ -123,6 +124,7 @@ class Assembly:
     calibration: Calibration
     services: Services
     """What slash commands reach beyond their session."""
+    makes_titles: bool
 
     def session(self, plan: SessionPlan) -> Session:
         """Return the session, ready to run."""
@@ -175,6 +177,7 @@ class Assembly:
                 retry=RetryPolicy(),
                 clock=self.clock,
                 provider_source=self.provider_source,
+                titling=self._titling(plan, recorder),
                 is_attended=plan.is_attended,
                 read_history=self._history_reader(plan),
                 release=self._release(plan.storage, processes, jobs, reports),
@@ -224,6 +227,12 @@ class Assembly:
             services=self.services,
             provider_ids=PROVIDER_IDS,
         )
+
+    def _titling(self, plan: SessionPlan, recorder: Recorder) -> Titling:
+        def is_wanted() -> bool:
+            return self.makes_titles and plan.settings.current.model.generates_titles
+
+        return Titling(plan.state.transcript, recorder, self.provider_source, self.clock, is_wanted)
 
     def _job_logs(self, plan: SessionPlan) -> Path:
         """A folder of the session's own: its commands may read it, and what others printed is not their business."""

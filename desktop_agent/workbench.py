@@ -22,7 +22,9 @@ from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.errors import StorageError
+from desktop_agent.core.export import ExportForm, Progress, export_session
 from desktop_agent.core.ids import SessionId, new_session_id
+from desktop_agent.core.importing import Imported, ImportPlan, import_conversation
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.paths import AppPaths
@@ -42,12 +44,14 @@ from desktop_agent.core.slash.own import declarations_of, read_own_commands
 from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.filing import Filing, file_session
 from desktop_agent.core.store.follow import Follower
 from desktop_agent.core.store.forking import Fork, fork_journal
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.lock import SessionLock, is_locked
 from desktop_agent.core.store.pages import find_pages, read_last_page, read_page
 from desktop_agent.core.store.records import Breather
+from desktop_agent.core.store.removal import SessionSize, remove_session, session_size
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.confiner import SandboxProbe
@@ -85,11 +89,12 @@ class Workbench:
         tools: Sequence[AnyTool] | None = None,
         probe: SandboxProbe | None = None,
         services: Services | None = None,
+        makes_titles: bool = False,
     ) -> None:
         """Touches no disk. With plain `settings` there is no file: they change only through `live`.
 
         `provider_source` replaces the catalogue of real providers, `tools` the built-in tools, and `probe` the look
-        for a sandbox.
+        for a sandbox. With `makes_titles` the model names each session after its first turn, if the settings say so.
         """
         self.paths = paths
         self.live = settings if isinstance(settings, LiveSettings) else LiveSettings(settings)
@@ -100,12 +105,15 @@ class Workbench:
         self.catalog = Catalog(paths.sessions, self.blobs, paths.cache)
         self.search = SessionSearch(paths.sessions, self.blobs, paths.cache)
         self.keys = key_store or SystemKeyStore()
+        self._makes_titles = makes_titles
         self._environ = environ
         self._clock = clock or SystemClock()
         self.tools = tools or builtin_tools(paths.cache, longest_command_s=self._longest_command_s)
         self._shared_tools = SharedTools(self.tools)
         self._calibration = Calibration()
-        self.services = services or Services(config=LiveConfig(self.live), forker=self.fork_session)
+        self.services = services or Services(
+            config=LiveConfig(self.live), forker=self.fork_session, exporter=self.export_session
+        )
         """What slash commands reach beyond their session."""
         self._probe = probe or SandboxProbe(environ)
         self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
@@ -277,6 +285,69 @@ class Workbench:
         await asyncio.to_thread(fork_journal, source, self.paths.sessions, fork, self.blobs)
         return fork.session_id
 
+    # -- sessions that nobody has to open for it --
+
+    async def file_session(self, session_id: SessionId, filing: Filing) -> None:
+        """Rename, pin or archive a session that is not open; for an open one, submit the op to it.
+
+        Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
+        """
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        await asyncio.to_thread(file_session, path, filing, self._clock.now(), self.blobs)
+
+    async def delete_session(self, session_id: SessionId) -> None:
+        """Remove a session with its undo history; files of the workspace stay.
+
+        Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
+        """
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        await asyncio.to_thread(remove_session, path.parent)
+
+    async def session_size(self, session_id: SessionId) -> SessionSize:
+        """What a session takes of the disk, with the contents that only it needs. Reads all journals."""
+        return await asyncio.to_thread(session_size, self.paths.sessions, session_id, self.blobs)
+
+    async def export_session(
+        self,
+        session_id: SessionId,
+        form: ExportForm,
+        target: Path,
+        *,
+        overwrites: bool = False,
+        progress: Progress = lambda _: None,
+    ) -> int:
+        """Write a session to `target`, as far as it has come, and return the size of the file in bytes.
+
+        `progress` is told in a thread how many bytes there are; what it raises ends the export, and nothing is left.
+        Raises `SessionNotFoundError`, `UsageError` when the file exists, or `StorageError`.
+        """
+        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
+        write = partial(export_session, path, form, self.blobs, target, overwrites=overwrites, progress=progress)
+        return await asyncio.to_thread(write)
+
+    async def import_session(
+        self, file: Path, *, workspace: Path | None = None, fallback: Path | None = None, is_again: bool = False
+    ) -> Imported:
+        """Make a session of a conversation of Claude Code, of Codex, or of an export.
+
+        It goes on in `workspace`, else in the folder that the file names, else in `fallback`. Raises `UsageError` for
+        what is no such file or when no folder is there, `AlreadyImportedError` unless `is_again`, and `StorageError`.
+        """
+        root = await asyncio.to_thread(usable_workspace, workspace) if workspace is not None else None
+        now = self._clock.now()
+        plan = ImportPlan(
+            session_id=new_session_id(now),
+            now=now,
+            model=self.default_model(),
+            approval=self.settings.execution.approval,
+            sandbox=self.settings.execution.sandbox,
+            app_version=__version__,
+            workspace=root,
+            fallback=fallback,
+            is_again=is_again,
+        )
+        return await asyncio.to_thread(import_conversation, file, self.paths.data, self.blobs, plan)
+
     def _assemble(self, plan: SessionPlan) -> Session:
         assembly = Assembly(
             paths=self.paths,
@@ -290,6 +361,7 @@ class Workbench:
             provider_source=self._provider_source,
             calibration=self._calibration,
             services=self.services,
+            makes_titles=self._makes_titles,
         )
         return assembly.session(plan)
 

@@ -20,6 +20,7 @@ from desktop_agent.app.demo import make_demo_workspace
 from desktop_agent.app.desk import Desk
 from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.app.draft import Draft
+from desktop_agent.app.exchange import Exchange
 from desktop_agent.app.later import LaterDiffs
 from desktop_agent.app.resending import take_back_since
 from desktop_agent.app.searching import Searching
@@ -31,7 +32,7 @@ from desktop_agent.app.viewing import Viewing
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import AgentError, SessionBusyError, StorageError, WorkspaceError
-from desktop_agent.core.events import CommandRun, TurnEnded
+from desktop_agent.core.events import CommandRun, SessionRenamed, TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SearchHit, SessionSummary
@@ -81,6 +82,7 @@ class Conductor(QObject):
         self._setup = Setup(desk.window, theme, bench.paths, bench.live, bench.keys, spawner)
         self._settings = SettingsDesk(desk, theme, bench, self._setup, spawner)
         self._viewing = Viewing(bench, self._clock, self)
+        self._exchange = Exchange(desk.window, bench, self._live, self._try)
         self._searching = Searching(desk.search, bench, self._clock, spawner, self._known_sessions)
         self._diffs = BlobDiffs(bench.blobs)
         diffs.provide(self._diffs)
@@ -237,7 +239,7 @@ class Conductor(QObject):
 
     def _set_workspace(self, root: Path) -> None:
         if root != self._workspace:
-            self._workspace = root
+            self._workspace = self._exchange.workspace = root
             self._settings.show_workspace(root)
             self._desk.files.set_workspace(root)
             self._desk.sessions.set_workspace(str(root))
@@ -302,6 +304,12 @@ class Conductor(QObject):
         desk.search.hit_chosen.connect(self._on_hit_chosen)
         desk.sessions.rename_requested.connect(self._on_rename)
         desk.composer.commands_wanted.connect(self._on_commands_wanted)
+        desk.sessions.wished.connect(self._exchange.fulfil)
+        actions.connect(actions.import_session, self._exchange.import_file)
+        actions.connect(actions.export_session, self._on_export)
+        self._exchange.listed.connect(self._on_listed)
+        self._exchange.session_wanted.connect(self._on_session_chosen)
+        self._exchange.removed.connect(self._on_removed)
         desk.files.file_activated.connect(self._open_file)
         desk.files.repository_changed.connect(self._on_repository)
 
@@ -372,12 +380,20 @@ class Conductor(QObject):
         self._try(self.show_demo())
 
     def _on_rename(self, session_id: str, title: str) -> None:
-        self._try(self._rename(session_id, title))
+        self._exchange.file(session_id, SessionRenamed(title=title))
 
-    async def _rename(self, session_id: str, title: str) -> None:
-        bridge = await self._live.open(session_id)
-        bridge.submit(ops.RenameSession(title=title))
-        self._watch(bridge)
+    def _on_listed(self) -> None:
+        self._try(self.refresh_sessions())
+
+    def _on_removed(self, session_id: str) -> None:
+        shown = self._desk.wiring.bridge
+        if shown is not None and shown.transcript.session_id == session_id:
+            self._on_new_session()
+
+    def _on_export(self) -> None:
+        shown = self._desk.wiring.bridge
+        if shown is not None and shown.transcript.session_id:
+            self._exchange.export(shown.transcript.session_id)
 
     def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
         shown = self._desk.wiring.bridge

@@ -86,6 +86,18 @@ class LiveSessions:
         inlet.bridge = SessionBridge(opened.transcript, opened.session.submit)
         return self._serve(opened.session, inlet.bridge, self._loader(session_id, inlet.bridge))
 
+    def is_running(self, session_id: SessionId) -> bool:
+        """Whether the agent works in a session that is open here, or waits for an answer in it."""
+        live = self._live.get(session_id)
+        return live is not None and live.session.transcript.is_running
+
+    async def close(self, session_id: SessionId) -> None:
+        """Close one session, if it is open here; returns when it is."""
+        live = self._live.pop(session_id, None)
+        if live is not None:
+            live.session.submit(ops.Shutdown())
+            await live.task
+
     async def aclose(self) -> None:
         """Stop everything and close every session; returns when nothing of them is left."""
         for opening in self._opening.values():

@@ -13,6 +13,7 @@ from desktop_agent.core.clock import Clock
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import Collected, collect
+from desktop_agent.core.store.removal import empty_trash
 
 DELAY_S: Final = 60.0
 """After the start of the window: then the person has what they wanted to see, and the first answer is on its way."""
@@ -64,6 +65,7 @@ class Tidying:
                 raise StorageError("The collection was stopped.")
             time.sleep(_BREATH_S)  # noqa: TID251 - hands the interpreter lock to the window's thread
 
+        empty_trash(self._sessions)
         return collect(self._blobs, self._sessions, now=now, pause=pause)
 
     def _is_due(self, now: datetime) -> bool:

@@ -211,7 +211,7 @@ def _load_core(paths: AppPaths, live: "LiveSettings") -> "Workbench":
     import_module("desktop_agent.ui.chat.factory")  # and what shows it takes 50 ms to import
     keys = SystemKeyStore()
     providers = ProviderCatalog(os.environ, keys, is_paced=True)
-    return Workbench(paths, live, key_store=keys, provider_source=providers.build)
+    return Workbench(paths, live, key_store=keys, provider_source=providers.build, makes_titles=True)
 
 
 def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":

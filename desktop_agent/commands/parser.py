@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     _Commands = _SubParsersAction[argparse.ArgumentParser]
 
 APPROVALS = ("always", "on_write", "on_request", "never")
+EXPORT_FORMS = ("md", "html", "jsonl", "patch")
 SANDBOXES = ("restricted", "strict", "none")
 HIT_KINDS = ("title", "prompt", "reply", "command", "output", "change")
 
@@ -122,7 +123,7 @@ def _add_mode(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_sessions(commands: "_Commands") -> None:
-    sessions = commands.add_parser("sessions", help="List, show and verify sessions.")
+    sessions = commands.add_parser("sessions", help="List, show, file, verify, export and import sessions.")
     actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = _command(actions, "list", "List sessions: the pinned ones, then the last used first.", "sessions list")
     which = listing.add_mutually_exclusive_group()
@@ -146,6 +147,38 @@ def _add_sessions(commands: "_Commands") -> None:
     fork = _command(actions, "fork", summary, "sessions fork k3f9qx --before-turn 3")
     fork.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
     fork.add_argument("--before-turn", type=_at_least_one, metavar="N", help="leave this turn out, and what follows it")
+    _add_filing(actions)
+    _add_exchange(actions)
+
+
+def _add_filing(actions: "_Commands") -> None:
+    of_one = "a session id, or its beginning or end"
+    rename = _command(actions, "rename", "Give a session another title.", 'sessions rename k3f9qx "The slow query"')
+    rename.add_argument("id", metavar="ID", help=of_one)
+    rename.add_argument("title", metavar="TITLE")
+    summaries = {"archive": "Put a session away; nothing of it is removed.", "pin": "Keep a session at the top."}
+    for name, summary in summaries.items():
+        action = _command(actions, name, summary, f"sessions {name} k3f9qx")
+        action.add_argument("id", metavar="ID", help=of_one)
+        action.add_argument("--undo", action="store_true", help="take that back")
+    summary = "Delete a session with its undo history. Files of the workspace stay as they are."
+    delete = _command(actions, "delete", summary, "sessions delete k3f9qx --yes")
+    delete.add_argument("id", metavar="ID", help=of_one)
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _add_exchange(actions: "_Commands") -> None:
+    export = _command(actions, "export", "Write a session to read it elsewhere.", "sessions export k3f9qx --format md")
+    export.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    forms = "md, html (one file), jsonl (can be imported), or patch (what it changed)"
+    export.add_argument("--format", choices=EXPORT_FORMS, default="md", metavar="FORM", help=forms)
+    export.add_argument("--output", type=Path, metavar="F", help="the file to write (default: standard output)")
+    export.add_argument("--force", action="store_true", help="overwrite the file if there is one")
+    summary = "Import a conversation of Claude Code or Codex, or one that was exported as jsonl."
+    example = "sessions import ~/.claude/projects/-home-me-app/0f3a….jsonl"
+    importing = _command(actions, "import", summary, example)
+    importing.add_argument("file", type=Path, metavar="FILE", help="the .jsonl file")
+    importing.add_argument("--again", action="store_true", help="also when it was imported already")
 
 
 def _add_changes(commands: "_Commands") -> None:

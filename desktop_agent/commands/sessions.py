@@ -6,6 +6,8 @@ from dataclasses import asdict
 from datetime import datetime
 
 from desktop_agent.commands.console import Console, size_text, table
+from desktop_agent.commands.session_exchange import export, import_file
+from desktop_agent.commands.session_filing import file_or_delete
 from desktop_agent.commands.session_search import search_sessions
 from desktop_agent.commands.verifying import verify_sessions
 from desktop_agent.core.changes.outcome_words import describe_outcome
@@ -47,6 +49,12 @@ def main(args: argparse.Namespace, console: Console) -> int:
             return verify_sessions(bench.catalog, ids, console, is_repairing=args.repair)
         case "fork":
             asyncio.run(_fork(bench, console, bench.catalog.find(args.id), args.before_turn))  # noqa: TID251 - entry point
+        case "export":
+            export(bench, console, args)
+        case "import":
+            import_file(bench, console, args)
+        case "rename" | "archive" | "pin" | "delete":
+            return file_or_delete(bench, console, args)
         case _:
             raise AssertionError(args.action)
     return 0

@@ -213,6 +213,8 @@ class UsageReported(DurableEvent):
 
     turn: int
     usage: Usage
+    is_aside: bool = False
+    """Whether the request was not the conversation: it tells nothing of how full the context is."""
     type: Literal["usage_reported"] = "usage_reported"
 
 

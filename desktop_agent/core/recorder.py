@@ -31,7 +31,7 @@ _LATER = (
 """Events that do not wait for the disk: they reach it with the next one that does, `TurnEnded` at the latest.
 
 All others do wait: what was said, decided, changed or paid for. Of these here, each can be made or found again (a file
-is read anew, a question asked anew), or comes in great numbers and is told anew by what follows it.
+is read anew), or comes in great numbers and is told anew by what follows it.
 """
 
 _answers: ContextVar[list[ev.KnownEvent] | None] = ContextVar("answers", default=None)

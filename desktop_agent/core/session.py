@@ -24,7 +24,7 @@ from desktop_agent.core.failure_notices import defect_notice, notice_of
 from desktop_agent.core.ids import CallId, PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import Decision, ModelRef
-from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.base import Provider, ProviderSource
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, hearing
 from desktop_agent.core.recovery import settle, settle_begun
@@ -33,6 +33,7 @@ from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.sight import Sight, SightOp
 from desktop_agent.core.slash.commands import SlashCommands
 from desktop_agent.core.slash.parts import CommandParts, Performed, SessionHands
+from desktop_agent.core.titling import Titling
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
@@ -42,9 +43,6 @@ from desktop_agent.core.workspace import check_workspace
 from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 logger = logging.getLogger(__name__)
-
-ProviderSource = Callable[[ModelRef], Awaitable[Provider]]
-"""Builds the provider of a model. Raises `AgentError` when it cannot: no key, unknown provider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +69,7 @@ class SessionParts:
     retry: RetryPolicy
     clock: Clock
     provider_source: ProviderSource
+    titling: Titling
     is_attended: bool
     """Whether somebody can answer what an earlier process asked; otherwise nobody did, and its turn is over."""
 
@@ -298,6 +297,7 @@ class Session:
             await self._settle(number)
             duration_s = round(self._parts.clock.monotonic() - started, 3)
             await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
+            self._parts.titling.after_turn(reason)
         except StorageError as error:
             self._tell_storage_failure(error, number)
         finally:
@@ -463,6 +463,7 @@ class Session:
         async with AsyncExitStack() as ends:
             ends.push_async_callback(self._parts.release)
             ends.push_async_callback(self._parts.recorder.aclose)
+            ends.push_async_callback(self._parts.titling.aclose)
             for provider in self._providers.values():
                 ends.push_async_callback(provider.aclose)
             ends.push_async_callback(self._commands.aclose)

@@ -24,6 +24,8 @@ class _Declaration:
 _DECLARATIONS = (
     _Declaration("new_session", "New session", "Ctrl+N"),
     _Declaration("open_folder", "Open folder…", "Ctrl+O"),
+    _Declaration("import_session", "Import a conversation…", ""),
+    _Declaration("export_session", "Export the conversation…", ""),
     _Declaration("focus_composer", "Write a message", "Ctrl+L"),
     _Declaration("stop", "Stop the agent", "Ctrl+."),
     _Declaration("find", "Find in the conversation", "Ctrl+F"),
@@ -53,6 +55,8 @@ class Actions:
 
     new_session: QAction
     open_folder: QAction
+    import_session: QAction
+    export_session: QAction
     focus_composer: QAction
     stop: QAction
     find: QAction

@@ -189,6 +189,8 @@ class TopBar(QWidget):
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(button)
         menu.addAction(self._actions.settings)
+        menu.addAction(self._actions.import_session)
+        menu.addAction(self._actions.export_session)
         menu.addSeparator()
         menu.addAction(self._actions.toggle_side)
         menu.addAction(self._actions.toggle_review)

@@ -18,7 +18,6 @@ LATER = {
     "turn_started",
     "usage_reported",
     "tool_call_finished",
-    "approval_requested",
     "notice",
     "review_marked",
     "guidance_loaded",

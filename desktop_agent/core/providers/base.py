@@ -4,12 +4,12 @@ A provider translates; it does not retry, execute or remember. The turn does all
 provider, so `stream` must be safe to call again with the same request after it failed.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from desktop_agent.core.ids import CallId
-from desktop_agent.core.model import AssistantBlock, ModelRequest, StopReason, Usage
+from desktop_agent.core.model import AssistantBlock, ModelRef, ModelRequest, StopReason, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,3 +97,7 @@ class Counting(Protocol):
     async def context_window(self, model: str) -> int | None:
         """Return the size of the model's window, or `None` when the address does not say. Raises `ProviderError`."""
         ...
+
+
+ProviderSource = Callable[[ModelRef], Awaitable[Provider]]
+"""Builds the provider of a model. Raises `AgentError` when it cannot: no key, unknown provider."""

@@ -69,6 +69,15 @@ class ModelSettings:
             )
         ),
     )
+    generates_titles: bool = field(
+        default=True,
+        metadata=about(
+            About(
+                title="Name sessions",
+                text="Let the model name a session after its first turn, with one small request.",
+            )
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,7 @@ class Summariser:
                 await self.clock.sleep(self.retry.delay_s(attempt, error, self.random.random))
                 attempt += 1
             else:
-                await self.log.record(ev.UsageReported(turn=job.turn, usage=completion.usage))
+                await self.log.record(ev.UsageReported(turn=job.turn, usage=completion.usage, is_aside=True))
                 texts = [block.text for block in completion.content if isinstance(block, TextBlock)]
                 return parsed("\n".join(texts))
 

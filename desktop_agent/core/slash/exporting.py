@@ -5,8 +5,9 @@ import os
 from pathlib import Path
 
 from desktop_agent.core.errors import UsageError
+from desktop_agent.core.export import ExportForm
 from desktop_agent.core.slash.parse import Invocation
-from desktop_agent.core.slash.parts import CommandParts, ExportForm, Reply, SessionHands, no_more, reported
+from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more, reported
 from desktop_agent.core.slash.wording import code
 
 _FORMATS: dict[str, ExportForm] = {"md": "md", "html": "html", "jsonl": "jsonl", "patch": "patch"}

@@ -5,18 +5,17 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.errors import AgentError, StorageError, UsageError
+from desktop_agent.core.export import ExportForm
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import FileImage
 from desktop_agent.core.sight import Sight
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
 from desktop_agent.core.transcript import Transcript
-
-ExportForm = Literal["md", "html", "jsonl", "patch"]
 
 
 class ConfigWriter(Protocol):
@@ -42,8 +41,11 @@ class Forker(Protocol):
 class Exporter(Protocol):
     """Writes a session down for others, for `/export`."""
 
-    async def __call__(self, session_id: SessionId, form: ExportForm, target: Path) -> None:
-        """Write a new file. Raises `UsageError` when there is one already, and other `AgentError`s."""
+    async def __call__(self, session_id: SessionId, form: ExportForm, target: Path) -> int:
+        """Write a new file and return its size in bytes.
+
+        Raises `UsageError` when there is one already, and other `AgentError`s.
+        """
         ...
 
 

@@ -440,7 +440,8 @@ class Transcript(PagedEntries):
                 self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
             case ev.UsageReported():
                 self.usage += event.usage
-                self.context_tokens = event.usage.context_tokens
+                if not event.is_aside:
+                    self.context_tokens = event.usage.context_tokens
             case _:
                 assert_never(event)
         return [STATUS]

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QListView,
-    QMenu,
     QPushButton,
     QStackedLayout,
     QVBoxLayout,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.ui.rows import FocusRing
 from desktop_agent.ui.sessions.delegate import SessionDelegate
+from desktop_agent.ui.sessions.menu import SessionMenu
 from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Space, Theme
 
@@ -39,11 +39,13 @@ class SessionList(QWidget):
         session_chosen: show this session (its id).
         new_requested: start a new session.
         rename_requested: give a session another title: id, title.
+        wished: do something else with a session: one of `menu.SESSION_WISHES`, id.
     """
 
     session_chosen = Signal(str)
     new_requested = Signal()
     rename_requested = Signal(str, str)
+    wished = Signal(str, str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, now: Callable[[], datetime] = _now) -> None:
         super().__init__(parent)
@@ -97,6 +99,7 @@ class SessionList(QWidget):
         self._list.setAccessibleName(self.tr("Sessions"))
         self._list.clicked.connect(self._on_clicked)
         self._list.chosen.connect(self._choose)
+        self._list.deleting.connect(self._delete)
         self._list.customContextMenuRequested.connect(self._show_menu)
         theme.changed.connect(self._list.viewport().update)
 
@@ -154,20 +157,31 @@ class SessionList(QWidget):
         self._choose()
 
     def _choose(self) -> None:
-        index = self._list.currentIndex()
-        session = self._model.row_at(index.row()).session if index.isValid() else None
-        if session is not None:
+        if (session := self._session()) is not None:
             self.session_chosen.emit(session.id)
+
+    def _session(self) -> "SessionSummary | None":
+        """The session of the current row."""
+        index = self._list.currentIndex()
+        return self._model.row_at(index.row()).session if index.isValid() else None
+
+    def _wish(self, wish: str) -> None:
+        if (session := self._session()) is not None:
+            self.wished.emit(wish, session.id)
+
+    def _delete(self) -> None:
+        self._wish("delete")
 
     def _show_menu(self, at: QPoint) -> None:
         index = self._list.indexAt(at)
-        if not index.isValid() or self._model.row_at(index.row()).session is None:
+        session = self._model.row_at(index.row()).session if index.isValid() else None
+        if session is None:
             return
         self._list.setCurrentIndex(index)
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction(self.tr("Open"), self._choose)
-        menu.addAction(self.tr("Rename"), self._list.rename)
+        menu = SessionMenu(session, self)
+        menu.opening.connect(self._choose)
+        menu.renaming.connect(self._list.rename)
+        menu.wished.connect(self._wish)
         menu.popup(self._list.viewport().mapToGlobal(at))
 
 
@@ -176,9 +190,11 @@ class _Rows(QListView):
 
     Signals:
         chosen: Enter on the current row.
+        deleting: Delete on the current row.
     """
 
     chosen = Signal()
+    deleting = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -207,5 +223,7 @@ class _Rows(QListView):
         is_editing = self.state() == QAbstractItemView.State.EditingState
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not is_editing:
             self.chosen.emit()
+        elif event.key() == Qt.Key.Key_Delete and not is_editing:
+            self.deleting.emit()
         else:
             super().keyPressEvent(event)

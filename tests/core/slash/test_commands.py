@@ -288,9 +288,9 @@ class TestOfServices:
                 raise UsageError("There is no turn 9.")
             return f"{source_id}-{before_turn}"
 
-        async def export(session_id: SessionId, form: ExportForm, target: Path) -> None:
+        async def export(session_id: SessionId, form: ExportForm, target: Path) -> int:
             try:
-                await asyncio.to_thread(target.write_text, f"{session_id} as {form}")
+                return await asyncio.to_thread(target.write_text, f"{session_id} as {form}")
             except OSError as error:
                 raise StorageError("The export could not be written.") from error
 
@@ -328,6 +328,7 @@ class TestOfServices:
             assert "could not be written" in await bad(opened, "/export md no/such/folder.md")
 
     async def test_a_command_without_its_service_is_not_offered(self, ground: Ground) -> None:
+        ground.services = Services()
         async with ground.session([]) as opened:
             assert "/export" not in await fine(opened, "/help")
             assert "no command" in await bad(opened, "/export")
@@ -353,14 +354,20 @@ class TestRealServices:
             assert forked.transcript.turn == 1
             assert forked.transcript.forked_from == opened.id
 
+    async def test_an_export_holds_what_was_said(self, ground: Ground) -> None:
+        async with ground.session([[Say("one")]]) as opened:
+            await opened.prompt("first of all")
+            await fine(opened, "/export talk.md")
+            written = await asyncio.to_thread((ground.workspace / "talk.md").read_text)
+            assert "first of all" in written
+
 
 class TestHelpAndMistakes:
     async def test_help_lists_every_command(self, ground: Ground) -> None:
         async with ground.session([]) as opened:
             output = await fine(opened, "/help")
             for declared in BUILT_IN:
-                if declared.name != "export":
-                    assert f"`{usage(declared)}`" in output
+                assert f"`{usage(declared)}`" in output
 
     async def test_an_unknown_command_names_the_nearest_and_how_to_send_it(self, ground: Ground) -> None:
         async with ground.session([]) as opened:

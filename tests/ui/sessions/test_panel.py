@@ -116,7 +116,7 @@ def test_the_menu_opens_and_renames(desk: Desk) -> None:
     at = desk.rows.visualRect(desk.rows.model().index(1, 0)).center()
     desk.rows.customContextMenuRequested.emit(at)
     actions = {action.text(): action for action in desk.panel.findChildren(QMenu)[-1].actions()}
-    assert list(actions) == ["Open", "Rename"]
+    assert list(actions)[:2] == ["Open", "Rename"]
     actions["Open"].trigger()
     assert desk.chosen == ["b"]
     actions["Rename"].trigger()
@@ -133,6 +133,45 @@ def test_the_round_mark_has_the_colour_of_the_state(desk: Desk, qapp: QApplicati
 
     assert mark_of(0) == colours.warning_text
     assert mark_of(1) not in (colours.warning_text, colours.accent)
+
+
+def test_what_is_wished_of_a_session_is_told_with_its_id(desk: Desk) -> None:
+    wished: list[tuple[str, str]] = []
+
+    def note(wish: str, session_id: str) -> None:
+        wished.append((wish, session_id))
+
+    desk.panel.wished.connect(note)
+    desk.rows.setCurrentIndex(desk.rows.model().index(1, 0))
+    desk.rows.customContextMenuRequested.emit(desk.rows.visualRect(desk.rows.currentIndex()).center())
+    menu = desk.panel.findChild(QMenu, "sessionMenu")
+    assert menu is not None
+    words = [action.text() for action in menu.actions() if not action.isSeparator()]
+    assert words == [
+        "Open", "Rename", "Pin to the top", "Make a copy", "Export…", "Show in folder", "Archive", "Delete…",
+    ]  # fmt: skip
+    for action in menu.actions():
+        if action.data():
+            action.trigger()
+    assert wished == [(wish, "b") for wish in ("pin", "copy", "export", "folder", "archive", "delete")]
+    menu.close()
+
+
+def test_the_delete_key_wishes_the_session_away_but_not_while_its_title_is_typed(desk: Desk) -> None:
+    wished: list[str] = []
+
+    def note(wish: str, _session_id: str) -> None:
+        wished.append(wish)
+
+    desk.panel.wished.connect(note)
+    desk.rows.setCurrentIndex(desk.rows.model().index(0, 0))
+    QTest.keyClick(desk.rows, Qt.Key.Key_Delete)
+    assert wished == ["delete"]
+    QTest.keyClick(desk.rows, Qt.Key.Key_F2)
+    editor = desk.rows.findChild(QLineEdit)
+    assert editor is not None
+    QTest.keyClick(editor, Qt.Key.Key_Delete)
+    assert wished == ["delete"]
 
 
 def test_pinned_sessions_come_first_and_archived_ones_only_when_asked_for(

@@ -1,0 +1,47 @@
+"""`sessions export` and `sessions import`."""
+
+import argparse
+import asyncio
+from dataclasses import asdict
+
+from desktop_agent.commands.console import Console, size_text
+from desktop_agent.core.errors import UsageError
+from desktop_agent.core.export import export_text
+from desktop_agent.core.importing.facts import SOURCE_NAMES
+from desktop_agent.core.model import JsonObject
+from desktop_agent.workbench import Workbench
+
+_MAX_NAMED = 20
+
+
+def export(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
+    """Write a session to standard output or into a file."""
+    session_id = bench.catalog.find(args.id)
+    if args.output is None:
+        if console.is_json:
+            raise UsageError("With --json the export needs a file.", hint="Name it with --output F.")
+        for piece in export_text(bench.catalog.journal_path(session_id), args.format, bench.blobs):
+            console.write_bytes(piece)
+        return
+    target = args.output.expanduser()
+    size = asyncio.run(bench.export_session(session_id, args.format, target, overwrites=args.force))  # noqa: TID251 - entry point
+    document: JsonObject = {"id": session_id, "format": args.format, "path": str(target.absolute()), "size_bytes": size}
+    console.result(document, f"{target} ({size_text(size)})")
+
+
+def import_file(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
+    """Make a session of the file, and say what of it did not come along."""
+    file = args.file.expanduser()
+    imported = asyncio.run(bench.import_session(file, workspace=args.workspace, is_again=args.again))  # noqa: TID251 - entry point
+    document = asdict(imported)
+    document["id"] = document.pop("session_id")
+    lines = [
+        f"{imported.session_id}  {imported.title}",
+        f"from {SOURCE_NAMES[imported.source]}: {imported.turns} turns, {imported.calls} tool calls",
+        f"goes on in {imported.workspace}",
+        *(f"left out: {what}" for what in imported.left_out),
+        *(f"not read: {problem}" for problem in imported.problems[:_MAX_NAMED]),
+    ]
+    if len(imported.problems) > _MAX_NAMED:
+        lines.append(f"not read: {len(imported.problems) - _MAX_NAMED} more lines")
+    console.result(document, "\n".join(lines))

@@ -1,0 +1,76 @@
+"""Exports of a session: `md` and `html` to read, `jsonl` to import elsewhere, `patch` of what it changed.
+
+    export_text(journal, form, blobs) -> Iterator[bytes]              the export, piece by piece
+    export_session(journal, form, blobs, target, overwrites=False)    the same into a file
+
+Both block, read the journal without locking it, and hold no more than one turn (`patch`: the changed files) in memory.
+A session that runs is exported as far as it has come.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+from desktop_agent.core.errors import StorageError, UsageError
+from desktop_agent.core.export.source import Source
+from desktop_agent.core.files import Draft
+from desktop_agent.core.store.blobs import Blobs
+
+ExportForm = Literal["md", "html", "jsonl", "patch"]
+EXPORT_FORMS: tuple[ExportForm, ...] = ("md", "html", "jsonl", "patch")
+
+Progress = Callable[[int], object]
+"""Told how many bytes are written; what it raises ends the export, and nothing is left of it."""
+
+
+def export_text(journal: Path, form: ExportForm, blobs: Blobs) -> Iterator[bytes]:
+    """Yield the session in this form. Raises `StorageError` when it cannot be read, at the first piece or later."""
+    source = Source(journal, blobs)
+    match form:
+        case "md":
+            from desktop_agent.core.export.markdown import export_markdown
+
+            yield from (piece.encode("utf-8", "replace") for piece in export_markdown(source))
+        case "html":
+            from desktop_agent.core.export.html import export_html
+
+            yield from (piece.encode("utf-8", "replace") for piece in export_html(source))
+        case "jsonl":
+            from desktop_agent.core.export.jsonl import export_jsonl
+
+            yield from export_jsonl(source)
+        case "patch":
+            from desktop_agent.core.export.patch import export_patch
+
+            yield from export_patch(source)
+
+
+def export_session(
+    journal: Path,
+    form: ExportForm,
+    blobs: Blobs,
+    target: Path,
+    *,
+    overwrites: bool = False,
+    progress: Progress = lambda _: None,
+) -> int:
+    """Write the export to `target` and return its size in bytes. The file appears when it is complete.
+
+    Raises `UsageError` when the file exists and may not be overwritten, and `StorageError`.
+    """
+    if target.exists() and not overwrites:
+        raise UsageError(f"{target} exists already.", hint="Choose another name, or allow to overwrite it.")
+    try:
+        with Draft(target.parent) as draft:
+            for piece in export_text(journal, form, blobs):
+                draft.write(piece)
+                progress(draft.size)
+            draft.sync()
+            if target.exists() and not overwrites:  # somebody made it meanwhile
+                raise UsageError(f"{target} exists already.", hint="Choose another name, or allow to overwrite it.")
+            draft.place(target)
+    except OSError as error:
+        raise StorageError(
+            "The export could not be written.", hint="Check the folder and the free space.", detail=f"{target}: {error}"
+        ) from error
+    return draft.size

@@ -1,0 +1,164 @@
+"""A session as one HTML file that needs nothing else and does nothing: no script, nothing fetched, all text escaped.
+
+A browser is told the same by the file itself: its content security policy allows one style sheet, by its hash, and
+pictures that are in the file.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.export.prose import code, prose
+from desktop_agent.core.export.shown import one_line, shown
+from desktop_agent.core.export.source import Facts, Source, read_facts, read_turns
+from desktop_agent.core.export.words import (
+    MARKS,
+    arguments_of,
+    call_title,
+    damage_lines,
+    diff_of,
+    line_of,
+    result_of,
+    summary_lines,
+    when,
+)
+from desktop_agent.core.images import PictureError, inspect_picture
+from desktop_agent.core.model import BlobRef
+from desktop_agent.core.paths import resource_path
+from desktop_agent.core.transcript import (
+    CommandEntry,
+    CompactionEntry,
+    Entry,
+    NoticeEntry,
+    PromptEntry,
+    TextEntry,
+    ToolEntry,
+)
+
+MAX_PICTURE_BYTES = 4 * 2**20
+MAX_PICTURES_BYTES = 64 * 2**20
+"""Of all pictures in one file."""
+
+_PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+def export_html(source: Source) -> Iterator[str]:
+    """Yield the file in pieces. Raises `StorageError`."""
+    facts = read_facts(source)
+    page = _Page(source)
+    yield _head(facts)
+    for entries in read_turns(source, facts.damages):
+        yield '<section class="turn">\n'
+        for entry in entries:
+            yield page.entry(entry)
+        yield "</section>\n"
+    yield _foot(facts)
+
+
+def _head(facts: Facts) -> str:
+    style = resource_path("export", "page.css").read_text(encoding="utf-8")
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    head, usage = facts.head, facts.head.usage
+    title = escape(one_line(head.title)) or "Untitled session"
+    rows = {
+        "Session": head.session_id,
+        "Folder": head.workspace,
+        "Model": head.model.model if head.model else "",
+        "From": when(head.opened_at),
+        "Turns": f"{head.turn}",
+        "Tokens": f"{usage.context_tokens - usage.output_tokens:,} read, {usage.output_tokens:,} written",
+    }
+    listed = "".join(f"<dt>{name}</dt><dd>{escape(one_line(text, 1000))}</dd>\n" for name, text in rows.items() if text)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+        f"<header>\n<h1>{title}</h1>\n<dl>\n{listed}</dl>\n</header>\n"
+    )
+
+
+def _foot(facts: Facts) -> str:
+    lines = "".join(f'<p class="line warning">{escape(line)}</p>\n' for line in damage_lines(facts.damages))
+    heading = "<h2>Records that could not be read</h2>\n" if lines else ""
+    return f"{heading}{lines}<footer>Exported from Desktop Agent.</footer>\n</main>\n</body>\n</html>\n"
+
+
+@dataclass(slots=True)
+class _Page:
+    """One file while it is written."""
+
+    source: Source
+    _picture_bytes: int = 0
+
+    def entry(self, entry: Entry) -> str:
+        match entry:
+            case PromptEntry():
+                moment = f'<p class="when">Turn {entry.turn} · {when(entry.at)}</p>\n'
+                return f'{moment}<div class="prompt">{escape(shown(entry.text))}</div>\n'
+            case TextEntry(kind="thinking"):
+                body = f"<div>{escape(shown(entry.text).strip())}</div>"
+                return f'<details class="thinking"><summary>Thinking</summary>\n{body}\n</details>\n'
+            case TextEntry():
+                return f'<div class="said">{prose(shown(entry.text))}</div>\n'
+            case ToolEntry():
+                return self._call(entry)
+            case CommandEntry():
+                said = prose(shown(entry.output))
+                return f'<p class="line"><code>{escape(line_of(entry))}</code></p>\n<div class="said">{said}</div>\n'
+            case CompactionEntry():
+                items = "".join(f"<li>{escape(line)}</li>" for line in summary_lines(entry.summary))
+                return f'<p class="line">{escape(line_of(entry))}</p>\n<ul class="line">{items}</ul>\n'
+            case NoticeEntry(notice=notice):
+                return f'<p class="line {notice.level}">{escape(line_of(entry))}</p>\n'
+            case _:
+                return f'<p class="line">{escape(line_of(entry))}</p>\n'
+
+    def _call(self, entry: ToolEntry) -> str:
+        name, _, rest = call_title(entry).partition(" ")
+        mark = f'<span class="mark {entry.state}">{MARKS[entry.state]}</span>'
+        summary = f'<summary>{mark} <span class="tool">{escape(name)}</span> {escape(rest)}</summary>'
+        parts = [_labelled("Changes", _diff(diff_of(entry.changes, self.source)))] if entry.changes else []
+        if not entry.changes and entry.call.arguments:
+            parts.append(_labelled("Arguments", code(arguments_of(entry), "json")))
+        if result := result_of(entry):
+            parts.append(_labelled("Result", code(result)))
+        if entry.result is not None:
+            parts += [self._picture(ref) for ref in entry.result.images]
+        return f"<details>{summary}\n{''.join(parts)}</details>\n"
+
+    def _picture(self, ref: BlobRef) -> str:
+        if ref.media_type not in _PICTURE_TYPES or ref.size > MAX_PICTURE_BYTES:
+            return '<p class="line">A picture is not shown: it is too large.</p>\n'
+        if self._picture_bytes + ref.size > MAX_PICTURES_BYTES:
+            return '<p class="line">A picture is not shown: there are too many.</p>\n'
+        try:
+            content = self.source.blobs.get(ref.blob, size=ref.size)
+            media_type = inspect_picture(content).media_type
+        except (StorageError, PictureError):
+            return '<p class="line">A picture is not shown: it is no longer there.</p>\n'
+        self._picture_bytes += ref.size
+        data = b64encode(content).decode()
+        return f'<p><img alt="A picture that the call returned" src="data:{media_type};base64,{data}"></p>\n'
+
+
+def _labelled(label: str, block: str) -> str:
+    return f'<p class="label">{label}</p>\n{block}'
+
+
+def _diff(patch: str) -> str:
+    lines = "".join(f'<span class="{_class(line)}">{escape(line)}</span>\n' for line in patch.split("\n"))
+    return f'<pre class="diff"><code>{lines}</code></pre>\n'
+
+
+def _class(line: str) -> str:
+    if line.startswith("@@"):
+        return "at"
+    if line.startswith(("+++", "---", "diff ", "index ", "new file", "deleted file", "rename ", "similarity", "# ")):
+        return "head"
+    return {"+": "add", "-": "del"}.get(line[:1], "same")

@@ -1,0 +1,138 @@
+"""A session as one Markdown document, to read or to put into an issue.
+
+What the model and the person wrote stays Markdown, but cannot do anything: HTML in it is text, pictures from elsewhere
+and links that are not of the web are text too, and an open code fence ends with the message.
+"""
+
+import re
+from collections.abc import Iterator
+
+from desktop_agent.core.export.shown import one_line, shown
+from desktop_agent.core.export.source import Source, read_facts, read_turns
+from desktop_agent.core.export.words import (
+    MARKS,
+    arguments_of,
+    call_title,
+    damage_lines,
+    diff_of,
+    line_of,
+    result_of,
+    summary_lines,
+    when,
+)
+from desktop_agent.core.transcript import CommandEntry, CompactionEntry, Entry, PromptEntry, TextEntry, ToolEntry
+
+_FENCE = re.compile(r"\s*(?:>\s*)*(?P<fence>`{3,}|~{3,})")
+_TAG = re.compile(r"<(?=[a-zA-Z/!?])(?!https?://)")
+_LINK_END = re.compile(r"\](?=\(\s*<?\s*(?!https?://|#|mailto:)[^)\s])")
+_DEFINITION = re.compile(r"^(\s{0,3})\[(?=[^\]]+\]:\s*(?!https?://))", re.MULTILINE)
+_CODE_SPAN = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)")
+
+
+def export_markdown(source: Source) -> Iterator[str]:
+    """Yield the document in pieces. Raises `StorageError`."""
+    facts = read_facts(source)
+    head = facts.head
+    yield f"# {_inline(head.title) or 'Untitled session'}\n\n"
+    yield f"- Session: `{_code(head.session_id)}`\n- Folder: `{_code(head.workspace)}`\n"
+    if head.model is not None:
+        yield f"- Model: `{_code(head.model.model)}`\n"
+    tokens = head.usage
+    yield f"- From {when(head.opened_at)}, {head.turn} turns, {tokens.output_tokens:,} tokens written by the model\n\n"
+    for entries in read_turns(source, facts.damages):
+        for entry in entries:
+            yield _entry(entry, source)
+    if facts.damages:
+        lines = "".join(f"- {_inline(line)}\n" for line in damage_lines(facts.damages))
+        yield f"## Left out\n\nThese records of the session could not be read.\n\n{lines}"
+
+
+def _entry(entry: Entry, source: Source) -> str:
+    match entry:
+        case PromptEntry():
+            quoted = "\n".join(f"> {line}".rstrip() for line in harmless(shown(entry.text)).split("\n"))
+            return f"## Turn {entry.turn} · {when(entry.at)}\n\n{quoted}\n\n"
+        case TextEntry(kind="thinking"):
+            return _folded("Thinking", harmless(shown(entry.text)))
+        case TextEntry():
+            return f"{harmless(shown(entry.text)).strip()}\n\n"
+        case ToolEntry():
+            return _folded(f"{MARKS[entry.state]} {_inline(call_title(entry))}", _call(entry, source))
+        case CommandEntry():
+            return f"`{_code(line_of(entry))}`\n\n{harmless(shown(entry.output)).strip()}\n\n"
+        case CompactionEntry():
+            items = "\n".join(f"- {_inline(line)}" for line in summary_lines(entry.summary))
+            return f"*{line_of(entry)}*\n\n{items}\n\n"
+        case _:
+            return f"*{_inline(line_of(entry))}*\n\n"
+
+
+def _call(entry: ToolEntry, source: Source) -> str:
+    parts: list[str] = []
+    if entry.changes:
+        parts.append(_fenced(diff_of(entry.changes, source), "diff"))
+    else:
+        parts.append(_fenced(arguments_of(entry), "json"))
+    if result := result_of(entry):
+        parts.append(_fenced(result, ""))
+    if entry.result is not None and entry.result.images:
+        parts.append(f"*{len(entry.result.images)} pictures are not shown here.*")
+    return "\n\n".join(parts)
+
+
+def _folded(title: str, body: str) -> str:
+    return f"<details>\n<summary>{title}</summary>\n\n{body.strip()}\n\n</details>\n\n"
+
+
+def _fenced(text: str, language: str) -> str:
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _inline(text: str) -> str:
+    """Text in a line of ours, with nothing that Markdown or HTML would take for more."""
+    escaped = one_line(text, 600).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]!|])", r"\\\1", escaped)
+
+
+def _code(text: str) -> str:
+    return one_line(text, 600).replace("`", "'")
+
+
+def harmless(text: str) -> str:
+    """Return somebody's Markdown so that it only formats. Code stays as it is; a fence that is open is closed."""
+    lines: list[str] = []
+    prose: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        match = _FENCE.match(line)
+        if fence:
+            lines.append(line)
+            if match and match["fence"].startswith(fence) and not line.strip().strip("`~> "):
+                fence = ""
+        elif match:
+            lines += [_harmless_prose("\n".join(prose))] if prose else []
+            prose = []
+            fence = match["fence"]
+            lines.append(line)
+        else:
+            prose.append(line)
+    lines += [_harmless_prose("\n".join(prose))] if prose else []
+    return "\n".join([*lines, fence] if fence else lines)
+
+
+def _harmless_prose(text: str) -> str:
+    parts: list[str] = []
+    done = 0
+    for span in _CODE_SPAN.finditer(text):
+        parts += [_without_effects(text[done : span.start()]), span.group()]
+        done = span.end()
+    return "".join([*parts, _without_effects(text[done:])])
+
+
+def _without_effects(text: str) -> str:
+    text = _TAG.sub("&lt;", text)
+    text = _LINK_END.sub(r"\\]", text)
+    text = _DEFINITION.sub(r"\1\\[", text)
+    return text.replace("![", "\\![")

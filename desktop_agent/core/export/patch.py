@@ -1,0 +1,44 @@
+"""What a session changed in its folder, as one patch that `git apply` takes. Exact bytes: nothing is masked in it.
+
+Files whose changes were all taken back are not in it. A file of which a part was taken back is in it as it was right
+after that, so what the person wrote in the same file until then is there, too.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from desktop_agent.core.changes.net import NetChange, net_changes
+from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.export.source import Source, content_of
+from desktop_agent.core.model import FileChange, FileImage
+from desktop_agent.core.store.journal import Record, read_records
+from desktop_agent.core.transcript import Transcript
+
+_TELLING = frozenset({"session_opened", "turn_started", "changes_recorded", "changes_undone", "changes_redone"})
+
+
+def export_patch(source: Source) -> Iterator[bytes]:
+    """Yield the patch. A file whose content is not on the disk any more is named at the top, in a line git skips."""
+    changes = Transcript()
+    for _, found in read_records(source.journal, source.blobs):
+        if isinstance(found, Record) and found.event.type in _TELLING:
+            changes.apply(found.event)
+            changes.entries.clear()
+    files: list[PatchFile] = []
+    records = list(changes.changes.values())
+    last = {record.change.path: record.change.after for record in records if record.change.author != "person"}
+    for row in net_changes(record for record in records if record.change.is_by_agent):
+        if row.state == "undone":
+            continue
+        change = _as_left(row, last)
+        try:
+            files.append(PatchFile(change, content_of(source, change.before), content_of(source, change.after)))
+        except StorageError:
+            yield f"# not in this patch: {row.path!a}, whose content is no longer on disk\n".encode()
+    yield make_patch(files)
+
+
+def _as_left(row: NetChange, last: dict[str, FileImage | None]) -> FileChange:
+    """The row as it was after the last undo or redo of a part of it."""
+    return replace(row.change, after=last[row.path]) if row.state == "partly" and row.path in last else row.change

@@ -1,0 +1,82 @@
+"""The session that is exported, read from its journal turn by turn: memory is bounded by the longest turn."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from desktop_agent.core.codec import MalformedLineError
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.events import PromptSubmitted
+from desktop_agent.core.model import FileImage
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import Damage, Record, read_record, read_records
+from desktop_agent.core.store.lines import open_regular, read_lines
+from desktop_agent.core.transcript import Entry, Transcript
+
+MAX_FILE_BYTES = 512 * 2**10
+"""The largest file of which a document shows what changed in it."""
+
+_HEAD = re.compile(
+    rb'"type"\s*:\s*"(?:session_opened|session_renamed|mode_set|prompt_submitted|usage_reported|turn_started)"'
+)
+_HEAD_BYTES = 256
+"""`type` stands among the first fields of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A session on the disk. Nothing here writes or locks; the session may be running."""
+
+    journal: Path
+    blobs: Blobs
+
+
+@dataclass(slots=True)
+class Facts:
+    """What stands above the conversation."""
+
+    head: Transcript
+    """Its title, folder, model, times and usage count; it has no entries."""
+    damages: list[Damage] = field(default_factory=list[Damage])
+    """Lines that cannot be read."""
+
+
+def read_facts(source: Source) -> Facts:
+    """Return what is known of the session as a whole. Reads the journal once. Raises `StorageError`."""
+    facts = Facts(Transcript())
+    try:
+        with open_regular(source.journal) as file:
+            for line in read_lines(file):
+                if line.content is None or not _HEAD.search(line.content[:_HEAD_BYTES]):
+                    continue
+                found = read_record(line, source.blobs)
+                if isinstance(found, Record):
+                    facts.head.apply(found.event)
+                    facts.head.entries.clear()
+    except (OSError, MalformedLineError) as error:
+        raise StorageError("The session could not be read.", detail=f"{source.journal}: {error}") from error
+    return facts
+
+
+def read_turns(source: Source, damages: list[Damage]) -> Iterator[list[Entry]]:
+    """Yield the entries, those of each turn together; what cannot be read is added to `damages`."""
+    part = Transcript()
+    for line, found in read_records(source.journal, source.blobs):
+        if isinstance(found, Damage):
+            damages.append(found)
+            continue
+        damages += [Damage(line.number, reason) for reason in found.lost]
+        if isinstance(found.event, PromptSubmitted) and part.entries:
+            yield part.entries
+            part = Transcript(turn=part.turn)
+        part.apply(found.event)
+    if part.entries:
+        yield part.entries
+
+
+def content_of(source: Source, image: FileImage | None) -> bytes | None:
+    """What a file held. Raises `StorageError` when it is not on the disk any more."""
+    if image is None or image.kind == "folder":
+        return None
+    return source.blobs.get(image.digest, size=image.size)

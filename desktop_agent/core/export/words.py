@@ -1,0 +1,115 @@
+"""What documents say of a session's entries, in words that all forms share."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from desktop_agent.core.changes.net import net_of_call
+from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.export.shown import one_line, shown
+from desktop_agent.core.export.source import MAX_FILE_BYTES, Source, content_of
+from desktop_agent.core.model import FileChange, Summary
+from desktop_agent.core.store.journal import Damage
+from desktop_agent.core.transcript import (
+    CommandEntry,
+    CompactionEntry,
+    Entry,
+    ForkEntry,
+    NoticeEntry,
+    RewindEntry,
+    ToolEntry,
+    TurnEndEntry,
+    UndoEntry,
+)
+
+MARKS = {"started": "…", "completed": "✓", "failed": "✗"}
+_MAX_DAMAGES = 20
+
+
+def when(moment: datetime) -> str:
+    """A time as documents say it: of the world, not of this machine."""
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def line_of(entry: Entry) -> str:
+    """One line for an entry that is neither said by somebody nor a call."""
+    match entry:
+        case NoticeEntry(notice=notice):
+            return one_line(f"{notice.title} {notice.hint}", 600)
+        case UndoEntry(purpose=purpose, outcomes=outcomes):
+            verb = "Taken back" if purpose == "undo" else "Applied again"
+            return one_line(f"{verb}: {', '.join(f'{outcome.path} ({outcome.state})' for outcome in outcomes)}", 600)
+        case RewindEntry(turn=turn, scope=scope):
+            return f"Back to before turn {turn} ({scope}). The model does not see what came after it."
+        case CompactionEntry(through_turn=turn, is_undone=is_undone):
+            return f"Summarised for the model up to turn {turn}{', and taken back' if is_undone else ''}."
+        case ForkEntry(source=source, title=title):
+            return one_line(f"A copy of {source} “{title}” up to here.")
+        case TurnEndEntry(turn=turn, reason=reason):
+            return f"Turn {turn} ended: {reason.replace('_', ' ')}."
+        case CommandEntry(text=text):
+            return one_line(text)
+        case _:
+            return ""
+
+
+def summary_lines(summary: Summary) -> list[str]:
+    """The items of a summary, each with what it is."""
+    parts = (
+        ("Goal", summary.goals),
+        ("Decision", summary.decisions),
+        ("Constraint", summary.constraints),
+        ("File", summary.files),
+        ("API", summary.apis),
+        ("To do", summary.todos),
+    )
+    return [f"{name}: {shown(item)}" for name, items in parts for item in items]
+
+
+def call_title(entry: ToolEntry) -> str:
+    """What was called, and on what."""
+    title = "" if entry.title == entry.call.name else one_line(entry.title)
+    counts = (
+        f" +{sum(c.added for c in entry.changes)} −{sum(c.removed for c in entry.changes)}" if entry.changes else ""
+    )
+    return f"{one_line(entry.call.name)} {title}{counts}".strip()
+
+
+def arguments_of(entry: ToolEntry) -> str:
+    """The arguments as JSON."""
+    return shown(json.dumps(entry.call.arguments, ensure_ascii=False, indent=2))
+
+
+def result_of(entry: ToolEntry) -> str:
+    """What the call said, and how much more there is of it."""
+    if entry.result is None:
+        return "(no result)"
+    text = shown(entry.result.content).rstrip()
+    if entry.result.output is not None:
+        text += f"\n[the whole output has {entry.result.output.size:,} bytes]"
+    return text
+
+
+def diff_of(changes: Sequence[FileChange], source: Source) -> str:
+    """What a call changed, as a patch to read. Files that are too large or gone are named."""
+    files: list[PatchFile] = []
+    notes: list[str] = []
+    for change in net_of_call(changes):
+        sizes = [image.size for image in (change.before, change.after) if image is not None]
+        if change.is_binary or sum(sizes) > MAX_FILE_BYTES:
+            notes.append(f"# {one_line(change.path)}: {'binary' if change.is_binary else 'too large to be shown'}")
+            continue
+        try:
+            files.append(PatchFile(change, content_of(source, change.before), content_of(source, change.after)))
+        except StorageError:
+            notes.append(f"# {one_line(change.path)}: the content is no longer on disk")
+    patch = make_patch(files).decode("utf-8", "replace")
+    return shown("\n".join([*notes, patch]).strip("\n"))
+
+
+def damage_lines(damages: Sequence[Damage]) -> list[str]:
+    """Which lines of the journal are missing in the document."""
+    lines = [f"Line {damage.line}: {one_line(damage.reason)}" for damage in damages[:_MAX_DAMAGES]]
+    more = len(damages) - len(lines)
+    return [*lines, f"{more} more"] if more > 0 else lines

@@ -1,0 +1,225 @@
+"""Conversations of other programs, and of ours from elsewhere, as sessions that can be read, searched and gone on with.
+
+    import_conversation(file, home, plan) -> Imported
+
+Nothing in the file is run or trusted: it gives no permission, names no file to read, and what cannot be read is named
+by its line. The journal is written in a temporary folder and gets its name when it is complete.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.errors import StorageError, UsageError
+from desktop_agent.core.files import TEMPORARY_MARK, sync_folders
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.importing.claude_code import import_claude_code, read_claude_code
+from desktop_agent.core.importing.codex import import_codex, read_codex
+from desktop_agent.core.importing.conversation import Conversation
+from desktop_agent.core.importing.detect import detect
+from desktop_agent.core.importing.facts import SOURCE_NAMES, FileFacts, SourceKind
+from desktop_agent.core.importing.log import LOG_NAME, ImportMark, earlier_import, remember_import
+from desktop_agent.core.importing.own import import_own, read_own
+from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+
+_MAX_NAMED = 20
+_MAX_TITLE = 200
+_BLOCK_BYTES = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportPlan:
+    """What the new session is, apart from what the file says."""
+
+    session_id: SessionId
+    now: datetime
+    model: ModelRef
+    approval: ApprovalPolicy
+    sandbox: SandboxMode
+    app_version: str
+    workspace: Path | None = None
+    """The folder to go on in; None for the one that the file names."""
+    fallback: Path | None = None
+    """The folder if the one that the file names is not here."""
+    is_again: bool = False
+    """Whether a conversation that was imported already is imported once more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What came of an import."""
+
+    session_id: SessionId
+    source: SourceKind
+    title: str
+    workspace: str
+    turns: int
+    messages: int
+    calls: int
+    left_out: tuple[str, ...]
+    """In words, with counts."""
+    problems: tuple[str, ...]
+    """Lines that cannot be read."""
+
+
+class AlreadyImportedError(UsageError):
+    """The conversation was imported before, as `session_id`."""
+
+    def __init__(self, session_id: SessionId) -> None:
+        hint = "Open that session, or import the conversation once more (--again)."
+        super().__init__(f"This conversation was imported already, as {session_id}.", hint=hint)
+        self.session_id = session_id
+
+
+def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) -> Imported:
+    """Make a session in the data folder of what is in `file`. Blocks.
+
+    Raises `UsageError` when the file is no conversation that is known, has nothing in it, or its folder is not here;
+    `AlreadyImportedError`; and `StorageError`. Then there is no new session.
+    """
+    kind = detect(file)
+    facts = FileFacts(kind)
+    _READERS[kind](file, facts)
+    mark = ImportMark(digest=_digest(file), source=kind, source_id=facts.source_id[:200], session_id=plan.session_id)
+    sessions = data / "sessions"
+    if not plan.is_again and (known := earlier_import(data / LOG_NAME, mark, sessions)) is not None:
+        raise AlreadyImportedError(known)
+    workspace = _workspace(plan, facts.workspace)
+    folder = sessions / f"{TEMPORARY_MARK}{plan.session_id}.tmp"
+    try:
+        folder.mkdir(parents=True, mode=0o700)
+        try:
+            imported = _write(file, folder, facts, plan, workspace, blobs)
+            sync_folders([folder])
+            folder.rename(sessions / plan.session_id)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        sync_folders([sessions])
+    except OSError as error:
+        raise StorageError(
+            "The conversation could not be imported.", hint="Free some disk space, then try again.", detail=str(error)
+        ) from error
+    remember_import(data / LOG_NAME, mark)
+    return imported
+
+
+def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, workspace: Path, blobs: Blobs) -> Imported:
+    writer = _Writer(Journal.create(folder / JOURNAL_NAME, blobs))
+    try:
+        conversation = Conversation(writer.record, blobs, plan.model, plan.now)
+        writer.opening = ev.SessionOpened(
+            session_id=plan.session_id,
+            workspace=str(workspace),
+            model=plan.model,
+            approval=plan.approval,
+            sandbox=plan.sandbox,
+            app_version=plan.app_version,
+        )
+        _IMPORTERS[facts.kind](file, facts, conversation)
+        conversation.finish()
+        if conversation.turn == 0:
+            raise UsageError(f"There is no conversation in {file.name}.", detail="\n".join(facts.problems[:_MAX_NAMED]))
+        title = " ".join(facts.title.split())[:_MAX_TITLE]
+        if title:
+            conversation.note(ev.SessionRenamed(title=title, is_generated=not facts.is_title_given), None)
+        left_out = _described(facts.left_out + conversation.left_out)
+        conversation.note(_notice(file, facts, left_out), None)
+    finally:
+        writer.journal.close()
+    return Imported(
+        session_id=plan.session_id,
+        source=facts.kind,
+        title=title or writer.first_prompt,
+        workspace=str(workspace),
+        turns=conversation.turn,
+        messages=conversation.messages,
+        calls=conversation.calls,
+        left_out=tuple(left_out),
+        problems=tuple(facts.problems),
+    )
+
+
+class _Writer:
+    """Numbers the records and writes them. The first one is preceded by the opening, with its time."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.opening: ev.SessionOpened | None = None
+        self.first_prompt = ""
+        self._seq = 0
+
+    def record(self, event: ev.KnownEvent) -> None:
+        if self.opening is not None:
+            opening, self.opening = self.opening, None
+            self.record(replace(opening, at=event.at))
+        if isinstance(event, ev.PromptSubmitted) and not self.first_prompt:
+            self.first_prompt = event.text.strip().partition("\n")[0][:80]
+        self._seq += 1
+        self.journal.append(event.stamped(self._seq, event.at), is_durable=False)
+
+
+def _workspace(plan: ImportPlan, named: str) -> Path:
+    """The folder of the new session. One that the file names counts only if it is a folder of this machine."""
+    if plan.workspace is not None:
+        return plan.workspace
+    if (folder := _local_folder(named)) is not None:
+        return folder
+    if plan.fallback is not None:
+        return plan.fallback
+    raise UsageError(
+        f"The folder of this conversation is not here: {named[:300]!r}.",
+        hint="Name the folder to go on in (--workspace DIR).",
+    )
+
+
+def _local_folder(named: str) -> Path | None:
+    # To look at a folder of another machine would tell that machine who we are.
+    if not named or named.startswith(("\\\\", "//")):
+        return None
+    try:
+        folder = Path(named)
+        return folder.resolve() if folder.is_absolute() and folder.is_dir() else None
+    except (OSError, ValueError):  # a name that no system takes
+        return None
+
+
+def _described(left_out: Counter[str]) -> list[str]:
+    return [f"{what} ({count})" for what, count in left_out.items() if count]
+
+
+def _notice(file: Path, facts: FileFacts, left_out: Sequence[str]) -> ev.Notice:
+    parts = list(left_out)
+    if facts.problems:
+        parts.append(f"{len(facts.problems)} lines that cannot be read")
+    listed = facts.problems[:_MAX_NAMED]
+    detail = [f"File: {file.name}", f"Session there: {facts.source_id[:200]}", *listed]
+    return ev.Notice(
+        level="info",
+        code="imported",
+        title=f"Imported from {SOURCE_NAMES[facts.kind]}.",
+        hint=f"Left out: {', '.join(parts)}." if parts else "",
+        detail="\n".join(detail),
+    )
+
+
+def _digest(file: Path) -> str:
+    hasher = blake2b(digest_size=32)
+    try:
+        with file.open("rb") as content:
+            while block := content.read(_BLOCK_BYTES):
+                hasher.update(block)
+    except OSError as error:
+        raise StorageError("The file could not be read.", detail=f"{file}: {error}") from error
+    return hasher.hexdigest()
+
+
+_READERS = {"claude-code": read_claude_code, "codex": read_codex, "desktop-agent": read_own}
+_IMPORTERS = {"claude-code": import_claude_code, "codex": import_codex, "desktop-agent": import_own}

@@ -1,0 +1,229 @@
+"""Session files of Codex: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<uuid>.jsonl`.
+
+Each line is `{"timestamp", "type", "payload"}`. `session_meta` is first; `response_item` lines are the items of the
+Responses API that make the conversation: messages, reasoning, calls (`function_call`, `custom_tool_call`,
+`local_shell_call`, `web_search_call`) and their outputs. The items between two of the person's or two outputs are one
+message here. `event_msg` repeats what the items say, and tells titles, aborted turns and rollbacks; `compacted`
+replaces the conversation by a summary. The first versions wrote the items themselves, without an envelope.
+
+Left out and counted: what the program put in front of prompts (its instructions and the environment), and encrypted
+reasoning.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import cast
+
+from desktop_agent.core.importing.conversation import Conversation, Picture
+from desktop_agent.core.importing.facts import FileFacts
+from desktop_agent.core.importing.fields import object_in, objects_in, read_objects, text_in, time_in, whole_in
+from desktop_agent.core.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
+from desktop_agent.core.providers.arguments import parse_arguments
+
+_ENVELOPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_ITEMS = frozenset(
+    {
+        "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
+        "local_shell_call", "web_search_call",
+    }
+)  # fmt: skip
+_OWN_WORDS = (
+    "<environment_context>", "<user_instructions>", "<permissions instructions>", "<turn_aborted>", "<skill>",
+    "<collaboration_mode>", "<subagent_notification>", "# AGENTS.md instructions",
+)  # fmt: skip
+_PROVIDER = "openai"
+_PICTURE_START = "data:image/"
+
+
+def is_codex(fields: JsonObject) -> bool:
+    """Whether a line looks like one of these files."""
+    kind = text_in(fields, "type")
+    if kind in _ENVELOPES:
+        return isinstance(fields.get("payload"), dict)
+    is_old_head = not kind and {"id", "timestamp", "instructions"} <= fields.keys()
+    return is_old_head or (kind in _ITEMS and "uuid" not in fields and "v" not in fields)
+
+
+def read_codex(path: Path, facts: FileFacts) -> None:
+    """Find out what the file says of itself."""
+    for _, fields in read_objects(path, facts.problems):
+        payload = object_in(fields, "payload")
+        match text_in(fields, "type"), text_in(payload, "type"):
+            case "session_meta", _ if not facts.source_id:
+                facts.source_id = text_in(payload, "id")
+                facts.workspace = text_in(payload, "cwd")
+            case "turn_context", _:
+                facts.workspace = facts.workspace or text_in(payload, "cwd")
+            case "event_msg", "thread_name_updated":
+                facts.title = text_in(payload, "thread_name") or facts.title
+                facts.is_title_given = bool(facts.title)
+            case "", _:
+                facts.source_id = facts.source_id or text_in(fields, "id")
+            case _:
+                pass
+
+
+def import_codex(path: Path, facts: FileFacts, conversation: Conversation) -> None:
+    """Tell the conversation of the file."""
+    telling = _Telling(conversation)
+    for _, fields in read_objects(path, []):
+        telling.take(fields)
+    telling.flush()
+
+
+@dataclass(slots=True)
+class _Telling:
+    """The conversation while it is told: items of the model are collected until something else comes."""
+
+    conversation: Conversation
+    _blocks: list[AssistantBlock] = field(default_factory=list[AssistantBlock])
+    _at: datetime | None = None
+    _model: str = ""
+
+    def take(self, fields: JsonObject) -> None:
+        at = time_in(fields, "timestamp")
+        payload = object_in(fields, "payload")
+        match text_in(fields, "type"):
+            case "response_item":
+                self._item(payload, at)
+            case "event_msg":
+                self._event(payload, at)
+            case "turn_context":
+                self._model = text_in(payload, "model") or self._model
+            case "compacted":
+                self.flush()
+                self.conversation.summarise(text_in(payload, "message"), at)
+            case kind if kind in _ITEMS:
+                self._item(fields, at)
+            case _:
+                pass
+
+    def flush(self) -> None:
+        """Tell the message that was collected."""
+        if self._blocks:
+            self.conversation.say(self._blocks, self._at, model=self._model, provider=_PROVIDER)
+            self._blocks = []
+
+    def _event(self, payload: JsonObject, at: datetime | None) -> None:
+        match text_in(payload, "type"):
+            case "turn_aborted":
+                self.flush()
+                self.conversation.end("interrupted", at)
+            case "thread_rolled_back":
+                self.flush()
+                turns = whole_in(payload, "num_turns")
+                self.conversation.rewind(self.conversation.turn - turns + 1, at)
+            case "token_count":
+                usage = object_in(object_in(payload, "info"), "last_token_usage")
+                self.flush()
+                self.conversation.use(_usage(usage), at)
+            case _:
+                pass
+
+    def _item(self, item: JsonObject, at: datetime | None) -> None:
+        self._at = at or self._at
+        match text_in(item, "type"):
+            case "message" if text_in(item, "role") == "assistant":
+                self._blocks += [TextBlock(text=text) for text in _texts(item)]
+            case "message" if text_in(item, "role") == "user":
+                self._prompt(item, at)
+            case "message":
+                self.conversation.left_out["instructions of the program"] += 1
+            case "reasoning":
+                self._reasoning(item)
+            case "function_call":
+                self._call(item, _arguments(text_in(item, "arguments")))
+            case "custom_tool_call":
+                self._call(item, {"input": text_in(item, "input")})
+            case "local_shell_call":
+                self._call(item, _shell_arguments(object_in(item, "action")), name="local_shell")
+            case "web_search_call":
+                self._search(item, at)
+            case "function_call_output" | "custom_tool_call_output" | "local_shell_call_output":
+                self.flush()
+                text, is_error, pictures = _output(item)
+                call_id = text_in(item, "call_id")
+                self.conversation.answer(call_id, text, at, is_error=is_error, pictures=pictures)
+            case _:
+                self.conversation.left_out["items of another kind"] += 1
+
+    def _prompt(self, item: JsonObject, at: datetime | None) -> None:
+        self.flush()
+        texts = [text for text in _texts(item) if not text.lstrip().startswith(_OWN_WORDS)]
+        if pictures := sum(part.get("type") == "input_image" for part in objects_in(item, "content")):
+            self.conversation.left_out["pictures and files in prompts"] += pictures
+        if texts:
+            self.conversation.prompt("\n\n".join(texts), at)
+        else:
+            self.conversation.left_out["instructions of the program"] += 1
+
+    def _reasoning(self, item: JsonObject) -> None:
+        parts = (*objects_in(item, "summary"), *objects_in(item, "content"))
+        if text := "\n\n".join(filter(None, (text_in(part, "text") for part in parts))):
+            self._blocks.append(ThinkingBlock(thinking=text, signature=""))
+        elif item.get("encrypted_content"):
+            self.conversation.left_out["encrypted thoughts of the model"] += 1
+
+    def _call(self, item: JsonObject, arguments: JsonObject, *, name: str = "") -> None:
+        call_id = text_in(item, "call_id") or text_in(item, "id")
+        self._blocks.append(ToolUseBlock(id=call_id, name=name or text_in(item, "name"), arguments=arguments))
+
+    def _search(self, item: JsonObject, at: datetime | None) -> None:
+        """A search that the provider made itself: its result is part of what the model says next."""
+        call_id = text_in(item, "id") or f"search-{self.conversation.calls}-{len(self._blocks)}"
+        query = text_in(object_in(item, "action"), "query")
+        self._blocks.append(ToolUseBlock(id=call_id, name="web_search", arguments={"query": query}))
+        self.flush()
+        self.conversation.answer(call_id, "", at)
+
+
+def _texts(item: JsonObject) -> list[str]:
+    if isinstance(item.get("content"), str):
+        return [text_in(item, "content")]
+    return [text for part in objects_in(item, "content") if (text := text_in(part, "text")).strip()]
+
+
+def _arguments(text: str) -> JsonObject:
+    """The arguments of a call, which stand in the item as text."""
+    parsed = parse_arguments(text)
+    return {"arguments": text} if parsed.rejected else parsed.value
+
+
+def _shell_arguments(action: JsonObject) -> JsonObject:
+    command = action.get("command")
+    words = cast("list[object]", command) if isinstance(command, list) else []
+    return {"command": " ".join(word for word in words if isinstance(word, str))}
+
+
+def _output(item: JsonObject) -> tuple[str, bool, list[Picture]]:
+    """The text of an output, whether it failed, and its pictures. Its shape changed several times."""
+    output = item.get("output")
+    is_error = False
+    if isinstance(output, dict):  # {"content": …, "success": …}
+        fields = cast("JsonObject", output)
+        is_error = fields.get("success") is False
+        output = fields.get("content", fields.get("output", ""))
+    if isinstance(output, list):
+        parts = objects_in({"parts": cast("list[object]", output)}, "parts")
+        pictures = [_data_picture(part) for part in parts if text_in(part, "image_url").startswith(_PICTURE_START)]
+        return "\n".join(filter(None, (text_in(part, "text") for part in parts))), is_error, pictures
+    text = output if isinstance(output, str) else ""
+    if text.startswith('{"output":'):  # {"output": …, "metadata": {"exit_code": …}} as text
+        fields = _arguments(text)
+        exit_code = object_in(fields, "metadata").get("exit_code")
+        return text_in(fields, "output"), exit_code not in (0, None), []
+    return text, is_error, []
+
+
+def _data_picture(part: JsonObject) -> Picture:
+    return Picture(text_in(part, "image_url").partition(",")[2])
+
+
+def _usage(fields: JsonObject) -> Usage:
+    cached = whole_in(fields, "cached_input_tokens")
+    return Usage(
+        input_tokens=max(0, whole_in(fields, "input_tokens") - cached),
+        output_tokens=whole_in(fields, "output_tokens"),
+        cache_read_tokens=cached,
+    )

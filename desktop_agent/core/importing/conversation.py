@@ -1,0 +1,299 @@
+"""A conversation of another program, told step by step, as records of ours.
+
+Whatever is told in whatever order, the records are a valid session: turns follow each other and end, every call gets
+one result, no call id is used twice, times lie in the past. Nothing is run, and no permission comes with it.
+"""
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.ids import CallId, new_prompt_id
+from desktop_agent.core.images import PictureError, inspect_picture
+from desktop_agent.core.model import (
+    AssistantBlock,
+    BlobRef,
+    JsonObject,
+    ModelRef,
+    StopReason,
+    Summary,
+    TextBlock,
+    ThinkingBlock,
+    ToolCall,
+    ToolResult,
+    ToolUseBlock,
+    Usage,
+)
+from desktop_agent.core.providers.arguments import is_too_deep
+from desktop_agent.core.store.blobs import Blobs
+
+BEGINNING_MISSING = "[The prompt of this turn is not in the imported file.]"
+NO_RESULT = "The imported file has no result of this call."
+MAX_RESULT_CHARS = 40_000
+"""How much of a result the model reads again; the whole of a longer one is kept beside it."""
+MAX_PICTURE_BYTES = 8 * 2**20
+
+_OLDEST = datetime(2000, 1, 1, tzinfo=UTC)
+_TITLE_KEYS = (
+    "command",
+    "cmd",
+    "file_path",
+    "path",
+    "notebook_path",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "input",
+)
+_MAX_TITLE = 120
+_CHARS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture as files of conversations hold it."""
+
+    base64: str
+
+
+@dataclass(slots=True)
+class Conversation:
+    """Takes the steps and records them. `finish` must be called at the end."""
+
+    record: Callable[[ev.KnownEvent], None]
+    blobs: Blobs
+    model: ModelRef
+    now: datetime
+    left_out: Counter[str] = field(default_factory=Counter[str])
+    """What is not imported, in words, and how many of it."""
+    turn: int = 0
+    messages: int = 0
+    calls: int = 0
+    _at: datetime = ev.UNSTAMPED
+    _is_open: bool = False
+    _begun_at: datetime = ev.UNSTAMPED
+    _chars: int = 0
+    """What was said so far, for an estimate of its tokens."""
+    _requests: int = 0
+    _waiting: dict[CallId, CallId] = field(default_factory=dict[CallId, CallId])
+    """Calls without a result: their ids in the file, and ours."""
+    _started_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
+    _used: set[CallId] = field(default_factory=set[CallId])
+
+    # -- what was said --
+
+    def prompt(self, text: str, at: datetime | None) -> None:
+        """The person wrote something, which begins a turn."""
+        self.end("completed", at)
+        if not text.strip():
+            return
+        self._begin(text)
+
+    def say(
+        self,
+        blocks: Sequence[AssistantBlock],
+        at: datetime | None,
+        *,
+        model: str = "",
+        provider: str = "",
+        stop_reason: StopReason | None = None,
+    ) -> None:
+        """The model answered. Its calls wait for `answer`."""
+        self._move_to(at)
+        content = tuple(self._block(block) for block in blocks if not (isinstance(block, TextBlock) and not block.text))
+        if not content:
+            return
+        if not self._is_open:
+            self._begin(BEGINNING_MISSING)
+        made_by = ModelRef(provider=provider or self.model.provider, model=model) if model else self.model
+        calls = [block for block in content if isinstance(block, ToolUseBlock)]
+        self._add(
+            ev.MessageDone(
+                turn=self.turn,
+                message_id="",
+                model=made_by,
+                content=content,
+                stop_reason=stop_reason or ("tool_use" if calls else "end_turn"),
+            )
+        )
+        self.messages += 1
+        self._chars += len(repr(content))
+        self._requests += 1
+        for call in calls:
+            self._start(call)
+
+    def answer(
+        self,
+        call_id: str,
+        text: str,
+        at: datetime | None,
+        *,
+        is_error: bool = False,
+        pictures: Sequence[Picture] = (),
+        images: tuple[BlobRef, ...] = (),
+    ) -> None:
+        """A call came to its result. One that nobody waits for is left out."""
+        self._move_to(at)
+        ours = self._waiting.pop(call_id, None)
+        if ours is None:
+            self.left_out["results of calls that are not in the file"] += 1
+            return
+        images += tuple(ref for picture in pictures if (ref := self._picture(picture)) is not None)
+        self._finish_call(ours, self._result(text, is_error=is_error, images=images))
+
+    def use(self, usage: Usage, at: datetime | None) -> None:
+        """What the last answer cost."""
+        self._move_to(at)
+        if self._is_open and usage != Usage():
+            self._add(ev.UsageReported(turn=self.turn, usage=usage))
+
+    def end(self, reason: ev.TurnEndReason, at: datetime | None) -> None:
+        """The turn is over, if there is one. Calls that have no result get one that says so."""
+        self._move_to(at)
+        if not self._is_open:
+            return
+        for call_id in list(self._waiting.values()):
+            self._finish_call(call_id, ToolResult(content=NO_RESULT, is_error=True, error_type="recoverable"))
+        self._waiting.clear()
+        self._add(
+            ev.TurnEnded(turn=self.turn, reason=reason, requests=self._requests, duration_s=self._since(self._begun_at))
+        )
+        self._is_open = False
+
+    # -- what was made of it --
+
+    def summarise(self, text: str, at: datetime | None) -> None:
+        """The other program goes on with a summary of everything so far."""
+        lines = tuple(line.strip() for line in text.splitlines() if line.strip())
+        if lines and self.turn:
+            self.compact(Summary(decisions=lines), at)
+
+    def compact(self, summary: Summary, at: datetime | None) -> None:
+        """The model sees `summary` instead of all turns so far."""
+        self.end("completed", at)
+        if self.turn:
+            identifier = f"imported-{self.turn}-{self._requests}"
+            self._add(
+                ev.Compacted(
+                    compaction_id=identifier,
+                    through_turn=self.turn,
+                    summary=summary,
+                    tokens_before=self._chars // _CHARS_PER_TOKEN,
+                    tokens_after=len(repr(summary)) // _CHARS_PER_TOKEN,
+                )
+            )
+            self._chars = len(repr(summary))
+
+    def rewind(self, first_turn: int, at: datetime | None) -> None:
+        """The person went back to before `first_turn` (of ours)."""
+        self.end("completed", at)
+        if 1 <= first_turn <= self.turn:
+            self._add(ev.Rewound(turn=first_turn, scope="conversation"))
+
+    def note(self, event: ev.Notice | ev.SessionRenamed | ev.Pinned | ev.Unpinned, at: datetime | None) -> None:
+        """Something that is about the session, not said in it."""
+        self._move_to(at)
+        self._add(event)
+
+    def finish(self) -> None:
+        """End what is open."""
+        self.end("interrupted" if self._waiting else "completed", None)
+
+    # -- steps --
+
+    def _add(self, event: ev.KnownEvent) -> None:
+        self.record(replace(event, at=self._at if self._at != ev.UNSTAMPED else self.now))
+
+    def _move_to(self, at: datetime | None) -> None:
+        if at is not None and _OLDEST <= at <= self.now:
+            self._at = max(self._at, at.astimezone(UTC))
+
+    def _begin(self, text: str) -> None:
+        self.turn += 1
+        self._requests = 0
+        self._is_open = True
+        self._begun_at = self._at
+        self._chars += len(text)
+        self._add(ev.PromptSubmitted(turn=self.turn, prompt_id=new_prompt_id(), text=text))
+        self._add(ev.TurnStarted(turn=self.turn, model=self.model))
+
+    def _block(self, block: AssistantBlock) -> AssistantBlock:
+        match block:
+            case ToolUseBlock():
+                ours = self._unused(block.id)
+                self._waiting[block.id] = ours
+                name = block.name or "unknown"
+                arguments: JsonObject = {} if is_too_deep(block.arguments) else block.arguments
+                return ToolUseBlock(id=ours, name=name, arguments=arguments, rejected=block.rejected)
+            case ThinkingBlock(thinking=thinking):
+                return ThinkingBlock(thinking=thinking, signature="")  # signed for another conversation
+            case _:
+                return block
+
+    def _unused(self, wanted: CallId) -> CallId:
+        wanted = wanted[:200] or "call"
+        identifier, number = wanted, 2
+        while identifier in self._used:
+            identifier, number = f"{wanted}_{number}", number + 1
+        self._used.add(identifier)
+        return identifier
+
+    def _start(self, call: ToolUseBlock) -> None:
+        self.calls += 1
+        self._started_at[call.id] = self._at
+        self._add(
+            ev.ToolCallStarted(
+                turn=self.turn,
+                call=ToolCall(id=call.id, name=call.name, arguments=call.arguments),
+                title=_title(call),
+                source="external",
+                capabilities=(),
+                is_read_only=False,
+            )
+        )
+
+    def _finish_call(self, call_id: CallId, result: ToolResult) -> None:
+        state = "failed" if result.is_error else "completed"
+        duration_s = self._since(self._started_at.pop(call_id, self._at))
+        self._chars += len(result.content)
+        self._add(
+            ev.ToolCallFinished(turn=self.turn, call_id=call_id, state=state, result=result, duration_s=duration_s)
+        )
+
+    def _since(self, moment: datetime) -> float:
+        """Seconds by the file's times; an import knows no better."""
+        return max(0.0, (self._at - moment).total_seconds()) if moment != ev.UNSTAMPED else 0.0
+
+    def _result(self, text: str, *, is_error: bool, images: tuple[BlobRef, ...]) -> ToolResult:
+        output: BlobRef | None = None
+        if len(text) > MAX_RESULT_CHARS:
+            output = self.blobs.put_ref(text.encode("utf-8", "replace"), "text/plain; charset=utf-8")
+            half = MAX_RESULT_CHARS // 2
+            text = f"{text[:half]}\n[… {len(text) - 2 * half} characters …]\n{text[-half:]}"
+        error_type = "recoverable" if is_error else None
+        return ToolResult(content=text, is_error=is_error, error_type=error_type, images=images, output=output)
+
+    def _picture(self, picture: Picture) -> BlobRef | None:
+        try:
+            if len(picture.base64) > MAX_PICTURE_BYTES * 4 // 3 + 4:
+                raise PictureError("too large")
+            content = b64decode(picture.base64, validate=True)
+            return self.blobs.put_ref(content, inspect_picture(content).media_type)
+        except (Base64Error, ValueError):
+            self.left_out["pictures that cannot be shown"] += 1
+            return None
+
+
+def _title(call: ToolUseBlock) -> str:
+    """One line for people: what the call is about."""
+    for key in _TITLE_KEYS:
+        value = call.arguments.get(key)
+        if isinstance(value, str) and value.strip():
+            line = value.strip().splitlines()[0]
+            return line if len(line) <= _MAX_TITLE else f"{line[: _MAX_TITLE - 1]}…"
+    return call.name

@@ -1,0 +1,132 @@
+"""Our own files: what `sessions export --format jsonl` writes, and a journal as it is.
+
+The conversation is told anew, like that of any other program: what gives a permission (answers to questions, rules, the
+mode) does not come along, nor does the undo history. Of pictures and long outputs only those come that are in the file.
+"""
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.codec import MalformedLineError, decode_event
+from desktop_agent.core.export.jsonl import BLOB_TYPE, END_TYPE, HEADER_TYPE, MAX_BLOB_BYTES
+from desktop_agent.core.importing.conversation import Conversation
+from desktop_agent.core.importing.facts import FileFacts
+from desktop_agent.core.importing.fields import read_objects, text_in
+from desktop_agent.core.model import BlobRef, JsonObject, ToolResult
+from desktop_agent.core.store.migrations import migrated
+
+_SILENT = frozenset(
+    {
+        "turn_started", "tool_call_started", "session_opened", "queued", "unqueued", "mode_set", "session_archived",
+        "session_pinned", "session_forked", "guidance_loaded", "command_run", "review_marked", "summary_edited",
+        "compaction_undone",
+    }
+)  # fmt: skip
+"""What is about this machine or the window, or told anew by the rest."""
+
+
+def is_own(fields: JsonObject) -> bool:
+    """Whether a line looks like one of these files."""
+    return text_in(fields, "type") == HEADER_TYPE or (
+        text_in(fields, "type") == "session_opened" and "seq" in fields and "workspace" in fields
+    )
+
+
+def read_own(path: Path, facts: FileFacts) -> None:
+    """Find out what the file says of itself."""
+    has_header = has_end = False
+    for _, fields in read_objects(path, facts.problems):
+        match text_in(fields, "type"):
+            case "desktop_agent_export":
+                has_header = True
+            case "export_ended":
+                has_end = True
+            case "session_opened" if not facts.source_id:
+                facts.source_id = text_in(fields, "session_id")
+                facts.workspace = text_in(fields, "workspace")
+            case "session_renamed":
+                facts.title = text_in(fields, "title")
+                facts.is_title_given = fields.get("is_generated") is not True
+            case _:
+                pass
+    if has_header and not has_end:
+        facts.problems.append("the end of the file is missing")
+
+
+def import_own(path: Path, facts: FileFacts, conversation: Conversation) -> None:
+    """Tell the conversation of the file."""
+    telling = _Telling(conversation)
+    for line, fields in read_objects(path, []):
+        kind = text_in(fields, "type")
+        if kind in (HEADER_TYPE, END_TYPE):
+            continue
+        try:
+            if kind == BLOB_TYPE:
+                telling.keep_blob(fields)
+            else:
+                telling.take(decode_event(migrated(fields)))
+        except (MalformedLineError, Base64Error) as error:
+            facts.problems.append(f"line {line.number}: {error}")
+
+
+@dataclass(slots=True)
+class _Telling:
+    conversation: Conversation
+    _blobs: set[str] = field(default_factory=set[str])
+    """Digests of the contents that the file brought."""
+    _turns: dict[int, int] = field(default_factory=dict[int, int])
+    """Its turns, and ours."""
+
+    def keep_blob(self, fields: JsonObject) -> None:
+        """Store a content of the file under its true name."""
+        encoded = text_in(fields, "base64")
+        if len(encoded) > MAX_BLOB_BYTES * 4 // 3 + 4:
+            raise MalformedLineError("a content that is too large")
+        digest = self.conversation.blobs.put(b64decode(encoded, validate=True))
+        if digest != text_in(fields, "digest"):
+            raise MalformedLineError("a content that is not what its name says")
+        self._blobs.add(digest)
+
+    def take(self, event: ev.JournalEvent) -> None:  # noqa: C901 - one closed vocabulary
+        """Tell what this record says."""
+        told = self.conversation
+        match event:
+            case ev.PromptSubmitted(text=text):
+                told.prompt(text, event.at)
+                self._turns[event.turn] = told.turn
+            case ev.MessageDone(content=content, model=model, stop_reason=reason):
+                told.say(content, event.at, model=model.model, provider=model.provider, stop_reason=reason)
+            case ev.ToolCallFinished(call_id=call_id, result=result):
+                images = tuple(ref for ref in result.images if self._is_here(ref))
+                self._note_missing(result, images)
+                told.answer(call_id, result.content, event.at, is_error=result.is_error, images=images)
+            case ev.UsageReported(usage=usage):
+                told.use(usage, event.at)
+            case ev.TurnEnded(reason=reason):
+                told.end(reason, event.at)
+            case ev.Compacted(summary=summary):
+                told.compact(summary, event.at)
+            case ev.Rewound(turn=turn, scope=scope) if scope != "files":
+                told.rewind(self._turns.get(turn, told.turn + 1), event.at)
+            case ev.Notice() | ev.Pinned() | ev.Unpinned():
+                told.note(event, event.at)
+            case ev.SessionRenamed():
+                pass
+            case ev.ChangesPrepared() | ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
+                told.left_out["records of changed files: nothing can be undone here"] += 1
+            case ev.ApprovalRequested() | ev.ApprovalResolved() | ev.RuleRevoked():
+                told.left_out["questions and answers about permissions"] += 1
+            case _ if event.type in _SILENT:
+                pass
+            case _:
+                told.left_out[f"records of the kind {event.type[:40]}"] += 1
+
+    def _is_here(self, ref: BlobRef) -> bool:
+        return ref.blob in self._blobs
+
+    def _note_missing(self, result: ToolResult, images: tuple[BlobRef, ...]) -> None:
+        if missing := len(result.images) - len(images):
+            self.conversation.left_out["pictures that are not in the file"] += missing

@@ -1,0 +1,67 @@
+"""Removing a session: at once for everybody, then file by file.
+
+The folder is renamed to a name of the trash, within the folder of the sessions, so that a crash leaves either a whole
+session or none. What a crash left of the rest is removed by `empty_trash`, with the next tidying. Blobs that nobody
+needs any more go with the next collection; files of the workspace are not touched.
+"""
+
+import os
+import secrets
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.files import TEMPORARY_MARK, sync_folders
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.collect import report_storage
+from desktop_agent.core.store.lock import SessionLock
+
+_TRASH = f"{TEMPORARY_MARK}trash-"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSize:
+    """What a session takes of the disk."""
+
+    journal_bytes: int
+    own_bytes: int
+    """Contents that no other session needs: what removing it makes free besides, after a day."""
+
+
+def session_size(sessions: Path, session_id: SessionId, blobs: Blobs) -> SessionSize:
+    """Return what a session takes. Reads the journals of all sessions. Raises `StorageError`."""
+    for use in report_storage(blobs, sessions).sessions:
+        if use.name == session_id:
+            return SessionSize(use.journal_bytes, use.own_bytes)
+    return SessionSize(0, 0)
+
+
+def remove_session(folder: Path) -> None:
+    """Remove the session in `folder`, with everything in it. Blocks.
+
+    Raises `SessionBusyError` when it is open somewhere, and `StorageError`; then all of it is still there.
+    """
+    trash = folder.with_name(f"{_TRASH}{secrets.token_hex(8)}.tmp")
+    lock = SessionLock(folder)
+    try:
+        if os.name == "nt":  # a folder in which a file is open cannot be renamed there
+            lock.release()
+        folder.rename(trash)
+        sync_folders([folder.parent])
+    except OSError as error:
+        raise StorageError(
+            "The session could not be deleted.", hint="Check the permissions of the data folder.", detail=str(error)
+        ) from error
+    finally:
+        lock.release()
+    shutil.rmtree(trash, ignore_errors=True)
+
+
+def empty_trash(sessions: Path) -> int:
+    """Remove what a crash left of deleted sessions; return of how many. What cannot be removed now is for later."""
+    found = [path for path in sessions.glob(f"{_TRASH}*.tmp") if path.is_dir() and not path.is_symlink()]
+    for path in found:
+        shutil.rmtree(path, ignore_errors=True)
+    return len(found)

@@ -1,0 +1,81 @@
+"""Questions about a session before something is done with it. They are opened, never waited for."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QLocale, Qt, Signal
+from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
+
+from desktop_agent.ui.visible_text import visible_line
+
+if TYPE_CHECKING:
+    from desktop_agent.core.model import SessionSummary
+
+_MAX_TITLE = 80
+
+
+class DeleteQuestion(QMessageBox):
+    """Asks whether to delete a session: which, how large, what is lost and what stays.
+
+    Signals:
+        confirmed: delete it.
+    """
+
+    confirmed = Signal()
+
+    def __init__(self, session: "SessionSummary", size_bytes: int, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("deleteSessionDialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Delete session"))
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(self.tr("Delete “{0}”?").format(_short(session.title or self.tr("New session"))))
+        lost = self.tr("The conversation ({0}) and the undo history of its changes are lost for good.")
+        stays = self.tr("The files in {0} stay as they are.")
+        size = QLocale().formattedDataSize(size_bytes)
+        self.setInformativeText(f"{lost.format(size)}\n\n{stays.format(visible_line(session.workspace).text)}")
+        self._delete = self.addButton(self.tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
+        self._delete.setObjectName("deleteSessionButton")
+        cancel = self.addButton(self.tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
+        self.setDefaultButton(cancel)
+        self.setEscapeButton(cancel)
+        self.buttonClicked.connect(self._on_clicked)
+
+    def _on_clicked(self, button: QAbstractButton) -> None:
+        if button is self._delete:
+            self.confirmed.emit()
+
+
+class ImportedAlreadyQuestion(QMessageBox):
+    """Says that a conversation is here already, and asks what to do.
+
+    Signals:
+        opening: show the session that it became.
+        importing: import it once more.
+    """
+
+    opening = Signal()
+    importing = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("importedAlreadyDialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Import a conversation"))
+        self.setText(self.tr("This conversation was imported already."))
+        self.setInformativeText(self.tr("To import it again makes a second session; the first one stays."))
+        self._open = self.addButton(self.tr("Open it"), QMessageBox.ButtonRole.AcceptRole)
+        self._again = self.addButton(self.tr("Import again"), QMessageBox.ButtonRole.ActionRole)
+        self.setEscapeButton(self.addButton(self.tr("Cancel"), QMessageBox.ButtonRole.RejectRole))
+        self.setDefaultButton(self._open)
+        self.buttonClicked.connect(self._on_clicked)
+
+    def _on_clicked(self, button: QAbstractButton) -> None:
+        if button is self._open:
+            self.opening.emit()
+        elif button is self._again:
+            self.importing.emit()
+
+
+def _short(title: str) -> str:
+    shown = visible_line(title).text
+    return shown if len(shown) <= _MAX_TITLE else f"{shown[: _MAX_TITLE - 1]}…"

@@ -1,0 +1,121 @@
+"""Whole sessions in the real window: filed, copied, exported, imported and deleted."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QFileDialog, QListView, QMessageBox, QPushButton
+
+from desktop_agent.core.model import TextBlock
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.transcript import NoticeEntry
+from tests.app.conftest import Go
+from tests.core.export.conftest import Written
+from tests.core.importing.conftest import SAMPLES
+from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+@pytest.fixture
+def written(isolated_home: Path, tmp_path: Path) -> Written:
+    """A session of an earlier day."""
+    del isolated_home
+    session = Written(AppPaths.from_environment().data)
+    session.turn(1, "An old question", TextBlock(text="An old answer"))
+    return session
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "my project"
+    folder.mkdir()
+    return folder
+
+
+def listed(person: Driver) -> list[str]:
+    rows = person.find(QListView, "sessionList")
+    if rows is None:  # where there is none, a word stands in its place
+        return []
+    return [str(rows.model().index(row, 0).data()) for row in range(rows.model().rowCount())]
+
+
+def test_a_session_that_is_not_open_is_pinned_and_put_away(go: Go, project: Path, written: Written) -> None:
+    async def journey(person: Driver) -> None:
+        sessions = person.window.desk.sessions
+        await person.until_true(lambda: "An old question" in listed(person), "the session is listed")
+        sessions.wished.emit("pin", written.id)
+        await person.until_true(lambda: listed(person)[:2] == ["Pinned", "An old question"], "it is at the top")
+        sessions.rename_requested.emit(written.id, "Mine")
+        await person.until_true(lambda: "Mine" in listed(person), "it has its title")
+        sessions.wished.emit("archive", written.id)
+        await person.until_true(lambda: listed(person) == [], "it is put away")
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_session_is_deleted_after_a_question(go: Go, project: Path, written: Written) -> None:
+    async def journey(person: Driver) -> None:
+        person.window.desk.sessions.wished.emit("delete", written.id)
+        question = await person.see(QMessageBox, "deleteSessionDialog")
+        assert "An old question" in question.text()
+        button = question.findChild(QPushButton, "deleteSessionButton")
+        assert button is not None
+        button.click()
+        await person.until_true(lambda: not written.path.parent.exists(), "it is gone")
+        await person.until_true(lambda: listed(person) == [], "and not listed")
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_conversation_is_imported_shown_and_exported_again(go: Go, project: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.html"
+
+    async def journey(person: Driver) -> None:
+        actions = person.window.main_window.actions_
+        actions.import_session.trigger()
+        dialog = await person.see(QFileDialog, "importDialog")
+        dialog.fileSelected.emit(str(SAMPLES / "codex.jsonl"))
+        dialog.reject()
+        await person.until_true(lambda: person.transcript.title == "Repair the build", "it is shown")
+        last = person.transcript.entries[-1]
+        assert isinstance(last, NoticeEntry)
+        assert last.notice.title == "Imported from Codex."
+        assert person.transcript.workspace == str(project)
+        actions.export_session.trigger()
+        saving = await person.see(QFileDialog, "exportDialog")
+        saving.fileSelected.emit(str(target))
+        saving.reject()
+        await person.until_true(target.exists, "the file is there")
+        actions.import_session.trigger()
+        dialog = await person.see(QFileDialog, "importDialog")
+        dialog.fileSelected.emit(str(SAMPLES / "codex.jsonl"))
+        dialog.reject()
+        question = await person.see(QMessageBox, "importedAlreadyDialog")
+        question.reject()
+
+    go([str(project), "--provider", "demo"], journey)
+    assert "Repair the build" in target.read_text()
+
+
+def test_the_session_that_is_shown_can_be_deleted_and_copied(go: Go, project: Path) -> None:
+    async def journey(person: Driver) -> None:
+        actions = person.window.main_window.actions_
+        actions.import_session.trigger()
+        dialog = await person.see(QFileDialog, "importDialog")
+        dialog.fileSelected.emit(str(SAMPLES / "claude_code.jsonl"))
+        dialog.reject()
+        await person.until_true(lambda: bool(person.transcript.session_id), "it is shown")
+        first = person.transcript.session_id
+        person.window.desk.sessions.wished.emit("copy", first)
+        await person.until_true(lambda: person.transcript.session_id not in ("", first), "the copy is shown")
+        copied = person.transcript.session_id
+        assert person.transcript.forked_from == first
+        person.window.desk.sessions.wished.emit("delete", copied)
+        question = await person.see(QMessageBox, "deleteSessionDialog")
+        button = question.findChild(QPushButton, "deleteSessionButton")
+        assert button is not None
+        button.click()
+        await person.until_true(lambda: not person.transcript.session_id, "a new conversation is shown")
+        await person.until_true(lambda: len(listed(person)) == 1, "the original is still there")
+
+    go([str(project), "--provider", "demo"], journey)

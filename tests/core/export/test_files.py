@@ -1,0 +1,48 @@
+"""An export becomes a file when it is complete, and never in place of another."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.errors import UsageError
+from desktop_agent.core.export import export_session, export_text
+from tests.core.export.conftest import KEY, Written
+
+
+class StoppedError(Exception):
+    """What a progress raises to end an export."""
+
+
+def test_a_file_that_exists_is_not_overwritten(hostile: Written, tmp_path: Path) -> None:
+    target = tmp_path / "out.md"
+    target.write_text("mine")
+    with pytest.raises(UsageError):
+        export_session(hostile.path, "md", hostile.blobs, target)
+    assert target.read_text() == "mine"
+    size = export_session(hostile.path, "md", hostile.blobs, target, overwrites=True)
+    assert target.stat().st_size == size > 1000
+
+
+def test_nothing_is_left_of_an_export_that_is_stopped(hostile: Written, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+
+    def stop(_written: int) -> None:
+        raise StoppedError
+
+    with pytest.raises(StoppedError):
+        export_session(hostile.path, "html", hostile.blobs, folder / "a.html", progress=stop)
+    assert list(folder.iterdir()) == []
+
+
+def test_jsonl_holds_every_record_with_its_payloads_and_says_what_is_left_out(hostile: Written) -> None:
+    before = hostile.path.read_bytes()
+    lines = [json.loads(line) for line in export_text(hostile.path, "jsonl", hostile.blobs)]
+    assert lines[0] == {"type": "desktop_agent_export", "version": 1, "session_id": hostile.id}
+    assert lines[-1]["type"] == "export_ended"
+    assert lines[-1]["records"] == len(before.splitlines()) == sum("seq" in line for line in lines)
+    assert any("contents of changed files" in reason for reason in lines[-1]["left_out"])
+    assert sum(line["type"] == "blob" for line in lines) == 3
+    assert KEY not in json.dumps(lines)
+    assert hostile.path.read_bytes() == before, "reading changes nothing"

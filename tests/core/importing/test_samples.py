@@ -1,0 +1,129 @@
+"""The sample files become the conversations that they are."""
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.context.history import History
+from desktop_agent.core.model import ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
+from desktop_agent.core.transcript import PromptEntry, TextEntry, ToolEntry, Transcript, replay
+from tests.core.importing.conftest import Importing
+from tests.harness import check_conversation
+
+
+def calls(transcript: Transcript) -> list[tuple[str, str, str, str]]:
+    return [
+        (entry.call.name, entry.title, entry.state, entry.result.content if entry.result else "")
+        for entry in transcript.entries
+        if isinstance(entry, ToolEntry)
+    ]
+
+
+def prompts(transcript: Transcript) -> list[str]:
+    return [entry.text for entry in transcript.entries if isinstance(entry, PromptEntry)]
+
+
+def check_request(events: list[ev.JournalEvent]) -> None:
+    history = History()
+    for event in events:
+        history.apply(event)
+    messages = history.messages()
+    blocks = [block for message in messages for block in message.content]
+    assert not any(isinstance(block, ThinkingBlock) for block in blocks), "signed for another conversation"
+    check_conversation(ModelRequest(model="m", system="", messages=messages, tools=(), max_tokens=1))
+
+
+def test_a_claude_code_file(ground: Importing) -> None:
+    imported = ground.run(ground.sample("claude_code.jsonl"))
+    events = ground.events(imported)
+    transcript = replay(events)
+    assert (imported.source, imported.turns, imported.calls) == ("claude-code", 3, 4)
+    assert transcript.workspace == imported.workspace == str(ground.workspace)
+    assert transcript.title == "Build failure in the Makefile"
+    assert not transcript.is_title_given
+    assert prompts(transcript) == ["Why does the build fail?", "Take a picture of it", "Fix it"]
+    assert calls(transcript) == [
+        ("Read", "/src/app.py", "completed", "     1\timport os"),
+        ("Bash", "make", "failed", "Exit code 2\nmissing separator"),
+        ("mcp__browser__screenshot", "mcp__browser__screenshot", "completed", "Here it is"),
+        ("Edit", "Makefile", "failed", "The imported file has no result of this call."),
+    ]
+    said = [entry.text for entry in transcript.entries if isinstance(entry, TextEntry)]
+    assert said == ["Let me look.", "I look at **both** files.", "A tab is missing in the Makefile."]
+    assert imported.problems == ()
+    assert set(imported.left_out) == {
+        "messages of sub-agents (2)",
+        "messages of other branches (3)",
+        "slash commands and notes of the program (1)",
+        "pictures and files in prompts (1)",
+    }
+    check_request(events)
+
+
+def test_one_message_on_several_lines_is_one_message(ground: Importing) -> None:
+    events = ground.events(ground.run(ground.sample("claude_code.jsonl")))
+    first = next(event for event in events if isinstance(event, ev.MessageDone))
+    assert [block.type for block in first.content] == ["thinking", "text", "tool_use", "tool_use"]
+    assert first.model.model == "claude-sonnet-4-5"
+    assert first.content[0] == ThinkingBlock(thinking="Let me look.", signature="")
+
+
+def test_a_summary_of_the_other_program_is_a_compaction(ground: Importing) -> None:
+    for name in ("claude_code.jsonl", "codex.jsonl"):
+        events = ground.events(ground.run(ground.sample(name)))
+        compacted = next(event for event in events if isinstance(event, ev.Compacted))
+        assert compacted.through_turn == (2 if name == "claude_code.jsonl" else 1)
+        assert compacted.summary.decisions
+
+
+def test_a_codex_file(ground: Importing) -> None:
+    imported = ground.run(ground.sample("codex.jsonl"))
+    events = ground.events(imported)
+    transcript = replay(events)
+    assert (imported.source, imported.turns, imported.calls) == ("codex", 2, 7)
+    assert transcript.title == "Repair the build"
+    assert prompts(transcript) == ["Why does the build fail?", "Show me"]
+    assert calls(transcript) == [
+        ("shell_command", "make", "failed", "missing separator"),
+        ("shell", "shell", "completed", "Makefile"),
+        ("apply_patch", "*** Begin Patch", "completed", "Success."),
+        ("local_shell", "git status", "completed", "clean"),
+        ("web_search", "make separator", "completed", ""),
+        ("view_image", "a.png", "completed", "a picture"),
+        ("shell_command", "shell_command", "failed", "The imported file has no result of this call."),
+    ]
+    assert "encrypted thoughts of the model (1)" in imported.left_out
+    check_request(events)
+    usage = next(event.usage for event in events if isinstance(event, ev.UsageReported))
+    assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (100, 900, 30)
+
+
+def test_pictures_of_results_come_along(ground: Importing) -> None:
+    for name in ("claude_code.jsonl", "codex.jsonl"):
+        events = ground.events(ground.run(ground.sample(name)))
+        images = [ref for e in events if isinstance(e, ev.ToolCallFinished) for ref in e.result.images]
+        assert [ref.media_type for ref in images] == ["image/png"]
+        assert ground.blobs.has(images[0].blob)
+
+
+def test_what_was_left_out_stands_at_the_end_of_the_conversation(ground: Importing) -> None:
+    last = ground.events(ground.run(ground.sample("claude_code.jsonl")))[-1]
+    assert isinstance(last, ev.Notice)
+    assert (last.code, last.title) == ("imported", "Imported from Claude Code.")
+    assert "messages of sub-agents (2)" in last.hint
+
+
+def test_times_are_those_of_the_file(ground: Importing) -> None:
+    events = ground.events(ground.run(ground.sample("codex.jsonl")))
+    assert all(event.at.isoformat().startswith("2026-03-04T10:00:") for event in events)
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+
+def test_a_codex_file_of_the_first_versions(ground: Importing) -> None:
+    file = ground.file(
+        '{"id":"x","timestamp":"2025-05-01T00:00:00Z","instructions":null}\n'
+        '{"record_type":"state"}\n'
+        '{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}\n'
+        '{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}\n'
+    )
+    events = ground.events(ground.run(file, workspace=ground.workspace))
+    message = next(event for event in events if isinstance(event, ev.MessageDone))
+    assert message.content == (TextBlock(text="hi"),)
+    assert not any(isinstance(block, ToolUseBlock) for block in message.content)

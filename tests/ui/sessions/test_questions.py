@@ -1,0 +1,50 @@
+"""The questions say what is lost and what stays, and a stray Enter loses nothing."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.sessions.questions import DeleteQuestion, ImportedAlreadyQuestion
+
+if TYPE_CHECKING:
+    from tests.ui.sessions.conftest import MakeSession
+
+
+def test_enter_does_not_delete(qtbot: QtBot, make_session: "MakeSession") -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    question = DeleteQuestion(make_session("a", "<b>Fix</b> it\u202e"), 2_000_000, parent)
+    told: list[bool] = []
+    question.confirmed.connect(lambda: told.append(True))
+    assert "<b>Fix</b> it" in question.text()
+    assert "\u202e" not in question.text()
+    assert question.textFormat() == Qt.TextFormat.PlainText
+    assert "1.91 MiB" in question.informativeText() or "2 MB" in question.informativeText()
+    assert "undo history" in question.informativeText()
+    question.open()
+    QTest.keyClick(question, Qt.Key.Key_Return)
+    assert told == []
+
+
+def test_the_named_button_deletes(qtbot: QtBot, make_session: "MakeSession") -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    question = DeleteQuestion(make_session("a"), 0, parent)
+    question.open()
+    button = question.findChild(QPushButton, "deleteSessionButton")
+    assert button is not None
+    with qtbot.waitSignal(question.confirmed):
+        button.click()
+
+
+def test_a_conversation_that_is_here_can_be_opened_or_imported_again(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    question = ImportedAlreadyQuestion(parent)
+    question.open()
+    again = next(button for button in question.findChildren(QPushButton) if button.text() == "Import again")
+    with qtbot.waitSignal(question.importing):
+        again.click()
