@@ -1,6 +1,7 @@
 """Drives the real window as a person would: finds widgets by their names, clicks, types, and waits to see things."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -11,6 +12,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from desktop_agent.app import Window, build
 from desktop_agent.core.events import Notice
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.settings_file import save_setting
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui import eventloop
 
@@ -101,7 +104,11 @@ class Driver:
 
 
 def drive(argv: list[str], album: Path, journey: Callable[[Driver], Awaitable[None]]) -> None:
-    """Build the real application, run it on its own loop, and let `journey` use it until it has quit."""
+    """Build the real application, run it on its own loop, and let `journey` use it until it has quit.
+
+    A title would take one of the answers that a journey has prepared, so the person's settings ask for none.
+    """
+    save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.generates_titles", value=False)
     window = build(argv)
     window.main_window.show()
     app = QApplication.instance()
