@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.transcript import ToolEntry
 from tests.app.conftest import Go
-from tests.e2e.driver import Driver
+from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.full_disk import FullDisk
 from tests.servers import fault
 from tests.servers.script import reply, text, tool_use
@@ -32,8 +32,9 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
+def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    ask_for_no_titles()
 
 
 async def ask(person: Driver, words: str = QUESTION) -> None:

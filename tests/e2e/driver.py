@@ -103,12 +103,13 @@ class Driver:
         self.window.main_window.grab().save(str(path))
 
 
-def drive(argv: list[str], album: Path, journey: Callable[[Driver], Awaitable[None]]) -> None:
-    """Build the real application, run it on its own loop, and let `journey` use it until it has quit.
-
-    A title would take one of the answers that a journey has prepared, so the person's settings ask for none.
-    """
+def ask_for_no_titles() -> None:
+    """Let the person's settings say so: a title would take one of the answers that a journey has prepared."""
     save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.generates_titles", value=False)
+
+
+def drive(argv: list[str], album: Path, journey: Callable[[Driver], Awaitable[None]]) -> None:
+    """Build the real application, run it on its own loop, and let `journey` use it until it has quit."""
     window = build(argv)
     window.main_window.show()
     app = QApplication.instance()
