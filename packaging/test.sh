@@ -19,7 +19,7 @@ step "lint"; "$bin/ruff" check --quiet .
 step "types"; "$bin/basedpyright" --pythonpath "$bin/python"
 step "import contracts"; "$bin/lint-imports" --no-cache
 step "tests, offscreen"
-env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -m "not realwindow" "$@"
+env -u DISPLAY -u WAYLAND_DISPLAY QT_QPA_PLATFORM=offscreen "$bin/python" -m pytest -n 2 --dist worksteal -m "not realwindow" "$@"
 step "tests of the real window, on Xvfb"
 status=0
 env -u WAYLAND_DISPLAY QT_QPA_PLATFORM=xcb xvfb-run --auto-servernum --server-args="-screen 0 1440x900x24 -nolisten tcp" \
