@@ -68,6 +68,30 @@ async def test_what_cannot_be_pinned_or_removed_says_why(ground: Ground) -> None
             assert (await s.rx.expect(ev.Notice)).code == "pin"
 
 
+async def test_a_pin_whose_time_is_over_is_no_longer_listed_also_after_a_restart(ground: Ground) -> None:
+    ground.clock = clock = WoundClock()
+    async with ground.session([]) as s:
+        await pin(s, "for a minute", ttl_s=60)
+        await pin(s, "for an hour", ttl_s=3_600)
+        clock.at += timedelta(seconds=61)
+        s.submit(ops.RunCommand(text="/pin list"))
+        listed = (await s.rx.expect(ev.CommandRun)).output
+        assert "for an hour" in listed
+        assert "for a minute" not in listed
+        clock.at += timedelta(hours=1)
+    async with ground.session([], resume=s.id) as s:
+        s.submit(ops.RunCommand(text="/status"))
+        assert "Active pins: none" in (await s.rx.expect(ev.CommandRun)).output
+
+
+async def test_a_call_on_what_can_be_no_path_does_not_end_the_turn(ground: Ground) -> None:
+    calls: list[Reply] = [[Call("read_file", {"path": path})] for path in ("a\0b/c", "a\ud800b/c")]
+    async with ground.session([*calls, [Say("I see")], [Say("again")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        assert (await s.prompt()).reason == "completed"
+        assert s.rx.all(ev.Notice) == []
+
+
 async def test_guidance_is_in_the_first_request_and_what_changed_is_in_the_next(ground: Ground) -> None:
     ground.paths.config.mkdir(parents=True)
     (ground.paths.config / "AGENTS.md").write_text("Be brief.")
