@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.model import TextBlock, UserMessage
@@ -159,6 +161,7 @@ async def test_what_the_model_sees_can_be_looked_at_part_by_part(ground: Ground)
         assert "Hello there" in report.sections[3].text
         assert report.use.window == 200_000
         assert report.target == 180_000
+        assert sum(section.tokens for section in report.sections) == pytest.approx(report.use.tokens, rel=0.02)
 
 
 async def test_the_meter_tells_what_was_reported_also_after_a_restart(ground: Ground) -> None:
