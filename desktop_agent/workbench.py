@@ -112,7 +112,7 @@ class Workbench:
         self._shared_tools = SharedTools(self.tools)
         self._calibration = Calibration()
         self.services = services or Services(
-            config=LiveConfig(self.live), forker=self.fork_session, exporter=self.export_session
+            config=LiveConfig(self.settings_in), forker=self.fork_session, exporter=self.export_session
         )
         """What slash commands reach beyond their session."""
         self._probe = probe or SandboxProbe(environ)

@@ -23,6 +23,10 @@ _LOOK_EVERY_MS = 1_000
 
 logger = logging.getLogger(__name__)
 
+_SHOWN_LINES = 4
+_LONGEST_LINE = 300
+"""Of what is wrong with the file, in the banner; the details have all of it."""
+
 
 class SettingsDesk(QObject):
     """Follows the person's settings and those of the project that is shown."""
@@ -106,8 +110,10 @@ class SettingsDesk(QObject):
             self._setup.show_project(self._project)
 
     def _show(self, title: str, problems: tuple[str, ...]) -> None:
-        listed = "\n".join(problems)
-        self._desk.banner.show_error(UsageError(title, hint=listed, detail=listed))
+        lines = [text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…" for text in problems]
+        if len(lines) > _SHOWN_LINES:
+            lines = [*lines[: _SHOWN_LINES - 1], self.tr("And {0} more.").format(len(lines) - _SHOWN_LINES + 1)]
+        self._desk.banner.show_error(UsageError(title, hint="\n".join(lines), detail="\n".join(problems)))
 
     def _execution_in(self, workspace: str) -> ExecutionSettings:
         return self._bench.settings_in(Path(workspace)).current.execution

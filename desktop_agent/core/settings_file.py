@@ -6,11 +6,15 @@ from typing import cast
 
 import tomlkit
 from tomlkit import TOMLDocument
+from tomlkit.container import OutOfOrderTableProxy
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable
 
 from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.files import write_atomically
+
+_Section = AbstractTable | OutOfOrderTableProxy
+"""One whose parts stand in several places of the file, others between them, is such a proxy."""
 
 
 def save_setting(path: Path, key: str, value: object) -> None:
@@ -21,10 +25,10 @@ def save_setting(path: Path, key: str, value: object) -> None:
     """
     document, mark = _read(path)
     *sections, name = key.split(".")
-    table: AbstractTable | TOMLDocument = document
+    table: _Section | TOMLDocument = document
     for section in sections:
         if section not in table:
-            table.add(section, tomlkit.table())
+            table[section] = tomlkit.table()
         table = _inner(table, section, path)
     table[name] = list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value
     _write(path, document, mark)
@@ -34,13 +38,13 @@ def remove_setting(path: Path, key: str) -> None:
     """Take the dotted `key` out of the file, if it is there. Blocks. Raises as `save_setting` does."""
     document, mark = _read(path)
     *sections, name = key.split(".")
-    table: AbstractTable | TOMLDocument = document
+    table: _Section | TOMLDocument = document
     for section in sections:
         if section not in table:
             return
         table = _inner(table, section, path)
     if name in table:
-        table.remove(name)
+        del table[name]
         _write(path, document, mark)
 
 
@@ -59,9 +63,9 @@ def _read(path: Path) -> tuple[TOMLDocument, bytes]:
         ) from error
 
 
-def _inner(table: AbstractTable | TOMLDocument, section: str, path: Path) -> AbstractTable:
+def _inner(table: _Section | TOMLDocument, section: str, path: Path) -> _Section:
     inner = table[section]
-    if not isinstance(inner, AbstractTable):
+    if not isinstance(inner, AbstractTable | OutOfOrderTableProxy):
         raise UsageError(f"{section} is not a section in the settings file.", hint=f"Mend {path} first.")
     return inner
 

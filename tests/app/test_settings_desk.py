@@ -51,6 +51,19 @@ def test_an_edit_of_the_file_takes_effect_and_a_broken_one_is_told(go: Go, file:
     go(["--demo"], journey)
 
 
+def test_a_file_in_which_nothing_is_right_does_not_fill_the_window(go: Go, file: Path) -> None:
+    async def journey(person: Driver) -> None:
+        wrong = "\n".join(f"key{number} = 1" for number in range(300))
+        write(file, f"[ui]\ntheme = '{'x' * 20_000}'\n{wrong}\n")
+        await person.until_true(lambda: bool(person.banner), "the banner says so")
+        lines = person.banner[1].splitlines()
+        assert len(lines) == 4
+        assert max(map(len, lines)) <= 300
+        assert lines[-1] == "And 298 more."
+
+    go(["--demo"], journey)
+
+
 def test_a_setting_is_searched_changed_and_taken_back_by_keyboard(go: Go, file: Path) -> None:
     write(file, "# mine\n")
 

@@ -8,7 +8,7 @@ import pytest
 
 from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.settings import load_settings
-from desktop_agent.core.settings_file import save_setting
+from desktop_agent.core.settings_file import remove_setting, save_setting
 
 ANNOTATED = """\
 # My settings, since 2024.
@@ -124,3 +124,26 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("a file where the folder should be")
     with pytest.raises(StorageError, match=r"could not be saved|cannot be read"):
         save_setting(tmp_path / "config" / "config.toml", "ui.theme", "dark")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tools]\n# mine\n[ui]\ntheme = 'dark'\n[tools.limits]\nmax_lines = 3\n",
+        "[tools.limits]\nmax_lines = 3\n[ui]\ntheme = 'dark'\n[tools.web]\nx = 3\n",
+        "[tools]\nlimits.max_lines = 3\nlimits.max_bytes = 3\n",
+        "tools.limits.max_lines = 3\nui.theme = 'dark'\ntools.limits.max_bytes = 3\n",
+        "[tools.web]\n[ui]\n[tools]\n",
+    ],
+)
+def test_a_section_in_several_places_of_the_file_is_a_section(file: Path, text: str) -> None:
+    before = tomllib.loads(text)
+    file.write_text(text)
+    save_setting(file, "tools.limits.max_lines", 7)
+    before["tools"].setdefault("limits", {})["max_lines"] = 7
+    assert tomllib.loads(file.read_text()) == before
+    remove_setting(file, "tools.limits.max_lines")
+    del before["tools"]["limits"]["max_lines"]
+    found = tomllib.loads(file.read_text())
+    assert found.get("ui") == before.get("ui")
+    assert "max_lines" not in found.get("tools", {}).get("limits", {})

@@ -5,6 +5,7 @@ link that leads out of the workspace is not followed.
 """
 
 import codecs
+import errno
 import os
 import stat
 from collections.abc import Iterable
@@ -91,11 +92,14 @@ class GuidanceReader:
         try:
             real = path.resolve(strict=True)
             facts = real.stat()
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, ValueError):  # the last for what can be no path: a NUL in it
             self._known.pop(path, None)
             return None
         except (OSError, RuntimeError) as error:  # no permission, or links in a circle
-            return _Read((0, 0, 0, 0), None, GuidanceProblem(name, f"it cannot be read: {error}"))
+            if getattr(error, "errno", None) == errno.ENAMETOOLONG:
+                return None  # a path that the model made up: there can be no such file
+            reason = getattr(error, "strerror", None) or error
+            return _Read((0, 0, 0, 0), None, GuidanceProblem(name, f"it cannot be read: {reason}"))
         signature = (facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size)
         known = self._known.get(path)
         if known is not None and known.signature == signature:

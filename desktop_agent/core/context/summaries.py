@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from itertools import islice
 from typing import cast
 
 from desktop_agent.core.model import Message, Summary, TextBlock, ToolUseBlock, UserMessage
@@ -26,9 +27,15 @@ SECTIONS: Mapping[str, str] = {
 _MAX_ITEMS = 60
 _MAX_ITEM_CHARS = 1_000
 _MAX_EXTRACTED = 20
+_MAX_EXTRACTED_CHARS = 400
+"""Of what is kept without asking the model: a pasted line of a megabyte would take more room than it makes."""
 _MAX_ANSWER_CHARS = 100_000
-_BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*\S)")
-_HEADING = re.compile(r"\s*(?:#+\s*|\*\*)?([A-Za-z][A-Za-z \-/,]*?)\s*:?\s*(?:\*\*)?:?\s*$")
+_MAX_OBJECTS = 200
+"""Where a JSON object may begin in an answer, before it counts as something else."""
+# These meet lines without white space around them, and never go over a sign twice: the answer may be hostile.
+_BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)")
+_HEADING = re.compile(r"[A-Za-z][A-Za-z \-/,]*")
+_OBJECT = re.compile(r"\{")
 _FIELD_OF_WORD = {
     "goal": "goals",
     "decision": "decisions",
@@ -68,13 +75,20 @@ def from_headings(text: str) -> Summary | None:
     found: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in text.splitlines():
-        if current is not None and (bullet := _BULLET.match(line)):
+        plain = line.strip()
+        if current is not None and (bullet := _BULLET.match(plain)):
             current.append(bullet[1])
-        elif (heading := _HEADING.match(line)) and (name := _field_of(heading[1])):
+        elif name := _heading(plain):
             current = found.setdefault(name, [])
-        elif current and line.strip() and line[:1].isspace():
-            current[-1] = f"{current[-1]} {line.strip()}"
+        elif current and plain and line[:1].isspace() and len(current[-1]) < _MAX_ITEM_CHARS:
+            current[-1] = f"{current[-1]} {plain}"
     return _summary(found)
+
+
+def _heading(line: str) -> str | None:
+    """Return the field that a line begins as a heading: `## Goals`, `**To do:**`, `Files`."""
+    words = line.lstrip("#").strip().removeprefix("**").rstrip(":* \t")
+    return _field_of(words) if _HEADING.fullmatch(words) else None
 
 
 def extracted(messages: Sequence[Message], before: Summary | None, todos: Iterable[str]) -> Summary:
@@ -84,28 +98,33 @@ def extracted(messages: Sequence[Message], before: Summary | None, todos: Iterab
     """
     before = before or Summary()
     asked = [
-        block.text.strip().partition("\n")[0]
+        _beginning(block.text.strip().partition("\n")[0])
         for message in messages
         if isinstance(message, UserMessage)
         for block in message.content
         if isinstance(block, TextBlock) and not block.text.startswith("[")
     ]
     calls = (b for message in messages for b in message.content if isinstance(b, ToolUseBlock))
-    paths = [value for call in calls for key in _PATH_KEYS if isinstance(value := call.arguments.get(key), str)]
+    named = (call.arguments.get(key) for call in calls for key in _PATH_KEYS)
+    paths = [_beginning(value) for value in named if isinstance(value, str)]
     return Summary(
         goals=_distinct((*before.goals, *asked))[-_MAX_EXTRACTED:],
         decisions=before.decisions,
         constraints=before.constraints,
         files=_distinct((*before.files, *paths))[-_MAX_EXTRACTED:],
         apis=before.apis,
-        todos=_distinct(todos) or before.todos,
+        todos=_distinct(map(_beginning, todos)) or before.todos,
     )
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= _MAX_EXTRACTED_CHARS else f"{text[: _MAX_EXTRACTED_CHARS - 1]}…"
 
 
 def _from_json(answer: str) -> Summary | None:
     """The first JSON object of the answer that has one of the fields, wherever it stands in it."""
     decoder = json.JSONDecoder()
-    for start in (match.start() for match in re.finditer(r"\{", answer)):
+    for start in (match.start() for match in islice(_OBJECT.finditer(answer), _MAX_OBJECTS)):
         try:
             value, _ = decoder.raw_decode(answer, start)
         except (ValueError, RecursionError):

@@ -156,7 +156,7 @@ class SearchDatabase:
 
     def folder_known(self, path: str) -> int | None:
         """Return the number of a folder, None when no session was in it."""
-        row = self._sql.execute("SELECT id FROM folder WHERE path = ?", (path,)).fetchone()
+        row = self._sql.execute("SELECT id FROM folder WHERE path = ?", (storable(path),)).fetchone()
         return row[0] if row else None
 
     def found(self, expression: str, first: int, last: int, limit: int) -> Iterator[Found]:

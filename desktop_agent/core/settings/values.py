@@ -60,7 +60,7 @@ class Setting:
         if value is None and self.is_optional:
             return None
         if self.kind == "texts":
-            return _checked_texts(value)
+            return tuple(map(_storable, _checked_texts(value)))
         if isinstance(value, str) and not value.strip():
             return self.default
         match self.kind:
@@ -72,7 +72,7 @@ class Setting:
             case "switch" if isinstance(value, bool):
                 return value
             case "text" if isinstance(value, str):
-                return value.strip()
+                return _storable(value.strip())
             case "whole" if isinstance(value, int) and not isinstance(value, bool):
                 return self._in_range(value)
             case "number" if isinstance(value, int | float) and not isinstance(value, bool):
@@ -229,6 +229,17 @@ def _as_float(value: float) -> float:
         return float(value)
     except OverflowError:
         return math.inf
+
+
+def _storable(text: str) -> str:
+    """Return `text`. Raises `ValueError` for what no settings file, path or request can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{text!r} has signs that are no text") from None
+    if "\0" in text:
+        raise ValueError(f"{text!r} has a NUL in it")
+    return text
 
 
 def _checked_texts(value: object) -> tuple[str, ...]:

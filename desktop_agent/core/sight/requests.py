@@ -30,6 +30,8 @@ class TurnRequests:
     _is_first: bool = True
     _has_made_room: bool = False
     _is_forced: bool = False
+    _has_failed: bool = False
+    """Whether a summary that was only wanted could not be had in this turn: every step would wait for the next try."""
     _last: ModelRequest | None = None
 
     async def next(self) -> ModelRequest:
@@ -46,9 +48,12 @@ class TurnRequests:
         if self._is_forced or (target and tokens > (target if fits else 0)):
             urgency: Urgency = "needed" if self._is_forced or not fits else "wanted"
             # What the person took back by hand is not done again before it must be.
-            is_wanted = urgency == "needed" or not sight.history.is_compaction_undone
-            if is_wanted and await self._compact(tokens, urgency):
-                request = sight.pack(self.model)
+            is_wanted = not (sight.history.is_compaction_undone or self._has_failed)
+            if urgency == "needed" or is_wanted:
+                if await self._compact(tokens, urgency):
+                    request = sight.pack(self.model)
+                else:
+                    self._has_failed = True
         self._is_forced = False
         tokens = sight.meter.tell_estimate(request, self.model, window)
         if tokens > window:

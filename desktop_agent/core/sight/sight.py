@@ -13,7 +13,7 @@ from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.inspection import sections
 from desktop_agent.core.context.packing import pack
-from desktop_agent.core.context.tokens import Calibration, message_tokens
+from desktop_agent.core.context.tokens import Calibration, message_tokens, request_tokens
 from desktop_agent.core.errors import AgentError, StorageError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.model import ContextReport, ContextUse, ModelRef, ModelRequest, ToolDefinition
@@ -222,14 +222,16 @@ class Sight:
         """Take the next request apart, off the event loop: a long conversation is megabytes of text."""
         parts, model = self._parts, self._parts.transcript.model
         assert model is not None, "the journal's first line names the model"
-        request, system, ratio = self.pack(model), parts.system(), self.meter.ratio(model)
+        request, system, use = self.pack(model), parts.system(), self.meter.use
         compaction, guidance = self.history.compaction, self.history.guidance
+        # The parts come to what the whole is said to take: what was reported is nearer to the truth than the estimate.
+        ratio = use.tokens / max(request_tokens(request), 1.0) if use is not None else self.meter.ratio(model)
         found = await asyncio.to_thread(sections, request, guidance, compaction, system, ratio)
         window = self.window(model)
         tokens = sum(section.tokens for section in found)
         return ContextReport(
             sections=found,
-            use=self.meter.use or ContextUse(tokens=tokens, window=window, source="estimated"),
+            use=use or ContextUse(tokens=tokens, window=window, source="estimated"),
             target=self.target(model),
             compaction_id=compaction.id if compaction is not None else "",
             summary=compaction.summary if compaction is not None else None,

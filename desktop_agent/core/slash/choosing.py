@@ -41,9 +41,9 @@ async def config(invocation: Invocation, parts: CommandParts, hands: SessionHand
     if action.lower() == "set":
         key, value = _assignment(rest)
         with reported():
-            return Reply(await settings.change(key, value))
+            return Reply(await settings.change(key, value, parts.workspace))
     no_more(invocation.words[1:], "/config [KEY | set KEY=VALUE]")
-    shown = [(key, value) for key, value in settings.values() if not action or _is_in(key, action)]
+    shown = [(key, value) for key, value in settings.values(parts.workspace) if not action or _is_in(key, action)]
     if not shown:
         raise UsageError(f"There is no setting {code(action)}.", hint="`/config` lists them all.")
     return Reply(fenced("\n".join(f"{key} = {value}" for key, value in shown), "toml"))

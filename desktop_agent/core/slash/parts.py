@@ -21,12 +21,15 @@ from desktop_agent.core.transcript import Transcript
 class ConfigWriter(Protocol):
     """The settings, for `/config`."""
 
-    def values(self) -> Sequence[tuple[str, str]]:
-        """Every setting with the value in force, as a settings file has it."""
+    def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
+        """Every setting with the value in force in this folder, as a settings file has it."""
         ...
 
-    async def change(self, key: str, value: str) -> str:
-        """Check, save and apply a setting; return what to say of it. Raises `UsageError` and `StorageError`."""
+    async def change(self, key: str, value: str, workspace: Path) -> str:
+        """Check, save and apply a setting of the person's; return what to say of it, in this folder.
+
+        Raises `UsageError` and `StorageError`.
+        """
         ...
 
 

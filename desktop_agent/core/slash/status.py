@@ -12,6 +12,7 @@ _SOURCES = {"reported": "as the provider reported it", "counted": "counted by th
 async def status(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
     """Describe the session as it is now."""
     no_more(invocation.words, "/status")
+    await parts.sight.pins.expire()
     transcript, model = parts.transcript, parts.transcript.model
     name = f"{model.provider}/{model.model}" if model is not None else "none"
     state = {"idle": "idle", "working": "working", "waiting": "waiting for you"}[transcript.status]

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.context.bar import ContextBar
+from desktop_agent.ui.context.long_text import LongText
 from desktop_agent.ui.context.pin_list import PinList
 from desktop_agent.ui.context.section_list import SectionList
 from desktop_agent.ui.context.words import section_hint, section_name
@@ -46,15 +47,16 @@ class ContextInspector(QDialog):
         self._list = SectionList(theme)
         self._list.section_chosen.connect(self._show_section)
         self._name = QLabel()
+        self._name.setTextFormat(Qt.TextFormat.PlainText)
         self._name.setProperty("role", "strong")
         self._hint = QLabel()
+        self._hint.setTextFormat(Qt.TextFormat.PlainText)
         self._hint.setProperty("role", "secondary")
         self._hint.setWordWrap(True)
-        self._text = QPlainTextEdit()
+        self._text = LongText()
         self._text.setObjectName("contextText")
         self._text.setAccessibleName(self.tr("What this part says"))
         self._text.setFont(theme.code_font())
-        self._text.setReadOnly(True)
         self._text.textChanged.connect(self._on_text)
         self._save = self._button(self.tr("Save summary"), "saveSummaryButton", self._save_summary)
         self._undo = self._button(self.tr("Undo summary"), "undoSummaryButton", self._undo_summary)
@@ -108,10 +110,7 @@ class ContextInspector(QDialog):
         is_summary = section.kind == "summary"
         self._name.setText(section_name(section))
         self._hint.setText(section_hint(section))
-        self._text.setReadOnly(True)
-        self._text.setPlainText(self._summary_text() if is_summary else section.text)
-        self._text.document().setModified(False)
-        self._text.setReadOnly(not is_summary)
+        self._text.show_text(self._summary_text() if is_summary else section.text, is_editable=is_summary)
         self._text.setVisible(section.kind not in ("pins", "pictures"))
         for button in (self._save, self._undo):
             button.setVisible(is_summary)

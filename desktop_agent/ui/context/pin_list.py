@@ -4,14 +4,29 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
+from desktop_agent.ui.elided_label import ElidedLabel
 from desktop_agent.ui.picker import Picker
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.model import Pin
 
+_SHOWN_ROWS = 4
+"""More of them are scrolled, so that the list leaves room for what it stands below."""
+_TOOLTIP_CHARS = 2_000
 _TIMES_S: tuple[float | None, ...] = (None, 3_600, 86_400, 7 * 86_400)
 
 
@@ -29,8 +44,17 @@ class PinList(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("pinList")
-        self._rows = QVBoxLayout()
+        listed = QWidget(self)
+        self._rows = QVBoxLayout(listed)
+        self._rows.setContentsMargins(0, 0, 0, 0)
         self._rows.setSpacing(Space.XS)
+        self._area = QScrollArea(self)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setWidget(listed)
+        for ground in (self._area.viewport(), listed):
+            ground.setAutoFillBackground(False)
         self._field = QLineEdit(self)
         self._field.setObjectName("pinEdit")
         self._field.setPlaceholderText(self.tr("Keep in the agent's sight…"))
@@ -56,7 +80,7 @@ class PinList(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(Space.S)
-        layout.addLayout(self._rows)
+        layout.addWidget(self._area)
         layout.addLayout(line)
 
     def show_pins(self, pins: "Sequence[Pin]") -> None:
@@ -67,12 +91,17 @@ class PinList(QWidget):
                 widget.deleteLater()
         for pin in pins:
             self._rows.addWidget(self._row(pin))
+        rows = min(len(pins), _SHOWN_ROWS)
+        self._area.setFixedHeight(rows * (Height.SMALL_BUTTON + Space.XS))
+        self._area.setVisible(bool(pins))
 
     def _row(self, pin: "Pin") -> QWidget:
         row = QWidget(self)
-        text = QLabel(pin.text, row)
-        text.setTextFormat(Qt.TextFormat.PlainText)
-        text.setWordWrap(True)
+        shown = " ".join(pin.text[:_TOOLTIP_CHARS].split())
+        text = ElidedLabel(parent=row)
+        text.setText(shown)
+        text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        text.setToolTip(plain_tooltip(pin.text[:_TOOLTIP_CHARS]))
         until = QLabel(_until(pin, self.tr("until {0}")), row)
         until.setProperty("role", "secondary")
         button = QPushButton(self.tr("Unpin"), row)

@@ -10,6 +10,7 @@ from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.errors import AgentError
@@ -69,7 +70,7 @@ class Foot(QWidget):
     def show_failure(self, error: "AgentError") -> None:
         """Say that nothing was saved, and why."""
         say(self._note, f"{error.title} {error.hint}".strip(), "error")
-        self._note.setToolTip(error.detail)
+        self._note.setToolTip(plain_tooltip(error.detail))
         self._undo.hide()
 
     def _button(self, text: str, name: str) -> QPushButton:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from desktop_agent.core.settings.project import ProjectProposal
 
 _SHOWN_LINES = 4
+_SHOWN_CHARS = 160
+"""Of one line; the details have more of it."""
 
 
 class ProjectBanner(QFrame):
@@ -60,7 +62,8 @@ class ProjectBanner(QFrame):
         lines += problem_lines(proposal.problems)
         if len(lines) > _SHOWN_LINES:
             lines = [*lines[: _SHOWN_LINES - 1], self.tr("And {0} more.").format(len(lines) - _SHOWN_LINES + 1)]
-        self._changes.setText("\n".join(lines))
+        short = (line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…" for line in lines)
+        self._changes.setText("\n".join(short))
         self._trust.setVisible(bool(proposal.changes))
         self.setAccessibleName(f"{self._title.text()} {self._changes.text()}")
         self.show()

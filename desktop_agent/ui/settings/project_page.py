@@ -1,5 +1,6 @@
 """The section about the project: what its own file would change here, and the person's answer to that."""
 
+import re
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
@@ -10,12 +11,18 @@ from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.visible_text import visible_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from desktop_agent.core.settings import SettingsProblem
     from desktop_agent.core.settings.project import ProjectProposal, Tightened
+
+
+_LONGEST_LINE = 600
+"""Of what a project's file says; what a person would not read to its end must not fill the window."""
+_LONG_WORD = re.compile(r"(\S{40})(?=\S)")
 
 
 class ProjectPage(Page):
@@ -85,23 +92,32 @@ class ProjectPage(Page):
 
 
 def change_lines(changes: "Sequence[Tightened]") -> list[str]:
-    """Return, a line each, what would be different."""
+    """Return, a line each, what would be different. Nothing in a line begins another, hides or is endless."""
     lines: list[str] = []
     for change in changes:
         setting = declared_settings()[change.key]
         before, after = shown(setting, change.before), shown(setting, change.after)
-        lines.append(f"{words(setting.about.title)}: {before} → {after}")
+        lines.append(_drawn(f"{words(setting.about.title)}: {before} → {after}"))
     return lines
 
 
 def problem_lines(problems: "Sequence[SettingsProblem]") -> list[str]:
     """Return, a line each, what of the file is refused, and where it stands."""
     return [
-        f"{problem.path.name}:{problem.line or 1}: {problem.key}: {problem.message}"
-        if problem.key
-        else f"{problem.path.name}: {problem.message}"
+        _drawn(
+            f"{problem.path.name}:{problem.line or 1}: {problem.key}: {problem.message}"
+            if problem.key
+            else f"{problem.path.name}: {problem.message}"
+        )
         for problem in problems
     ]
+
+
+def _drawn(line: str) -> str:
+    """Return a line with somebody else's words in it as it can be shown: with a place to break in its long words."""
+    text = visible_line(line).text
+    text = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
+    return _LONG_WORD.sub("\\1\u200b", text)
 
 
 def _line(text: str) -> QWidget:

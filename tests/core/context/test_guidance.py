@@ -115,6 +115,11 @@ def test_links_in_a_circle_are_a_problem_and_no_crash(at: Folders) -> None:
     assert at.problems()
 
 
+@pytest.mark.parametrize("path", ["a\0b/c", "a\ud800b/c", f"{'x' * 5_000}/c"], ids=["nul", "surrogate", "long"])
+def test_a_path_that_can_be_none_brings_nothing_and_is_nothing_wrong(at: Folders, path: str) -> None:
+    assert at.reader.read(at.reader.folders_of([path])) == ((), ())
+
+
 def test_the_folders_of_a_file_are_those_around_it_outer_ones_first(at: Folders) -> None:
     at.write("src/deep/a.py", "")
     assert at.reader.folders_of(["src/deep/a.py"]) == ["src", "src/deep"]

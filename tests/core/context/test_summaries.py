@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.context.summaries import from_headings, parsed, summary_text
-from desktop_agent.core.model import Summary
+from desktop_agent.core.context.summaries import extracted, from_headings, parsed, summary_text
+from desktop_agent.core.model import Summary, TextBlock, UserMessage
 
 WORDS = st.text(alphabet="abc ł`/.", min_size=1, max_size=20).map(lambda text: " ".join(text.split())).filter(bool)
 ITEMS = st.lists(WORDS, max_size=4, unique=True).map(tuple)
@@ -37,6 +37,42 @@ def test_answers_of_many_shapes_are_read(answer: str) -> None:
 )
 def test_what_is_no_summary_is_not_taken_for_one(answer: str) -> None:
     assert parsed(answer) is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "a" + " " * 90_000 + "!",
+        "## Goals\n-" + " " * 90_000 + "\v",
+        "## Goals\n" + "1" * 90_000,
+        "#" * 90_000 + "!",
+        '{"a":' * 18_000,
+        "{" * 90_000,
+        "{" + " " * 90_000,
+    ],
+    ids=["heading", "bullet", "number", "marks", "nested", "braces", "blanks"],
+)
+def test_an_answer_made_to_be_slow_is_read_once(answer: str) -> None:
+    assert parsed(answer) is None
+
+
+def test_lines_that_go_on_for_ever_are_bounded() -> None:
+    summary = parsed("## Goals\n- ship\n" + "  it\n" * 20_000)
+    assert summary is not None
+    assert len(summary.goals[0]) <= 1_000
+
+
+@pytest.mark.parametrize(
+    "heading", ["Goals", "## Goals", "##Goals:", "**Goals**", "**Goals:**", "**Goals**:", " Goals : "]
+)
+def test_headings_of_many_shapes_are_read(heading: str) -> None:
+    assert from_headings(f"{heading}\n- ship") == Summary(goals=("ship",))
+
+
+def test_what_is_kept_without_the_model_is_short_however_long_a_line_was() -> None:
+    pasted = UserMessage(content=(TextBlock(text="x" * 1_000_000),))
+    kept = extracted([pasted], None, ["y" * 1_000_000])
+    assert len(kept.goals[0]) == len(kept.todos[0]) == 400
 
 
 def test_an_endless_answer_is_bounded() -> None:

@@ -120,6 +120,15 @@ def test_filters_narrow_the_search(library: Library) -> None:
     assert [hit.kind for hit in library.ask(file="src/app.py")] == ["output"], "a filter alone is a search"
 
 
+def test_a_folder_whose_name_is_no_text_narrows_the_search_like_any_other(library: Library) -> None:
+    asked = ev.PromptSubmitted(turn=1, prompt_id="p", text="hello there")
+    library.session(1, asked, workspace="/home/ann/\udcff")
+    library.session(2, asked)
+    library.search.update()
+    found = library.search.ask(SearchQuery(text="hello", workspace="/home/ann/\udcff"))
+    assert [hit.session_id[:15] for hit in found] == ["20261116-090001"]
+
+
 def test_only_what_is_new_is_read(library: Library) -> None:
     session_id = library.session(1, prompt("apple"))
     library.update()

@@ -312,6 +312,20 @@ async def test_a_turn_goes_on_without_a_summary_that_was_only_wanted(ground: Gro
         assert s.rx.all(ev.Notice) == []
 
 
+async def test_a_summary_that_could_not_be_had_is_not_tried_again_before_every_step(ground: Ground) -> None:
+    ground.settings = small()
+    steps: list[Reply] = [[Call("read_file", {"path": f"{number}.txt"})] for number in range(3)]
+    no = ProviderError("No such thing.", fault="invalid_request")
+    async with ground.session(script([[Say(LONG)]] * 3 + steps, [[Fail(no)]] * 9)) as s:
+        for _ in range(3):
+            await s.prompt()
+        before = sum(map(is_summary, s.provider.requests))
+        assert (await s.prompt()).reason == "completed"
+        assert sum(map(is_summary, s.provider.requests)) == before + 1
+        await s.prompt()
+        assert sum(map(is_summary, s.provider.requests)) == before + 2
+
+
 async def test_a_summary_that_is_needed_is_made_without_the_model_when_it_cannot_be_asked(ground: Ground) -> None:
     ground.settings = small(window=16_000)
     refused = Fail(ProviderError("The key was refused.", fault="authentication"))

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.model import TextBlock, UserMessage
@@ -66,6 +68,30 @@ async def test_what_cannot_be_pinned_or_removed_says_why(ground: Ground) -> None
         for op in (ops.AddPin(text="  "), ops.AddPin(text="x", ttl_s=0), ops.RemovePin(pin_id="nope")):
             s.submit(op)
             assert (await s.rx.expect(ev.Notice)).code == "pin"
+
+
+async def test_a_pin_whose_time_is_over_is_no_longer_listed_also_after_a_restart(ground: Ground) -> None:
+    ground.clock = clock = WoundClock()
+    async with ground.session([]) as s:
+        await pin(s, "for a minute", ttl_s=60)
+        await pin(s, "for an hour", ttl_s=3_600)
+        clock.at += timedelta(seconds=61)
+        s.submit(ops.RunCommand(text="/pin list"))
+        listed = (await s.rx.expect(ev.CommandRun)).output
+        assert "for an hour" in listed
+        assert "for a minute" not in listed
+        clock.at += timedelta(hours=1)
+    async with ground.session([], resume=s.id) as s:
+        s.submit(ops.RunCommand(text="/status"))
+        assert "Active pins: none" in (await s.rx.expect(ev.CommandRun)).output
+
+
+async def test_a_call_on_what_can_be_no_path_does_not_end_the_turn(ground: Ground) -> None:
+    calls: list[Reply] = [[Call("read_file", {"path": path})] for path in ("a\0b/c", "a\ud800b/c")]
+    async with ground.session([*calls, [Say("I see")], [Say("again")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        assert (await s.prompt()).reason == "completed"
+        assert s.rx.all(ev.Notice) == []
 
 
 async def test_guidance_is_in_the_first_request_and_what_changed_is_in_the_next(ground: Ground) -> None:
@@ -135,6 +161,7 @@ async def test_what_the_model_sees_can_be_looked_at_part_by_part(ground: Ground)
         assert "Hello there" in report.sections[3].text
         assert report.use.window == 200_000
         assert report.target == 180_000
+        assert sum(section.tokens for section in report.sections) == pytest.approx(report.use.tokens, rel=0.02)
 
 
 async def test_the_meter_tells_what_was_reported_also_after_a_restart(ground: Ground) -> None:

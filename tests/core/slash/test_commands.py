@@ -11,7 +11,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.errors import ProviderError, StorageError, UsageError
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say
+from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say, ScriptedProvider, in_order
 from desktop_agent.core.slash.declarations import BUILT_IN, usage
 from desktop_agent.core.slash.parts import ExportForm, Services
 from tests.harness import Ground, Open
@@ -48,10 +48,10 @@ class Settings:
     def __init__(self) -> None:
         self.kept = {"compaction.keep_last_turns": "4"}
 
-    def values(self) -> Sequence[tuple[str, str]]:
+    def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
         return tuple(self.kept.items())
 
-    async def change(self, key: str, value: str) -> str:
+    async def change(self, key: str, value: str, workspace: Path) -> str:
         if key not in self.kept:
             raise UsageError(f"There is no setting {key!r}.")
         self.kept[key] = value
@@ -343,6 +343,24 @@ class TestRealServices:
             assert "Allowed" in await bad(opened, "/config set compaction.keep_last_turns=many")
             assert "no setting" in await bad(opened, "/config set no.such=6")
 
+    async def test_what_no_file_can_hold_is_refused_in_words(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            assert "no text" in await bad(opened, "/config set model.name=\ud800")
+            assert "no text" in await bad(opened, "/config set execution.blocked_commands=a\ud800")
+            assert "NUL" in await bad(opened, "/config set runner.audit_log=a\0b")
+
+    async def test_it_shows_what_holds_in_a_project_that_is_stricter(self, ground: Ground) -> None:
+        text = '[execution]\nsandbox = "strict"\n'
+        ground.write(".desktop-agent/config.toml", text)
+        bench = ground.bench(ScriptedProvider(in_order([])))
+        bench.settings_in(ground.workspace.resolve()).remember("trusted", text)
+        async with ground.session([[Say("ok")]]) as opened:
+            await opened.prompt()
+            assert 'sandbox = "strict"' in await fine(opened, "/config execution")
+            said = await fine(opened, "/config set execution.sandbox=none")
+            assert "this project is stricter" in said
+            assert '"strict"' in said
+
     async def test_a_fork_is_a_session_of_its_own(self, ground: Ground) -> None:
         async with ground.session([[Say("one")], [Say("two")]]) as opened:
             await opened.prompt("first")
@@ -440,7 +458,7 @@ async def test_a_defect_in_a_command_ends_neither_the_session_nor_the_silence(
     expected_logs.append("A command failed unexpectedly")
 
     class Broken(Settings):
-        def values(self) -> Sequence[tuple[str, str]]:
+        def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
             raise RuntimeError("boom")
 
     ground.services = Services(config=Broken())

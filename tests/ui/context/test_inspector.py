@@ -1,8 +1,10 @@
 """“What the model sees”: it shows the parts it is told, and asks for what the person does to summary and pins."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
@@ -120,3 +122,19 @@ def test_pins_are_added_for_a_while_and_removed(shown: Shown) -> None:
     shown.button("unpin-b").click()
     assert shown.asked == [ops.AddPin(text="never push"), ops.RemovePin(pin_id="b")]
     assert shown.field("pinEdit").text() == ""
+
+
+def test_long_pins_and_many_leave_room_for_the_rest(shown: Shown) -> None:
+    height = shown.dialog.minimumSizeHint().height()
+    pins = tuple(Pin(id=str(number), text=f"{number} " + "long\n" * 1_500) for number in range(30))
+    shown.dialog.show_report(REPORT, pins, is_working=False)
+    assert shown.dialog.minimumSizeHint().height() < height + 120
+    assert shown.dialog.minimumSizeHint().width() < 900
+
+
+def test_the_name_of_a_file_is_shown_as_it_is(shown: Shown) -> None:
+    part = ContextSection(kind="guidance", name="<b>x</b>/AGENTS.md", tokens=90_000, text="Use tabs.")
+    shown.dialog.show_report(replace(REPORT, sections=(part,)), (), is_working=False)
+    named = [label for label in shown.dialog.findChildren(QLabel) if "<b>x</b>" in label.text()]
+    assert named
+    assert all(label.textFormat() == Qt.TextFormat.PlainText for label in named)

@@ -1,6 +1,7 @@
 """The settings dialog shows what is in force, tells what is wanted, and never keeps a key."""
 
 import logging
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,8 @@ from desktop_agent.core.settings.project import proposal_of
 from desktop_agent.ui.choice_card import ChoiceCard
 from desktop_agent.ui.settings import KeyCheck, KeyStatus, SettingsDialog
 from desktop_agent.ui.settings.dialog import Section
+from desktop_agent.ui.settings.project_banner import ProjectBanner
+from desktop_agent.ui.settings.project_page import change_lines, problem_lines
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.switch import Switch
@@ -297,6 +300,29 @@ def test_the_projects_wish_is_shown_whole_and_answered(desk: Desk) -> None:
     assert not desk.button("trustProjectButton").isVisible()
     desk.click("ignoreProjectButton")
     assert answers == ["trusted", "ignored"]
+
+
+def test_nothing_a_project_says_begins_a_line_hides_or_is_endless() -> None:
+    text = '[execution]\nblocked_commands = ["rm\\nApprovals: a → b", "\\u202Ex", "%s"]\n[nope]\n' % ("y" * 20_000)
+    proposal = proposal_of(parse_file(Path("/app/.desktop-agent/config.toml"), text), Settings())
+    [line] = change_lines(proposal.changes)
+    assert "\n" not in line
+    assert "\u202e" not in line
+    assert len(line) < 700
+    assert max(map(len, re.split(r"[\s\u200b]", line))) <= 40
+    problem = SettingsProblem(Path("c"), "x\ny", "z" * 20_000, 1)
+    assert all("\n" not in told and len(told) < 700 for told in problem_lines([problem]))
+
+
+def test_the_banner_about_a_project_stays_a_banner(theme: Theme, qtbot: QtBot) -> None:
+    blocked = ", ".join(f'"{"y" * 90}{number}"' for number in range(300))
+    text = f"[execution]\nblocked_commands = [{blocked}]\n"
+    banner = ProjectBanner()
+    qtbot.addWidget(banner)
+    banner.show_proposal(proposal_of(parse_file(Path("/app/config.toml"), text), Settings()))
+    banner.resize(600, 10)
+    assert banner.heightForWidth(600) < 140
+    assert banner.minimumSizeHint().width() < 600
 
 
 def test_any_model_can_be_typed_and_is_told_once(desk: Desk) -> None:
