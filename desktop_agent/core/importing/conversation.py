@@ -210,7 +210,7 @@ class Conversation:
         self.record(replace(event, at=self._at if self._at != ev.UNSTAMPED else self.now))
 
     def _move_to(self, at: datetime | None) -> None:
-        if at is not None and _OLDEST <= at <= self.now:
+        if at is not None and at.tzinfo is not None and _OLDEST <= at <= self.now:
             self._at = max(self._at, at.astimezone(UTC))
 
     def _begin(self, text: str) -> None:

@@ -98,3 +98,11 @@ def test_a_journal_as_it_is_can_be_imported(ground: Importing) -> None:
     written = Written(ground.data.parent / "elsewhere")
     written.turn(1, "look", TextBlock(text="I look."))
     assert ground.run(written.path, workspace=ground.workspace).turns == 1
+
+
+def test_times_that_do_not_say_where_on_earth_are_passed_over(ground: Importing) -> None:
+    written = Written(ground.data.parent / "elsewhere")
+    written.turn(1, "hello", TextBlock(text="Hi."))
+    text = exported(ground, written).replace('Z","type":"message_done"', '","type":"message_done"')
+    imported = ground.run(ground.file(text), workspace=ground.workspace)
+    assert imported.messages == 1
