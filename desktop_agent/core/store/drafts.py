@@ -26,6 +26,11 @@ def session_draft(session_id: SessionId) -> DraftKey:
     return f"session-{session_id}"
 
 
+def viewing_draft(session_id: SessionId) -> DraftKey:
+    """Return the key of what is written below a session that somebody else has open: the draft is theirs."""
+    return f"viewing-{session_id}"
+
+
 def folder_draft(workspace: Path) -> DraftKey:
     """Return the key of what is written for a new conversation in a folder."""
     return f"folder-{digest_of(os.fsencode(workspace))[:32]}"

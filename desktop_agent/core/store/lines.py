@@ -138,11 +138,14 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _has_infinity(value: object) -> bool:
     """Whether a number was too large for what holds it (`1e400`): nobody could write or send it again."""
-    if isinstance(value, float):
-        return math.isinf(value)
-    # Most of what is in a line is text and whole numbers: a call for each of them would take longer than to decode it.
-    parts = (part for part in _parts(value) if isinstance(part, float | dict | list))
-    return any(map(_has_infinity, cast("Iterable[object]", parts)))
+    for part in _parts(value):
+        if isinstance(part, float):
+            if math.isinf(part):
+                return True
+        # Most parts are texts and whole numbers: a call for each of them would take longer than to decode it.
+        elif isinstance(part, dict | list) and _has_infinity(cast("object", part)):
+            return True
+    return False
 
 
 def _is_too_deep(value: object) -> bool:
