@@ -38,6 +38,8 @@ class Known:
     damages: list[Damage] = field(default_factory=list[Damage])
     """The first of them."""
     damage_count: int = 0
+    is_lacking: bool = False
+    """Whether a content was missing that may come back: what is known must not be kept then."""
     places: dict[int, int] = field(default_factory=dict[int, int])
     """Where the records begin from which the history may have to be folded again, by number."""
     beginning: Beginning = WHOLE
@@ -49,6 +51,7 @@ class Known:
         self.records += 1
         self.events += record.event is not None
         self.damage_count += len(record.problems)
+        self.is_lacking |= bool(record.problems) and not isinstance(record.event, ev.SessionOpened | None)
         room = MAX_DAMAGES - len(self.damages)
         self.damages += [Damage(self.records, problem) for problem in record.problems[:room]]
         if isinstance(record.event, ev.PromptSubmitted | ev.Compacted):

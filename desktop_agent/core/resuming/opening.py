@@ -135,6 +135,8 @@ def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, breathe: Brea
     """Write a snapshot of all there is. Blocks. Raises `OSError`, `StorageError`, or `ValueError`."""
     known = load(journal, journal.with_name(SNAPSHOT_NAME), breathe)
     known.carry_on(journal, blobs, breathe=breathe)
+    if known.is_lacking:
+        raise ValueError("contents are missing")
     write_snapshot(snapshot, extent_of(journal, known.offset), sections_of(known))
 
 

@@ -80,16 +80,20 @@ class Drafts:
                 path.unlink(missing_ok=True)
                 return
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            fields = {"text": unsent.text, "edits": {str(turn): text for turn, text in unsent.edits.items()}}
-            content = json.dumps(fields).encode()
-            if len(content) > MAX_BYTES:
-                raise OSError(errno.EFBIG, "It is too long")
-            write_atomically(path, content, mode=0o600)
+            write_atomically(path, _content(unsent), mode=0o600)
         except OSError as error:
             raise StorageError("What is written here could not be kept.", detail=f"{path}: {error}") from error
 
     def _path(self, key: DraftKey) -> Path:
         return self._folder / f"{key}.json"
+
+
+def _content(unsent: Unsent) -> bytes:
+    fields = {"text": unsent.text, "edits": {str(turn): text for turn, text in unsent.edits.items()}}
+    content = json.dumps(fields).encode()
+    if len(content) > MAX_BYTES:
+        raise OSError(errno.EFBIG, "It is too long")
+    return content
 
 
 def _unsent(fields: dict[str, object]) -> Unsent:
