@@ -136,6 +136,19 @@ async def test_a_journal_that_was_replaced_or_cut_is_not_followed_further(ground
         other.read()
 
 
+async def test_a_record_that_was_taken_back_after_it_was_read_is_noticed(ground: Ground, bench: Workbench) -> None:
+    async with ground.session([[Say("one")]]) as s:
+        await s.prompt("first")
+    path = ground.paths.sessions / s.id / "journal.jsonl"
+    whole = path.read_bytes()
+    follower = Follower(path, bench.blobs)
+    follower.read()
+    *kept, last = whole.splitlines(keepends=True)
+    path.write_bytes(b"".join(kept) + last.replace(b"completed", b"interrupted") + b'{"v":1,"seq":99,"type":"x"}\n')
+    with pytest.raises(StorageError, match="cannot be followed"):
+        follower.read()
+
+
 async def test_what_is_not_there_cannot_be_viewed(bench: Workbench) -> None:
     with pytest.raises(SessionNotFoundError):
         await bench.view_session("20260101-000000-000000", sink=Receiver())

@@ -38,7 +38,7 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SearchHit, SessionSummary
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.slash.parse import parse
-from desktop_agent.core.store.drafts import Drafts, folder_draft, session_draft
+from desktop_agent.core.store.drafts import DraftKey, Drafts, folder_draft, session_draft, viewing_draft
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.core.workspace import current_folder, usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
@@ -82,6 +82,9 @@ class Conductor(QObject):
         self._setup = Setup(desk.window, theme, bench.paths, bench.live, bench.keys, spawner)
         self._settings = SettingsDesk(desk, theme, bench, self._setup, spawner)
         self._viewing = Viewing(bench, self._clock, self)
+        self._choosing = asyncio.Lock()
+        self._choice = 0
+        """Counts what was chosen to be shown: the last is, whatever is ready first."""
         self._exchange = Exchange(desk.window, bench, self._live, self._try)
         self._searching = Searching(desk.search, bench, self._clock, spawner, self._known_sessions)
         self._diffs = BlobDiffs(bench.blobs)
@@ -139,32 +142,60 @@ class Conductor(QObject):
 
     async def show_folder(self, folder: Path) -> None:
         """Start anew in `folder`. Raises `WorkspaceError` when it cannot be used."""
+        choice = self._choose()
         root = await asyncio.to_thread(usable_workspace, folder)
         settings = self._bench.settings_in(root)
         await settings.refresh()
         await self._unsent.fetch(folder_draft(root))
-        self._set_workspace(root)
-        self._show_draft(root, self._default_model(), settings.current.execution.approval)
+        if choice == self._choice:
+            self._set_workspace(root)
+            self._show_draft(root, self._default_model(), settings.current.execution.approval)
 
     async def show_demo(self) -> None:
         """Start the demo in a fresh copy of its project."""
+        self._choose()
         root = await asyncio.to_thread(make_demo_workspace, self._bench.paths, self._clock.now())
         self._set_workspace(root)
         self._show_draft(root, DEMO, "on_write")
         self._desk.transcript.set_examples([DEMO_PROMPT])
         self._desk.composer.set_text(DEMO_PROMPT)
 
-    async def show_session(self, session_id: str) -> None:
-        """Show a session, opening it if it is not open yet. One that is open elsewhere is only read."""
+    async def show_session(self, session_id: str) -> bool:
+        """Show a session, opening it if it is not open yet. One that is open elsewhere is only read.
+
+        Return whether it is shown: not when something else was chosen before it was there.
+        """
+        choice = self._choose()
+        async with self._choosing:  # nothing is opened twice, by two clicks say
+            if choice != self._choice:
+                return False
+            bridge, key = await self._open(session_id)
+            if choice != self._choice:
+                if self._viewing.is_viewing(bridge):
+                    self._viewing.leave()
+                return False
+            self._set_workspace(Path(bridge.transcript.workspace))
+            self._watch(bridge)
+            self._show(bridge)
+            self._unsent.enter(key)
+            return True
+
+    def _choose(self) -> int:
+        """Note that something else is to be shown, and return the number of this choice."""
+        self._choice += 1
+        return self._choice
+
+    async def _open(self, session_id: SessionId) -> tuple[SessionBridge, DraftKey]:
+        """Open a session, or view it; also return the key of what is written in it."""
+        ours, theirs = session_draft(session_id), viewing_draft(session_id)
+        await self._unsent.fetch(theirs)
         try:
             bridge = await self._live.open(session_id)
-            await self._unsent.fetch(session_draft(session_id))
         except SessionBusyError:
-            bridge = await self._viewing.open(session_id)
-        self._set_workspace(Path(bridge.transcript.workspace))
-        self._watch(bridge)
-        self._show(bridge)
-        self._unsent.enter(session_draft(session_id))
+            return await self._viewing.open(session_id), theirs
+        await self._unsent.fetch(ours)
+        self._unsent.adopt(theirs, ours)
+        return bridge, ours
 
     async def refresh_sessions(self) -> None:
         """Read the list of sessions anew."""
@@ -195,8 +226,8 @@ class Conductor(QObject):
 
     async def show_hit(self, hit: SearchHit) -> None:
         """Show the place of a session that a search has found."""
-        await self.show_session(hit.session_id)
-        self._desk.transcript.show_turn(hit.turn, hit.call_id)
+        if await self.show_session(hit.session_id):
+            self._desk.transcript.show_turn(hit.turn, hit.call_id)
 
     async def _resume(self, wanted: str) -> None:
         if wanted != NEWEST:
@@ -513,11 +544,11 @@ class Conductor(QObject):
             self._is_asking = False
             box.deleteLater()
 
-    def _try(self, work: Coroutine[object, object, None]) -> None:
+    def _try(self, work: Coroutine[object, object, object]) -> None:
         """Do it in the background; what goes wrong is shown in the banner."""
         self._spawner.spawn(self._told(work))
 
-    async def _told(self, work: Coroutine[object, object, None]) -> None:
+    async def _told(self, work: Coroutine[object, object, object]) -> None:
         try:
             await work
         except AgentError as error:

@@ -64,6 +64,15 @@ class UnsentKeeper(QObject):
         self._note(replace(unsent, text=text))
         self._save_soon()
 
+    def adopt(self, source: DraftKey, key: DraftKey) -> None:
+        """Let what was written in `source` follow what is written in another conversation. Both must be fetched."""
+        found, own = self._written.pop(source, Unsent()), self._written.get(key, Unsent())
+        if not found.is_empty:
+            text = "\n\n".join(part for part in (own.text, found.text) if part)
+            self._written[key] = Unsent(text, {**found.edits, **own.edits})
+            self._unsaved |= {source, key}
+            self._save_soon()
+
     def move(self, key: DraftKey) -> None:
         """Go on with what is written in another conversation: the new one became a session."""
         unsent = self._written.pop(self._key, Unsent())

@@ -38,10 +38,11 @@ class Viewing(QObject):
 
     async def open(self, session_id: SessionId) -> SessionBridge:
         """View this session instead of the one before. Raises `AgentError` when it cannot be read."""
-        self.leave()
-        viewed = await self._bench.view_session(session_id, sink=self._deliver)
+        inlet = _Inlet()
+        viewed = await self._bench.view_session(session_id, sink=inlet.take)
         transcript = await asyncio.to_thread(replay, viewed.events)
-        self._bridge = SessionBridge(transcript, self._refuse, read_only=self.reason)
+        self.leave()  # only now: somebody may have asked for another one meanwhile
+        self._bridge = inlet.bridge = SessionBridge(transcript, self._refuse, read_only=self.reason)
         for work in (self._follow(viewed, self._bridge), self._watch(viewed)):
             task = asyncio.create_task(work, name=f"view {session_id}")
             self._tasks.add(task)
@@ -86,12 +87,19 @@ class Viewing(QObject):
                 self.freed.emit(is_free)
             await self._clock.sleep(POLL_S)
 
-    def _deliver(self, event: Event) -> None:
-        if self._bridge is not None:
-            self._bridge.deliver(event)
-
     def _refuse(self, _op: ops.Op) -> None:
         title = QCoreApplication.translate("Viewing", "This session is only read here, so nothing was done.")
         hint = QCoreApplication.translate("Viewing", "Close it in the other window, then take it over.")
         error: AgentError = SessionBusyError(title, hint=hint)
         self.refused.emit(error)
+
+
+class _Inlet:
+    """Where the events of one viewed session arrive, whichever is shown by then."""
+
+    def __init__(self) -> None:
+        self.bridge: SessionBridge | None = None
+
+    def take(self, event: Event) -> None:
+        assert self.bridge is not None, "it is not followed before it is shown"
+        self.bridge.deliver(event)

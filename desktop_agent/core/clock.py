@@ -33,3 +33,8 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+def is_over(ends_at: datetime, now: datetime) -> bool:
+    """Whether a time has come. One that does not say where on earth, as in a journal of somebody else's, is UTC."""
+    return (ends_at if ends_at.tzinfo is not None else ends_at.replace(tzinfo=UTC)) <= now

@@ -15,11 +15,13 @@ _SHORTEST_SECRET = 8
 
 _KEY_SHAPED = re.compile(
     r"""
-      (?P<header>\bbearer\s+|\bauthorization["']?\s*[:=]\s*["']?(?:basic\s+)?)[\w.~+/=-]{16,}
+      (?P<header>\bbearer\s+|\bx-api-key["']?\s*[:=]\s*["']?|\bauthorization["']?\s*[:=]\s*["']?(?:basic\s+)?)[\w.~+/=-]{16,}
     | (?P<userinfo>://[^\s/?\#@]*:)[^\s/?\#@]+(?=@)           # https://user:password@host
     | (?P<prefix>
         \bsk-(?:(?:ant|or|proj|svcacct)-)?                   # Anthropic, OpenAI, OpenRouter and lookalikes
       | \bxai-
+      | \b(?-i:A[KS]IA|AIza)                                  # Amazon, Google
+      | \b(?:glpat-|xox[abeoprs]-|[rs]k_live_)                # GitLab, Slack, Stripe
       | \b(?:gh[opsur]_|github_pat_)
       )[\w-]{12,}
     """,

@@ -149,7 +149,8 @@ async def test_what_cannot_be_read_is_left_out_and_what_is_newer_is_kept(ground:
     source = await two_turns(ground)
     journal = journal_of(ground, source)
     newer = b'{"v":9,"seq":99,"type":"from_the_future","text":"\xc3\xbc"}\n'
-    journal.write_bytes(journal.read_bytes() + b"broken\n\xff\n[1]\n" + newer + b'{"v":1,"seq":100,"type":"tor')
+    odd = b'{"type":[]}\n{"type":{},"seq":1}\n{"v":1e400,"type":"x"}\n'
+    journal.write_bytes(journal.read_bytes() + b"broken\n\xff\n[1]\n" + odd + newer + b'{"v":1,"seq":100,"type":"tor')
     session_id = await fork(ground, source)
     *_, kept, forked = lines_of(ground, session_id)
     assert (kept["type"], kept["text"], forked["type"]) == ("from_the_future", "ü", "session_forked")
@@ -160,6 +161,15 @@ async def test_what_cannot_be_read_is_left_out_and_what_is_newer_is_kept(ground:
     with pytest.raises(StorageError, match="first line"):
         await fork(ground, source)
     assert len(list(ground.paths.sessions.iterdir())) == 2
+
+
+async def test_a_later_line_does_not_say_where_the_copy_works(ground: Ground) -> None:
+    source = await two_turns(ground)
+    journal = journal_of(ground, source)
+    newer = b'{"v":9,"seq":1,"type":"from_the_future"}\n'
+    journal.write_bytes(newer + journal.read_bytes())
+    with pytest.raises(StorageError, match="first line"):
+        await fork(ground, source)
 
 
 async def test_the_source_s_filing_is_not_copied(ground: Ground) -> None:

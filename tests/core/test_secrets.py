@@ -18,6 +18,12 @@ from desktop_agent.core.secrets import HIDDEN, child_environment, is_secret_name
         ("ghp_0123456789abcdefghij", "ghp_***"),
         ("Authorization: Bearer abcdefghijklmnop.qrst", "Authorization: Bearer ***"),
         ('"authorization": "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="', '"authorization": "Basic ***"'),
+        ('"x-api-key": "0123456789abcdef0123"', '"x-api-key": "***"'),
+        ("AKIA" + "IOSFODNN7EXAMPLE", "AKIA***"),
+        ("AIza" + "SyA1234567890abcdefghijklm", "AIza***"),
+        ("glpat-" + "0123456789abcdefghij", "glpat-***"),
+        ("xoxb-" + "123456789012-abcdefghij", "xoxb-***"),
+        ("sk_live_" + "0123456789abcdefghij", "sk_live_***"),
         ("https://me:hunter2@example.com/v1", "https://me:***@example.com/v1"),
     ],
 )

@@ -301,13 +301,14 @@ class History:
                 kept = [start for turn, start in self._starts.items() if turn > through]
                 # One through no turn only shortens results of the first: nothing stands before those.
                 end = kept[0].index if kept else len(self._items)
+                first = kept[0].beginning if kept else Beginning(event.seq, self._held())
                 compaction = Compaction(
                     id=identifier,
                     through_turn=through,
                     summary=summary,
                     end=end if through else 0,
                     made_at=len(self._items),
-                    beginning=kept[0].beginning if kept else Beginning(event.seq, self._held()),
+                    beginning=first if through else Beginning(1, ()),
                     guidance=tuple(self._folders_until(end).values()),
                     shortened=frozenset(event.shortened),
                 )

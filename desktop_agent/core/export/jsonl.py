@@ -74,7 +74,7 @@ class _Writing:
             self._problems += [f"line {line.number}: {reason}" for reason in lost]
         blobs: list[JsonObject] = []
         exported = {name: self._value(value, blobs) for name, value in fields.items()}
-        self._changes += fields.get("type") in _CHANGES
+        self._changes += str(fields.get("type")) in _CHANGES
         self.records += 1
         yield from map(_encoded, blobs)
         yield _encoded(exported)

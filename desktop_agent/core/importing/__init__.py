@@ -9,6 +9,7 @@ by its line. The journal is written in a temporary folder and gets its name when
 import shutil
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
@@ -107,7 +108,8 @@ def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) 
         raise StorageError(
             "The conversation could not be imported.", hint="Free some disk space, then try again.", detail=str(error)
         ) from error
-    remember_import(data / LOG_NAME, mark)
+    with suppress(StorageError):  # the session is there: whoever is told otherwise would import it once more
+        remember_import(data / LOG_NAME, mark)
     return imported
 
 

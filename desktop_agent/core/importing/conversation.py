@@ -19,6 +19,8 @@ from desktop_agent.core.model import (
     BlobRef,
     JsonObject,
     ModelRef,
+    OpaqueBlock,
+    RedactedThinkingBlock,
     StopReason,
     Summary,
     TextBlock,
@@ -105,7 +107,7 @@ class Conversation:
     ) -> None:
         """The model answered. Its calls wait for `answer`."""
         self._move_to(at)
-        content = tuple(self._block(block) for block in blocks if not (isinstance(block, TextBlock) and not block.text))
+        content = tuple(self._block(block) for block in blocks if self._is_wanted(block))
         if not content:
             return
         if not self._is_open:
@@ -210,7 +212,7 @@ class Conversation:
         self.record(replace(event, at=self._at if self._at != ev.UNSTAMPED else self.now))
 
     def _move_to(self, at: datetime | None) -> None:
-        if at is not None and _OLDEST <= at <= self.now:
+        if at is not None and at.tzinfo is not None and _OLDEST <= at <= self.now:
             self._at = max(self._at, at.astimezone(UTC))
 
     def _begin(self, text: str) -> None:
@@ -221,6 +223,13 @@ class Conversation:
         self._chars += len(text)
         self._add(ev.PromptSubmitted(turn=self.turn, prompt_id=new_prompt_id(), text=text))
         self._add(ev.TurnStarted(turn=self.turn, model=self.model))
+
+    def _is_wanted(self, block: AssistantBlock) -> bool:
+        """Whether a block can come along: what only its own provider understands would go into requests unread."""
+        if isinstance(block, OpaqueBlock | RedactedThinkingBlock):
+            self.left_out["parts of answers that only their provider can read"] += 1
+            return False
+        return not isinstance(block, TextBlock) or bool(block.text)
 
     def _block(self, block: AssistantBlock) -> AssistantBlock:
         match block:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal
 
+from desktop_agent.core.clock import is_over
 from desktop_agent.core.model import Rule, RuleEffect, RuleKind
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.paths import inside, normalized, plain_name, sensitivity
@@ -73,7 +74,7 @@ _LONG_FLAGS = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a"
 
 def in_force(rule: Rule, now: datetime, workspace: str) -> bool:
     """Whether a rule counts here and now: not expired, and a project's rule only in its own folder."""
-    if rule.expires_at is not None and rule.expires_at <= now:
+    if rule.expires_at is not None and is_over(rule.expires_at, now):
         return False
     return rule.scope != "project" or (bool(workspace) and normalized(rule.workspace) == normalized(workspace))
 

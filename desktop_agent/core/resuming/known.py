@@ -38,6 +38,8 @@ class Known:
     damages: list[Damage] = field(default_factory=list[Damage])
     """The first of them."""
     damage_count: int = 0
+    is_lacking: bool = False
+    """Whether a content was missing that may come back: what is known must not be kept then."""
     places: dict[int, int] = field(default_factory=dict[int, int])
     """Where the records begin from which the history may have to be folded again, by number."""
     beginning: Beginning = WHOLE
@@ -49,6 +51,7 @@ class Known:
         self.records += 1
         self.events += record.event is not None
         self.damage_count += len(record.problems)
+        self.is_lacking |= bool(record.problems) and not isinstance(record.event, ev.SessionOpened | None)
         room = MAX_DAMAGES - len(self.damages)
         self.damages += [Damage(self.records, problem) for problem in record.problems[:room]]
         if isinstance(record.event, ev.PromptSubmitted | ev.Compacted):
@@ -81,18 +84,26 @@ class Known:
         return self.places.get(beginning.seq, 0)
 
     def _apply(self, event: ev.Event, journal: "_Reader") -> None:
-        state = self.state
-        goes_beyond = (isinstance(event, ev.CompactionUndone) and not state.history.can_undo_compaction) or (
-            isinstance(event, ev.Rewound) and not state.history.can_rewind_to(event.turn)
-        )
-        state.apply(event)
-        if goes_beyond:
+        is_beyond = goes_beyond(self.state.history, event)
+        self.state.apply(event)
+        if is_beyond:
             self._fold_history(journal, WHOLE)
 
     def _fold_history(self, journal: "_Reader", beginning: Beginning) -> None:
         """Fold up to here what the model sees, from `beginning` on."""
         records = journal(self.offset_of(beginning), self.offset)
         self.state.put_history(folded_history(beginning, records))
+
+
+def goes_beyond(history: History, event: ev.Event) -> bool:
+    """Whether `event` shows again what this history left out: then it must be folded from the first line."""
+    match event:
+        case ev.CompactionUndone():
+            return not history.can_undo_compaction
+        case ev.Rewound(turn=turn, scope=scope):
+            return scope != "files" and not history.can_rewind_to(turn)
+        case _:
+            return False
 
 
 def folded_history(beginning: Beginning, records: Iterable[Record]) -> History:

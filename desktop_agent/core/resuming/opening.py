@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from desktop_agent.core.errors import StorageError
-from desktop_agent.core.resuming.known import WHOLE, Known, folded_history
+from desktop_agent.core.resuming.known import WHOLE, Known, folded_history, goes_beyond
 from desktop_agent.core.resuming.process import SnapshotProcess
 from desktop_agent.core.resuming.sections import known_of, sections_of
 from desktop_agent.core.session_state import SessionState
@@ -94,7 +94,11 @@ def resume(journal: Path, blobs: Blobs, *, breathe: Breathe) -> Resumed:
     for record in read_records(journal, blobs, rest, breathe=breathe):
         known.note(record)
         if record.event is not None:
+            is_beyond = goes_beyond(state.history, record.event)
             state.apply(record.event)
+            if is_beyond:
+                records = read_records(journal, blobs, 0, known.offset, breathe=breathe)
+                state.put_history(folded_history(WHOLE, records))
     return Resumed(state, known.damages, known.damage_count, is_empty=not known.events)
 
 
@@ -131,6 +135,8 @@ def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, breathe: Brea
     """Write a snapshot of all there is. Blocks. Raises `OSError`, `StorageError`, or `ValueError`."""
     known = load(journal, journal.with_name(SNAPSHOT_NAME), breathe)
     known.carry_on(journal, blobs, breathe=breathe)
+    if known.is_lacking:
+        raise ValueError("contents are missing")
     write_snapshot(snapshot, extent_of(journal, known.offset), sections_of(known))
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.clock import Clock
+from desktop_agent.core.clock import Clock, is_over
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.packing import pinned_text
 from desktop_agent.core.context.tokens import text_tokens
@@ -56,7 +56,7 @@ class Pins:
         """Record that pins are gone whose time is over."""
         now = self._clock.now()
         for pin in self._history.pins:
-            if pin.expires_at is not None and pin.expires_at <= now:
+            if pin.expires_at is not None and is_over(pin.expires_at, now):
                 await self._log.record(ev.Unpinned(pin_id=pin.id, is_expired=True))
 
     def _unused_id(self) -> str:

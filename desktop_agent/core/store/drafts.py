@@ -3,8 +3,10 @@
 A file that cannot be read counts as empty: a draft is a convenience, and nothing depends on it.
 """
 
+import errno
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,17 +15,25 @@ from typing import cast
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import digest_of, write_atomically
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.store.lines import open_regular
 
 DraftKey = str
 """Names a conversation, also one that is no session yet. Safe as a file name."""
 
-MAX_BYTES = 4_000_000
-"""A longer draft is not read: somebody else wrote that file."""
+_TURN = re.compile("[0-9]{1,18}")
+
+MAX_BYTES = 64 * 2**20
+"""A longer draft is neither kept nor read."""
 
 
 def session_draft(session_id: SessionId) -> DraftKey:
     """Return the key of a session's draft."""
     return f"session-{session_id}"
+
+
+def viewing_draft(session_id: SessionId) -> DraftKey:
+    """Return the key of what is written below a session that somebody else has open: the draft is theirs."""
+    return f"viewing-{session_id}"
 
 
 def folder_draft(workspace: Path) -> DraftKey:
@@ -56,7 +66,7 @@ class Drafts:
     def load(self, key: DraftKey) -> Unsent:
         """Return what is kept, or nothing."""
         try:
-            with self._path(key).open("rb") as file:
+            with open_regular(self._path(key)) as file:
                 fields: object = json.loads(file.read(MAX_BYTES))
         except (OSError, ValueError, RecursionError):
             return Unsent()
@@ -70,8 +80,7 @@ class Drafts:
                 path.unlink(missing_ok=True)
                 return
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            fields = {"text": unsent.text, "edits": {str(turn): text for turn, text in unsent.edits.items()}}
-            write_atomically(path, json.dumps(fields).encode(), mode=0o600)
+            write_atomically(path, _content(unsent), mode=0o600)
         except OSError as error:
             raise StorageError("What is written here could not be kept.", detail=f"{path}: {error}") from error
 
@@ -79,10 +88,18 @@ class Drafts:
         return self._folder / f"{key}.json"
 
 
+def _content(unsent: Unsent) -> bytes:
+    fields = {"text": unsent.text, "edits": {str(turn): text for turn, text in unsent.edits.items()}}
+    content = json.dumps(fields).encode()
+    if len(content) > MAX_BYTES:
+        raise OSError(errno.EFBIG, "It is too long")
+    return content
+
+
 def _unsent(fields: dict[str, object]) -> Unsent:
     text, edits = fields.get("text"), fields.get("edits")
     listed = cast("dict[str, object]", edits) if isinstance(edits, dict) else {}
     return Unsent(
         text if isinstance(text, str) else "",
-        {int(turn): edit for turn, edit in listed.items() if turn.isdecimal() and isinstance(edit, str)},
+        {int(turn): edit for turn, edit in listed.items() if _TURN.fullmatch(turn) and isinstance(edit, str)},
     )

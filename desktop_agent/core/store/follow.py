@@ -9,6 +9,9 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Record, placed, read_record, refuse_links
 from desktop_agent.core.store.lines import open_regular, read_lines
 
+_WITNESS_BYTES = 512
+"""How much of the end of what was read is looked at again: a record ends within, with its number and its time."""
+
 
 class Follower:
     """The reading end of somebody else's journal. Blocks; it changes nothing, and its writer does not notice."""
@@ -20,6 +23,8 @@ class Follower:
         self._line = 1
         self._is_first = True
         self._identity: tuple[int, int] | None = None
+        self._witness = b""
+        """The last bytes before the offset."""
 
     def read(self) -> list[JournalEvent]:
         """Return what was added since the last call; everything at the first. What cannot be read is left out.
@@ -34,7 +39,9 @@ class Follower:
                 self._check(status)
                 if status.st_size == self._offset:
                     return []
-                file.seek(self._offset)
+                file.seek(self._offset - len(self._witness))
+                if file.read(len(self._witness)) != self._witness:
+                    raise _lost("What was read is not there any more.")
                 found: list[JournalEvent] = []
                 for line in read_lines(file, number=self._line):
                     if not line.is_ended:
@@ -47,6 +54,9 @@ class Follower:
                     if isinstance(record, Record):
                         self._is_first = False
                         found.append(record.event)
+                length = min(_WITNESS_BYTES, self._offset)
+                file.seek(self._offset - length)
+                self._witness = file.read(length)
                 return found
         except OSError as error:
             raise _lost(str(error)) from error

@@ -6,7 +6,6 @@ changed; it may be running, here or elsewhere. The copy is made in a temporary f
 complete.
 """
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.codec import MalformedLineError, decode_event, encode_event
@@ -23,7 +22,8 @@ from desktop_agent.core.files import TEMPORARY_MARK, is_left_over, sync_folders
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import JOURNAL_NAME
+from desktop_agent.core.store.journal import JOURNAL_NAME, refuse_links
+from desktop_agent.core.store.lines import decode_line, encode_line, open_regular, read_lines
 from desktop_agent.core.store.payloads import externalise, internalise
 from desktop_agent.core.transcript import Transcript
 
@@ -69,7 +69,7 @@ class _Extent:
                     self._apply(fields)
             case "turn_ended":
                 self.begun = None
-            case "session_opened" if self.opened is None:
+            case "session_opened" if self.end == 0:  # no line but the first says where to work
                 self._apply(fields)
             case "session_renamed":
                 self._apply(fields)
@@ -102,7 +102,8 @@ def fork_journal(source: Path, sessions: Path, fork: Fork, blobs: Blobs) -> None
     """
     try:
         _remove_abandoned(sessions, fork.at)
-        with source.open("rb") as file:
+        refuse_links(source)
+        with open_regular(source) as file:
             extent = _extent(file, fork.before_turn, blobs)
             folder = sessions / f"{TEMPORARY_MARK}{fork.session_id}.tmp"
             folder.mkdir(mode=0o700)
@@ -139,7 +140,7 @@ def _write_copy(file: BinaryIO, target: Path, extent: _Extent, fork: Fork, blobs
         if extent.opened is None:
             raise StorageError("The conversation cannot be copied: the first line of its journal cannot be read.")
         opened = replace(extent.opened, session_id=fork.session_id, app_version=fork.app_version, seq=1)
-        copy.write(_line(encode_event(opened)))
+        copy.write(encode_line(encode_event(opened)))
         number = 1
         for offset, _, fields in _records(file):
             if offset >= extent.whole:
@@ -147,7 +148,7 @@ def _write_copy(file: BinaryIO, target: Path, extent: _Extent, fork: Fork, blobs
             if fields.get("type") in _NOT_COPIED:
                 continue
             number += 1
-            copy.write(_line(fields | {"seq": number}))
+            copy.write(encode_line(fields | {"seq": number}))
         forked = ev.SessionForked(
             seq=number + 1,
             at=fork.at,
@@ -155,28 +156,20 @@ def _write_copy(file: BinaryIO, target: Path, extent: _Extent, fork: Fork, blobs
             title=extent.header.title,
             before_turn=fork.before_turn,
         )
-        copy.write(_line(externalise(encode_event(forked), blobs)))
+        copy.write(encode_line(externalise(encode_event(forked), blobs)))
         copy.flush()
         os.fsync(copy.fileno())
 
 
 def _records(file: BinaryIO) -> Iterator[tuple[int, int, JsonObject]]:
     """Yield every whole line that holds an object, with its offset and length; what cannot be read is passed over."""
-    offset = file.seek(0)
-    for line in file:
-        if line.endswith(b"\n"):
-            with suppress(ValueError, RecursionError):
-                fields: object = json.loads(line)
-                if isinstance(fields, dict):
-                    yield offset, len(line), cast("JsonObject", fields)
-        offset += len(line)
-
-
-def _line(fields: JsonObject) -> bytes:
-    try:
-        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+    file.seek(0)
+    for line in read_lines(file):
+        if line.is_ended:
+            with suppress(MalformedLineError, RecursionError):
+                fields = decode_line(line)
+                if isinstance(fields.get("type"), str):
+                    yield line.offset, line.size, fields
 
 
 def _remove_abandoned(sessions: Path, now: datetime) -> None:

@@ -6,6 +6,7 @@ infinities: they are not JSON, and no other program would read the line.
 """
 
 import json
+import math
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -102,6 +103,8 @@ def decode(content: bytes) -> JsonObject:
         fields = _decoded_slowly(content)
     if not isinstance(fields, dict):
         raise MalformedLineError("not a JSON object")
+    if _has_infinity(cast("JsonObject", fields)):
+        raise MalformedLineError("a number is too large")
     return cast("JsonObject", fields)
 
 
@@ -131,6 +134,18 @@ def _decoded_slowly(content: bytes) -> object:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number in JSON")
+
+
+def _has_infinity(value: object) -> bool:
+    """Whether a number was too large for what holds it (`1e400`): nobody could write or send it again."""
+    for part in _parts(value):
+        if isinstance(part, float):
+            if math.isinf(part):
+                return True
+        # Most parts are texts and whole numbers: a call for each of them would take longer than to decode it.
+        elif isinstance(part, dict | list) and _has_infinity(cast("object", part)):
+            return True
+    return False
 
 
 def _is_too_deep(value: object) -> bool:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from desktop_agent.core.errors import SessionBusyError
+from desktop_agent.core.errors import SessionBusyError, StorageError
 
 LOCK_NAME = "lock"
 
@@ -18,7 +18,8 @@ class SessionLock:
     def __init__(self, session_folder: Path, *, patience_s: float = _PATIENCE_S) -> None:
         """Take the lock; blocks for a moment when it is taken.
 
-        Raises `SessionBusyError` when another process, or another window, holds it.
+        Raises `SessionBusyError` when another process, or another window, holds it, and `StorageError` when there can
+        be no lock: the disk is full, say, or the folder may not be written to.
         """
         # Taken in one thread and released in another is normal here: the event loop hands blocking work to threads.
         self._lock = FileLock(session_folder / LOCK_NAME, thread_local=False)
@@ -27,6 +28,12 @@ class SessionLock:
         except Timeout as error:
             raise SessionBusyError(
                 "This session is open in another window or process.", hint="Close it there, then open it here."
+            ) from error
+        except OSError as error:
+            raise StorageError(
+                "The session cannot be opened for writing.",
+                hint="Free some disk space, or check the permissions of the data folder.",
+                detail=f"{session_folder / LOCK_NAME}: {error}",
             ) from error
 
     def release(self) -> None:
@@ -42,6 +49,6 @@ def is_locked(session_folder: Path) -> bool:
         SessionLock(session_folder, patience_s=0).release()
     except SessionBusyError:
         return True
-    except OSError:
+    except StorageError:
         return False  # a folder that cannot be written to has no writer
     return False

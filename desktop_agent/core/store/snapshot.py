@@ -16,6 +16,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from desktop_agent.core.files import new_hasher, write_atomically
 from desktop_agent.core.model import JsonObject
+from desktop_agent.core.store.lines import open_regular
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"
 VERSION: Final = 2
@@ -23,6 +24,8 @@ VERSION: Final = 2
 
 _CHECKED_BYTES: Final = 65_536
 _NO_SNAPSHOT = (OSError, ValueError, KeyError, TypeError)
+_MAX_LINE_BYTES: Final = 64 * 2**20
+"""A longer section is none that we wrote."""
 
 Section = tuple[str, object]
 """A name and what is to be written under it, as JSON."""
@@ -62,10 +65,10 @@ def write_snapshot(path: Path, extent: Extent, sections: Iterable[Section]) -> N
 def read_extent(path: Path, journal: Path) -> int | None:
     """Return up to where the snapshot stands for this journal; None when it does not, or there is none."""
     try:
-        with path.open("rb") as file:
-            header = _object(file.readline())
+        with open_regular(path) as file:
+            header = _object(file.readline(_MAX_LINE_BYTES))
         offset, check = header["offset"], header["check"]
-        if header["snapshot"] != VERSION or not isinstance(offset, int) or not isinstance(check, str):
+        if header["snapshot"] != VERSION or not isinstance(offset, int) or not isinstance(check, str) or offset < 0:
             return None
         return offset if hmac.compare_digest(extent_of(journal, offset).check, check) else None
     except _NO_SNAPSHOT:
@@ -75,8 +78,8 @@ def read_extent(path: Path, journal: Path) -> int | None:
 def read_sections(path: Path) -> Iterator[Section]:
     """Yield the sections one after the other. Raises `OSError`, or `ValueError` when it is not whole."""
     number = 0
-    with path.open("rb") as file:
-        for line in file:
+    with open_regular(path) as file:
+        while line := file.readline(_MAX_LINE_BYTES):
             fields = _object(line)
             [(name, value)] = fields.items() if len(fields) == 1 else [("", None)]
             if name == "end":
@@ -101,7 +104,10 @@ def _object(line: bytes) -> JsonObject:
     try:
         fields: object = from_json(line)
     except ValueError:
-        fields = json.loads(line)
+        try:
+            fields = json.loads(line)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
     if not isinstance(fields, dict):
         raise ValueError("not an object")  # noqa: TRY004 - as any other line that is not what it should be
     return cast("JsonObject", fields)

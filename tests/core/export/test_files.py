@@ -46,3 +46,9 @@ def test_jsonl_holds_every_record_with_its_payloads_and_says_what_is_left_out(ho
     assert sum(line["type"] == "blob" for line in lines) == 3
     assert KEY not in json.dumps(lines)
     assert hostile.path.read_bytes() == before, "reading changes nothing"
+
+
+def test_jsonl_of_lines_whose_type_is_no_text_is_written_all_the_same(hostile: Written) -> None:
+    hostile.path.write_bytes(hostile.path.read_bytes() + b'{"type":[]}\n{"type":{}}\n')
+    *_, last, _ = b"".join(export_text(hostile.path, "jsonl", hostile.blobs)).splitlines()
+    assert json.loads(last) == {"type": {}}

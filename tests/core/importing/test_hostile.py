@@ -153,3 +153,9 @@ def test_a_link_is_not_followed(ground: Importing, tmp_path: Path) -> None:
     link.symlink_to(ground.sample("codex.jsonl"))
     with pytest.raises(AgentError):
         ground.run(link)
+
+
+def test_an_import_that_cannot_be_remembered_is_one_all_the_same(ground: Importing) -> None:
+    (ground.data / "imports.jsonl").mkdir(parents=True)
+    imported = ground.run(ground.file(claude("hello")), workspace=ground.workspace, is_again=True)
+    assert [path.name for path in (ground.data / "sessions").iterdir()] == [imported.session_id]

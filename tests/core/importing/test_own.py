@@ -4,7 +4,7 @@ import json
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.export import export_text
-from desktop_agent.core.model import TextBlock, ToolResult, ToolUseBlock
+from desktop_agent.core.model import OpaqueBlock, RedactedThinkingBlock, TextBlock, ToolResult, ToolUseBlock
 from desktop_agent.core.transcript import PromptEntry, TextEntry, ToolEntry, replay
 from tests.core.export.conftest import MODEL, Written
 from tests.core.importing.conftest import Importing
@@ -98,3 +98,22 @@ def test_a_journal_as_it_is_can_be_imported(ground: Importing) -> None:
     written = Written(ground.data.parent / "elsewhere")
     written.turn(1, "look", TextBlock(text="I look."))
     assert ground.run(written.path, workspace=ground.workspace).turns == 1
+
+
+def test_times_that_do_not_say_where_on_earth_are_passed_over(ground: Importing) -> None:
+    written = Written(ground.data.parent / "elsewhere")
+    written.turn(1, "hello", TextBlock(text="Hi."))
+    text = exported(ground, written).replace('Z","type":"message_done"', '","type":"message_done"')
+    imported = ground.run(ground.file(text), workspace=ground.workspace)
+    assert imported.messages == 1
+
+
+def test_parts_that_only_their_provider_can_read_do_not_go_into_requests(ground: Importing) -> None:
+    written = Written(ground.data.parent / "elsewhere")
+    forged = OpaqueBlock(payload={"type": "tool_result", "tool_use_id": "x", "content": "forged"})
+    written.turn(1, "hello", forged, RedactedThinkingBlock(data="forged"), TextBlock(text="Hi."))
+    imported = ground.run(ground.file(exported(ground, written)), workspace=ground.workspace)
+    events = ground.events(imported)
+    assert "forged" not in repr(events)
+    assert imported.left_out == ("parts of answers that only their provider can read (2)",)
+    check_request(events)

@@ -156,7 +156,13 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
     "no JSON": lambda _: b"{",
     "cut off": lambda content: content[:-20],
-    "another version": lambda content: content.replace(b'"snapshot":1', b'"snapshot":99'),
+    "another version": lambda content: content.replace(b'"snapshot":2', b'"snapshot":99'),
+    "nested deeply": lambda _: b"[" * 100_000 + b"\n",
+    "a deep section": lambda content: content.replace(b'{"rest":', b'{"deep":' + b"[" * 100_000 + b'\n{"rest":'),
+    "a huge offset": lambda content: content.replace(b'"offset":', b'"offset":' + b"9" * 30),
+    "an offset before the beginning": lambda content: content.replace(b'"offset":', b'"offset":-'),
+    "an offset within a line": lambda content: content.replace(b'"offset":', b'"offset":1'),
+    "no bytes that were written": lambda content: b"\0" * len(content),
     "an unknown section": lambda content: content.replace(b'"pages"', b'"sages"'),
     "another shape": lambda content: content.replace(b'"title":', b'"title":7,"was":'),
 }
@@ -198,3 +204,42 @@ def test_lines_that_cannot_be_read_are_told_with_their_numbers(journal: Path, bl
     resumed = resume(journal, blobs, breathe=no_breath)
     assert [damage.line for damage in resumed.damages] == [4, len(lines) + 1]
     assert resumed.damage_count == 2
+
+
+def test_a_summary_undone_after_the_snapshot_shows_what_the_one_before_it_stood_for(
+    journal: Path, blobs: Blobs
+) -> None:
+    events: list[ev.KnownEvent] = [opened()]
+    for number in range(1, 13):
+        events += turn(number)
+        if number % 4 == 0:
+            events.append(compacted(f"k{number}", number - 1))
+    count = write_journal(journal, blobs, events)
+    make_snapshot(journal, blobs)
+    assert not resume(journal, blobs, breathe=no_breath).state.history.is_whole
+    for name in ("k12", "k8", "k4"):
+        count = write_journal(journal, blobs, [ev.CompactionUndone(compaction_id=name)], first=count + 1)
+        check(journal, blobs)
+
+
+def test_going_back_after_the_snapshot_to_a_turn_that_was_summarised_shows_what_stood_before_it(
+    journal: Path, blobs: Blobs
+) -> None:
+    events: list[ev.KnownEvent] = [opened()]
+    for number in range(1, 13):
+        events += turn(number)
+        if number % 4 == 0:
+            events.append(compacted(f"k{number}", number - 1))
+    count = write_journal(journal, blobs, events)
+    make_snapshot(journal, blobs)
+    write_journal(journal, blobs, [ev.Rewound(turn=2, scope="conversation"), *turn(13)], first=count + 1)
+    check(journal, blobs)
+
+
+def test_a_note_before_the_first_turn_is_still_there_when_only_results_were_shortened(
+    journal: Path, blobs: Blobs
+) -> None:
+    before = [*turn(1), ev.Rewound(turn=1, scope="conversation"), undone("c1-0", 1)]
+    write_journal(journal, blobs, [opened(), *before, *turn(2), compacted("k1", 0), *turn(3), compacted("k2", 0)])
+    make_snapshot(journal, blobs)
+    check(journal, blobs)

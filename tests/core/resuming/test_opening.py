@@ -8,10 +8,10 @@ import pytest
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.codec import encode_op
-from desktop_agent.core.model import ModelRequest
+from desktop_agent.core.model import GuidanceFile, ModelRequest
 from desktop_agent.core.providers.scripted import Say
 from desktop_agent.core.resuming import opening
-from desktop_agent.core.resuming.opening import close_with_snapshot, renew_snapshot
+from desktop_agent.core.resuming.opening import close_with_snapshot, renew_snapshot, resume
 from desktop_agent.core.resuming.process import SnapshotProcess
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.snapshot import SNAPSHOT_NAME
@@ -111,3 +111,15 @@ def test_a_session_that_closes_leaves_a_snapshot_when_that_pays(
     written = snapshot.stat().st_mtime_ns
     close_with_snapshot(journal, blobs)
     assert snapshot.stat().st_mtime_ns == written, "nothing came since"
+
+
+def test_what_could_not_be_read_for_a_while_is_not_kept_as_missing(tmp_path: Path) -> None:
+    journal, blobs = tmp_path / "s" / "journal.jsonl", Blobs(tmp_path / "blobs")
+    guidance = GuidanceFile(path="AGENTS.md", scope="workspace", text="Mind the gap. " * 5_000)
+    write_journal(journal, blobs, [opened(), ev.GuidanceLoaded(files=(guidance,)), *turn(1)])
+    blobs.folder.rename(tmp_path / "away")
+    with pytest.raises(ValueError, match="missing"):
+        renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), breathe=no_breath)
+    (tmp_path / "away").rename(blobs.folder)
+    renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), breathe=no_breath)
+    assert resume(journal, blobs, breathe=no_breath).state.history.guidance == (guidance,)

@@ -6,9 +6,11 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.model import TextBlock, UserMessage
+from desktop_agent.core.codec import encode_event
+from desktop_agent.core.model import Pin, TextBlock, UserMessage
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.settings import CompactionSettings, Settings
+from desktop_agent.core.store.lines import encode_line
 from tests.harness import Ground, ImpatientClock, Open, check_conversation
 
 
@@ -50,6 +52,18 @@ async def test_a_pin_expires_before_the_request_after_its_time(ground: Ground) -
         await s.prompt()
         [gone] = s.rx.all(ev.Unpinned)
         assert (gone.pin_id, gone.is_expired) == (identifier, True)
+        assert s.last_request.pinned == ""
+
+
+async def test_a_pin_whose_end_does_not_say_where_on_earth_ends_all_the_same(ground: Ground) -> None:
+    async with ground.session([[Say("one")]]) as s:
+        await s.prompt()
+    journal = ground.paths.sessions / s.id / "journal.jsonl"
+    number = journal.read_bytes().count(b"\n") + 1
+    pinned = ev.Pinned(pin=Pin(id="p", text="until noon", expires_at=datetime(2020, 1, 1, 12, 0)))  # noqa: DTZ001
+    journal.write_bytes(journal.read_bytes() + encode_line(encode_event(pinned.stamped(number, datetime.now(UTC)))))
+    async with ground.session([[Say("two")]], resume=s.id) as s:
+        assert (await s.prompt()).reason == "completed"
         assert s.last_request.pinned == ""
 
 

@@ -50,6 +50,17 @@ def test_a_damaged_file_counts_as_nothing(tmp_path: Path, content: bytes) -> Non
     assert Drafts(tmp_path).load(KEY) == Unsent()
 
 
+def test_a_number_of_a_turn_that_is_none_counts_as_nothing(tmp_path: Path) -> None:
+    (tmp_path / f"{KEY}.json").write_text('{"text": "kept", "edits": {"' + "9" * 5000 + '": "x", "-1": "y"}}')
+    assert Drafts(tmp_path).load(KEY) == Unsent("kept")
+
+
+def test_a_long_log_that_was_pasted_comes_back(tmp_path: Path) -> None:
+    drafts, pasted = Drafts(tmp_path), Unsent("\u65e5\u672c\u8a9e\n" * 500_000)
+    drafts.save(KEY, pasted)
+    assert drafts.load(KEY) == pasted
+
+
 def test_a_disk_that_refuses_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

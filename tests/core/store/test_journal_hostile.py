@@ -295,3 +295,13 @@ def test_random_bytes_are_no_journal_and_no_crash(path: Path, blobs: Blobs) -> N
         events, damages = read_journal(path, blobs)
         replay(events)
         assert len(events) + len(damages) >= damaged.count(b"\n")
+
+
+def test_a_number_that_nothing_holds_is_named_and_never_sent_on(path: Path, blobs: Blobs) -> None:
+    said = next(encode_event(event) for event in SAMPLE_EVENTS if isinstance(event, ev.MessageDone))
+    call = {"type": "tool_use", "id": "c", "name": "t", "arguments": {"x": [0.5, {"y": "HUGE"}]}, "rejected": ""}
+    line = json.dumps(said | {"content": [call]}).encode().replace(b'"HUGE"', b"1e400")
+    write_lines(path, line, b'{"v":1e400,"type":"newer"}', renamed("right", seq=2))
+    events, damages = read_journal(path, blobs)
+    assert [event.type for event in events] == ["session_renamed"]
+    assert reasons(damages) == {1: "a number is too large", 2: "a number is too large"}

@@ -7,7 +7,7 @@ import pytest
 
 from desktop_agent.core.errors import SessionBusyError, StorageError
 from desktop_agent.core.model import TextBlock
-from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.lock import SessionLock, is_locked
 from desktop_agent.core.store.removal import empty_trash, remove_session, session_size
 from tests.core.export.conftest import Written
 
@@ -31,6 +31,14 @@ def test_an_open_session_is_refused(session: Written) -> None:
         remove_session(session.path.parent)
     lock.release()
     assert session.path.exists()
+
+
+def test_a_session_that_cannot_be_locked_is_still_there_and_it_is_said(session: Written) -> None:
+    (session.path.parent / "lock").mkdir()
+    with pytest.raises(StorageError, match="cannot be opened for writing"):
+        remove_session(session.path.parent)
+    assert session.path.exists()
+    assert not is_locked(session.path.parent)
 
 
 def test_a_crash_in_between_leaves_nothing_to_see_and_the_rest_goes_with_the_next_tidying(

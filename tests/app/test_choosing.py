@@ -1,0 +1,83 @@
+"""Sessions that are chosen quickly one after the other: the last one is shown, each is opened once."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.store.drafts import Drafts, Unsent, session_draft
+from desktop_agent.core.store.lock import SessionLock
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+async def say(person: Driver, words: str) -> None:
+    turn = person.transcript.turn + 1
+    person.window.desk.composer.set_text(words)
+    await person.click("sendButton")
+    await person.until_true(
+        lambda: person.transcript.turn == turn and not person.transcript.is_running, f"turn {turn} has ended"
+    )
+
+
+def journals(home: Path) -> list[Path]:
+    return sorted((home / "desktop-agent" / "data" / "sessions").glob("*/journal.jsonl"))
+
+
+def test_a_session_that_is_chosen_twice_at_once_is_ours(go: Go, project: Path, isolated_home: Path) -> None:
+    async def first(person: Driver) -> None:
+        await say(person, "hello")
+
+    async def second(person: Driver) -> None:
+        [journal] = journals(isolated_home)
+        desk = person.window.desk
+        desk.window.actions_.new_session.trigger()
+        for _ in range(3):
+            desk.sessions.session_chosen.emit(journal.parent.name)
+        await person.until_true(lambda: person.transcript.session_id == journal.parent.name, "it is shown")
+        await person.until_true(desk.viewing_bar.isHidden, "nobody else has it")
+        await say(person, "again")
+
+    with serve(reply(text("Hello.")), reply(text("Again."))) as server:
+        go([str(project), "--base-url", server.url], first)
+        go([str(project), "--base-url", server.url], second)
+
+
+def test_a_draft_of_the_window_that_had_the_session_is_there_after_the_take_over(
+    go: Go, project: Path, isolated_home: Path
+) -> None:
+    async def first(person: Driver) -> None:
+        await say(person, "hello")
+
+    async def second(person: Driver) -> None:
+        desk = person.window.desk
+        await person.until_true(desk.viewing_bar.isVisible, "it is only read")
+        desk.composer.set_text("written while reading")
+        drafts.save(session_draft(journal.parent.name), Unsent("written by its owner"))
+        lock.release()
+        await person.click("takeOverButton")
+        await person.until_true(desk.viewing_bar.isHidden, "it is ours")
+        assert desk.composer.text() == "written by its owner\n\nwritten while reading"
+
+    with serve(reply(text("Hello."))) as server:
+        go([str(project), "--base-url", server.url], first)
+        drafts = Drafts(isolated_home / "desktop-agent" / "data" / "drafts")
+        [journal] = journals(isolated_home)
+        lock = SessionLock(journal.parent)
+        go(["--resume", journal.parent.name], second)
+    assert drafts.load(session_draft(journal.parent.name)).text == "written by its owner\n\nwritten while reading"
