@@ -27,6 +27,7 @@ from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.new_session import new_session_folder
+from desktop_agent.core.transcript.reading import first_line
 
 _MAX_NAMED = 20
 _MAX_TITLE = 200
@@ -152,7 +153,7 @@ class _Writer:
             opening, self.opening = self.opening, None
             self.record(replace(opening, at=event.at))
         if isinstance(event, ev.PromptSubmitted) and not self.first_prompt:
-            self.first_prompt = event.text.strip().partition("\n")[0][:80]
+            self.first_prompt = first_line(event.text)
         self._seq += 1
         self.journal.append(event.stamped(self._seq, event.at), is_durable=False)
 
