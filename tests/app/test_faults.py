@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.transcript import ToolEntry
 from tests.app.conftest import Go
-from tests.e2e.driver import Driver
+from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.full_disk import FullDisk
 from tests.servers import fault
 from tests.servers.script import reply, text, tool_use
@@ -32,8 +32,9 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
+def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    ask_for_no_titles()
 
 
 async def ask(person: Driver, words: str = QUESTION) -> None:
@@ -173,6 +174,7 @@ def test_a_session_folder_that_cannot_be_written_keeps_the_prompt(go: Go, projec
 def test_a_full_disk_ends_the_turn_in_words_and_the_conversation_goes_on_when_there_is_room(
     go: Go, project: Path, full_disk: FullDisk
 ) -> None:
+    ask_for_no_titles()  # on the small disk, which hides what was there before
     long = "More?" * 2000  # more than what is left of the page that the journal ends in
     with serve(reply(text("First.")), reply(text("Second."))) as server:
 

@@ -11,7 +11,7 @@ from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.transcript import TextEntry
 from desktop_agent.ui.viewing_bar import ViewingBar
 from tests.app.conftest import Go
-from tests.e2e.driver import Driver
+from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
 
@@ -19,8 +19,9 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 
 @pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
+def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    ask_for_no_titles()
 
 
 @pytest.fixture

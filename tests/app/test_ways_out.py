@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from tests.app.conftest import Go
-from tests.e2e.driver import Driver
+from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.servers import fault
 from tests.servers.anthropic_server import Exchange
 from tests.servers.script import reply, text, tool_use
@@ -34,8 +34,9 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
+def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", OLD_KEY)
+    ask_for_no_titles()
 
 
 def find_button(person: Driver, label: str) -> QPushButton | None:

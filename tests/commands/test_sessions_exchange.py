@@ -66,7 +66,7 @@ def test_a_session_is_deleted_only_with_a_yes(session: Written, capsys: pytest.C
     assert main(["sessions", "delete", session.id]) == 2
     assert "--yes" in capsys.readouterr().err
     lock = SessionLock(session.path.parent)
-    assert main(["sessions", "delete", session.id, "--yes"]) == 1, "it is open"
+    assert main(["sessions", "delete", session.id, "--yes"]) == 2, "it is open"
     lock.release()
     assert main(["sessions", "delete", session.id, "--yes"]) == 0
     assert not session.path.parent.exists()

@@ -115,7 +115,7 @@ async def test_every_setting_can_be_changed_and_taken_back(live: LiveSettings, f
     values: dict[str, object] = {
         "choice": setting.choices[-1] if setting.choices else "",
         "switch": not setting.default,
-        "whole": 12_345 if setting.about.most is None else 9,
+        "whole": 12_345 if setting.about.most is None else setting.about.most - 1,
         "number": 9.5,
         "text": str(file.parent / "x"),
         "texts": (str(file.parent / "x"),),

@@ -1,6 +1,7 @@
 """Drives the real window as a person would: finds widgets by their names, clicks, types, and waits to see things."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -11,6 +12,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from desktop_agent.app import Window, build
 from desktop_agent.core.events import Notice
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.settings_file import save_setting
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui import eventloop
 
@@ -98,6 +101,11 @@ class Driver:
         """Save the window as it looks now."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self.window.main_window.grab().save(str(path))
+
+
+def ask_for_no_titles() -> None:
+    """Let the person's settings say so: a title would take one of the answers that a journey has prepared."""
+    save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.generates_titles", value=False)
 
 
 def drive(argv: list[str], album: Path, journey: Callable[[Driver], Awaitable[None]]) -> None:

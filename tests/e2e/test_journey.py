@@ -20,7 +20,7 @@ from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.review.review_view import ReviewView
 from tests.e2e import orders
-from tests.e2e.driver import Driver, drive
+from tests.e2e.driver import Driver, ask_for_no_titles, drive
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
 
@@ -137,6 +137,7 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
 def test_a_review_hunk_by_hunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]) -> None:
     expected_logs.append("the window stands still")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    ask_for_no_titles()
     folder = tmp_path / "my shop"
     orders.make_shop(folder)
     module, logo = folder / orders.MODULE, folder / orders.LOGO

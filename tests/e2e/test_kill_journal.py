@@ -17,6 +17,7 @@ from desktop_agent.core.model import ModelRef
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.settings import with_setting
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, read_journal
@@ -82,6 +83,9 @@ async def kill_and_judge(folder: Path, kills: int, seed: int, server: AnthropicS
 async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
     """Check every session of one life, and go on with those that were cut off."""
     ground = Ground(folder / "judge")
+    # A summary would take the answer that is prepared, so there is room for whatever a life has said.
+    ground.settings = with_setting(ground.settings, "compaction.auto", value=False)
+    ground.settings = with_setting(ground.settings, "model.context_tokens", 100_000_000)
     ground.workspace = folder / "workspace"
     ground.paths = AppPaths(folder / "config", folder / "data", folder / "cache", folder / "logs")
     told = last_told(folder / "told")

@@ -5,6 +5,8 @@ written on top of work the model does not know of. It is a fold of the journal, 
 refuses what it would have refused before.
 """
 
+from dataclasses import dataclass, field
+
 from desktop_agent.core import events as ev
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.ids import Digest
@@ -13,12 +15,12 @@ DIGEST_KEY = "digest"
 """In the metadata of a result with a `path`: what the file was that the model was shown."""
 
 
+@dataclass(slots=True)
 class ReadLog:
     """The files of one session as the model knows them, by path relative to the workspace."""
 
-    def __init__(self) -> None:
-        self.seen: dict[str, Digest | None] = {}
-        """What the model knows each file to be; `None` means that it knows the file to be absent."""
+    seen: dict[str, Digest | None] = field(default_factory=dict[str, "Digest | None"])
+    """What the model knows each file to be; `None` means that it knows the file to be absent."""
 
     def apply(self, event: ev.Event) -> None:
         """Fold one event in: a file was read, or the agent's edit of one was written."""

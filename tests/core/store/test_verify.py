@@ -2,8 +2,10 @@
 
 import json
 import os
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
@@ -225,14 +227,15 @@ async def test_a_session_without_its_first_line_can_be_read_and_not_continued(st
     assert [finding.code for finding in done.after.findings] == ["no_opening"]
 
 
-async def test_a_list_entry_that_says_something_else_is_made_anew(stored: Stored) -> None:
-    summary = stored.path.with_name("summary.json")
-    fields = json.loads(summary.read_bytes())
-    summary.write_text(json.dumps(fields | {"title": "another"}))
+async def test_a_list_entry_that_says_something_else_is_made_anew(ground: Ground, stored: Stored) -> None:
+    right = stored.catalog.summary(stored.id)
+    with closing(sqlite3.connect(ground.paths.cache / "sessions.sqlite3")) as cache, cache:
+        assert cache.execute("UPDATE session SET summary = replace(summary, 'first', 'another')").rowcount == 1
     caches = (ListEntryCheck(stored.catalog),)
+    assert stored.catalog.summary(stored.id) != right
     assert [finding.code for finding in verify(stored.catalog, stored.id, caches=caches).findings] == ["stale_cache"]
     assert repair(stored.catalog, stored.id, caches=caches).after.is_fine
-    assert json.loads(summary.read_bytes()) == fields
+    assert stored.catalog.summary(stored.id) == right
 
 
 async def test_a_session_that_is_open_is_looked_at_and_not_repaired(ground: Ground) -> None:
