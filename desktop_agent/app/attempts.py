@@ -6,7 +6,7 @@ from desktop_agent.core.errors import AgentError
 from desktop_agent.ui.banner import Banner
 from desktop_agent.ui.eventloop import TaskSpawner
 
-Try = Callable[[Coroutine[object, object, None]], None]
+Try = Callable[[Coroutine[object, object, object]], None]
 """Does work in the background and shows what goes wrong."""
 
 
@@ -17,11 +17,11 @@ class Attempts:
         self._spawner = spawner
         self._banner = banner
 
-    def __call__(self, work: Coroutine[object, object, None]) -> None:
+    def __call__(self, work: Coroutine[object, object, object]) -> None:
         """Return at once; an `AgentError` of `work` ends in the banner."""
         self._spawner.spawn(self._told(work))
 
-    async def _told(self, work: Coroutine[object, object, None]) -> None:
+    async def _told(self, work: Coroutine[object, object, object]) -> None:
         try:
             await work
         except AgentError as error:
