@@ -6,24 +6,25 @@ session open elsewhere) ends in the banner, never in a crash.
 
 import asyncio
 import os
-import sys
-from collections.abc import Coroutine, Mapping
-from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QUrl
-from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.arguments import NEWEST, WindowArguments
+from desktop_agent.app.attempts import Attempts
+from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.demo import make_demo_workspace
 from desktop_agent.app.desk import Desk
 from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.app.draft import Draft
 from desktop_agent.app.exchange import Exchange
+from desktop_agent.app.file_opening import open_file
 from desktop_agent.app.later import LaterDiffs
+from desktop_agent.app.quit_question import QuitQuestion
 from desktop_agent.app.resending import take_back_since
 from desktop_agent.app.searching import Searching
+from desktop_agent.app.session_list import LISTED_EVENTS, SessionList
 from desktop_agent.app.sessions import LiveSessions
 from desktop_agent.app.settings_desk import SettingsDesk
 from desktop_agent.app.setup import Setup
@@ -31,23 +32,17 @@ from desktop_agent.app.unsent import UnsentKeeper
 from desktop_agent.app.viewing import Viewing
 from desktop_agent.core import ops
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.errors import AgentError, SessionBusyError, StorageError, WorkspaceError
+from desktop_agent.core.errors import AgentError, SessionBusyError, WorkspaceError
 from desktop_agent.core.events import CommandRun, SessionRenamed, TurnEnded
 from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import ApprovalPolicy, BlobRef, Job, ModelRef, SearchHit, SessionSummary
+from desktop_agent.core.model import ApprovalPolicy, ModelRef, SearchHit
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.slash.parse import parse
 from desktop_agent.core.store.drafts import DraftKey, Drafts, folder_draft, session_draft, viewing_draft
-from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.core.workspace import current_folder, usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
-from desktop_agent.ui.chat.cards.picture_reader import read_picture
-from desktop_agent.ui.chat.output import readable
 from desktop_agent.ui.eventloop import TaskSpawner
-from desktop_agent.ui.output_window import MAX_CHARS, OutputWindow
-from desktop_agent.ui.picture_window import LARGE, PictureWindow
-from desktop_agent.ui.terminal.document import PrintedDocument
 from desktop_agent.ui.theme import Theme
 from desktop_agent.workbench import Workbench
 
@@ -69,15 +64,13 @@ class Conductor(QObject):
     ) -> None:
         super().__init__(desk.window)
         self._desk = desk
-        self._theme = theme
         self._arguments = arguments
         self._bench = bench
         self._spawner = spawner
+        self._try = Attempts(spawner, desk.banner)
         self._live = LiveSessions(bench)
-        self._summaries: dict[SessionId, SessionSummary] = {}
-        """What the journals say of all sessions, as far as it was read."""
+        self._sessions = SessionList(desk, bench, self._live)
         self._workspace: Path | None = None
-        self._is_asking = False
         self._clock = SystemClock()
         self._setup = Setup(desk.window, theme, bench.paths, bench.live, bench.keys, spawner)
         self._settings = SettingsDesk(desk, theme, bench, self._setup, spawner)
@@ -85,8 +78,11 @@ class Conductor(QObject):
         self._choosing = asyncio.Lock()
         self._choice = 0
         """Counts what was chosen to be shown: the last is, whatever is ready first."""
+
+        self._quit_question = QuitQuestion(desk.window)
+        self._contents = ContentWindows(desk.window, theme, bench.blobs, self._try)
         self._exchange = Exchange(desk.window, bench, self._live, self._try)
-        self._searching = Searching(desk.search, bench, self._clock, spawner, self._known_sessions)
+        self._searching = Searching(desk.search, bench, self._clock, spawner, self._sessions.known)
         self._diffs = BlobDiffs(bench.blobs)
         diffs.provide(self._diffs)
         drafts = Drafts(bench.paths.data / "drafts")
@@ -100,7 +96,7 @@ class Conductor(QObject):
         self._try(self._look_for_sandbox())
         self._searching.note_news()
         try:
-            await self.refresh_sessions()
+            await self._sessions.refresh()
             if self._arguments.is_demo:
                 await self.show_demo()
             elif self._arguments.resume is not None:
@@ -136,7 +132,7 @@ class Conductor(QObject):
     async def may_close(self) -> bool:
         """Whether to close now; asks when that would stop a working agent."""
         working = self._live.working
-        return not working or await self._confirm_stop(working)
+        return not working or await self._quit_question.ask(working)
 
     # -- what is shown --
 
@@ -196,33 +192,6 @@ class Conductor(QObject):
         await self._unsent.fetch(ours)
         self._unsent.adopt(theirs, ours)
         return bridge, ours
-
-    async def refresh_sessions(self) -> None:
-        """Read the list of sessions anew."""
-        listed = await asyncio.to_thread(self._bench.catalog.summaries)
-        self._summaries = {summary.id: summary for summary in listed}
-        self._list_sessions()
-
-    async def _refresh_session(self, session_id: SessionId) -> None:
-        """Read anew what the list says of one session: there may be thousands of others."""
-        summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
-        if summary is not None:
-            self._summaries[session_id] = summary
-        self._list_sessions()
-
-    def _list_sessions(self) -> None:
-        """Show the list, with what the open sessions are doing right now."""
-        listed = dict(self._summaries)
-        for bridge in self._live.bridges:
-            transcript = bridge.transcript
-            if (summary := listed.get(transcript.session_id)) is not None and transcript.status != "idle":
-                listed[summary.id] = replace(summary, state=transcript.status)
-        self._desk.sessions.set_sessions(listed.values())
-        if (shown := self._desk.wiring.bridge) is not None:
-            self._desk.sessions.set_current(shown.transcript.session_id or None)
-
-    def _known_sessions(self) -> Mapping[SessionId, SessionSummary]:
-        return self._summaries
 
     async def show_hit(self, hit: SearchHit) -> None:
         """Show the place of a session that a search has found."""
@@ -315,10 +284,10 @@ class Conductor(QObject):
         desk.wiring.folder_requested.connect(self._welcome)
         desk.transcript.resend_requested.connect(self._on_resend)
         desk.transcript.session_requested.connect(self._on_session_chosen)
-        desk.transcript.output_requested.connect(self._show_output)
-        desk.transcript.picture_requested.connect(self._show_picture)
+        desk.transcript.output_requested.connect(self._contents.show_output)
+        desk.transcript.picture_requested.connect(self._contents.show_picture)
         desk.transcript.file_requested.connect(self._open_found)
-        desk.wiring.job_output_requested.connect(self._show_job_output)
+        desk.wiring.job_output_requested.connect(self._contents.show_job_output)
         desk.wiring.rules_changed.connect(self._setup.show_rules)
         self._setup.rule_revoked.connect(desk.wiring.revoke_rule)
         self._setup.demo_requested.connect(self._on_demo)
@@ -341,7 +310,7 @@ class Conductor(QObject):
         self._exchange.listed.connect(self._on_listed)
         self._exchange.session_wanted.connect(self._on_session_chosen)
         self._exchange.removed.connect(self._on_removed)
-        desk.files.file_activated.connect(self._open_file)
+        desk.files.file_activated.connect(self._on_file_activated)
         desk.files.repository_changed.connect(self._on_repository)
 
     def _watch(self, bridge: SessionBridge) -> None:
@@ -351,8 +320,8 @@ class Conductor(QObject):
 
     def _on_happened(self, event: object) -> None:
         bridge = self.sender()
-        if getattr(event, "type", "") in _LISTED and isinstance(bridge, SessionBridge):
-            self._try(self._refresh_session(bridge.transcript.session_id))
+        if getattr(event, "type", "") in LISTED_EVENTS and isinstance(bridge, SessionBridge):
+            self._try(self._sessions.refresh_session(bridge.transcript.session_id))
         if isinstance(event, CommandRun) and not event.is_error and bridge is self._desk.wiring.bridge:
             self._follow_command(event)
         if isinstance(event, TurnEnded):
@@ -414,7 +383,7 @@ class Conductor(QObject):
         self._exchange.file(session_id, SessionRenamed(title=title))
 
     def _on_listed(self) -> None:
-        self._try(self.refresh_sessions())
+        self._try(self._sessions.refresh())
 
     def _on_removed(self, session_id: str) -> None:
         shown = self._desk.wiring.bridge
@@ -441,7 +410,7 @@ class Conductor(QObject):
         except AgentError:
             self._desk.wiring.give_back([text])
             raise
-        await self.refresh_sessions()
+        await self._sessions.refresh()
         bridge = self._desk.wiring.bridge
         if bridge is not None and bridge.transcript.session_id == copy:
             bridge.submit(ops.SubmitPrompt(text=text))
@@ -450,11 +419,8 @@ class Conductor(QObject):
         branch = status.branch if isinstance(status, RepoStatus) else None
         self._desk.window.top_bar.set_branch(branch or "")
 
-    def _open_file(self, path: str) -> None:
-        """Open a file with its application; of one that would be run, its folder: the agent may have written it."""
-        file = Path(path)
-        opened = file.parent if _would_run(file) else file
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(opened)))
+    def _on_file_activated(self, path: str) -> None:
+        open_file(Path(path))
 
     def _choose_folder(self) -> None:
         dialog = QFileDialog(self._desk.window, self.tr("Open a folder"))
@@ -471,32 +437,6 @@ class Conductor(QObject):
         self._setup.show_folder(Path(path))
         self._try(self.show_folder(Path(path)))
 
-    def _show_output(self, entry: ToolEntry) -> None:
-        self._try(self._open_output(entry))
-
-    async def _open_output(self, entry: ToolEntry) -> None:
-        """Show everything a call printed, in a window of its own."""
-        is_whole = bool(entry.output_tail) and entry.output_chars == len(entry.output_tail)
-        text = entry.output_tail if entry.result is None or is_whole else entry.result.content
-        if entry.result is not None and entry.result.output is not None:
-            content = await self._payload(entry.result.output)
-            text = await asyncio.to_thread(content.decode, "utf-8", "replace")
-        printed = await asyncio.to_thread(_read_printed, text)
-        OutputWindow(self._theme, entry.title, printed, self._desk.window, is_cut=len(text) > MAX_CHARS).show()
-
-    def _show_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
-        self._try(self._open_picture(ref, entry))
-
-    async def _open_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
-        """Show a picture large, in a window of its own."""
-        content = await self._payload(ref)
-        picture = await asyncio.to_thread(read_picture, content, LARGE)
-        if not picture.problem:
-            PictureWindow(entry.title, picture.image, picture.size, self._desk.window).show()
-
-    async def _payload(self, ref: BlobRef) -> bytes:
-        return await asyncio.to_thread(self._bench.blobs.get, ref.blob, size=ref.size)
-
     def _open_found(self, path: str, _line: int) -> None:
         """Open a file that a search found, as the file tree opens it. Applications are not told the line."""
         if self._workspace is None:
@@ -506,53 +446,7 @@ class Conductor(QObject):
             missing = self.tr("{path} is no longer there.").format(path=path)
             self._desk.banner.show_error(WorkspaceError(missing, hint=self.tr("It was moved or deleted since.")))
             return
-        self._open_file(str(file))
-
-    def _show_job_output(self, job: Job) -> None:
-        self._try(self._open_job_output(job))
-
-    async def _open_job_output(self, job: Job) -> None:
-        """Show what a background command has printed so far."""
-        text = await asyncio.to_thread(_read_log, job.log)
-        printed = await asyncio.to_thread(_read_printed, text)
-        OutputWindow(self._theme, job.command, printed, self._desk.window, is_cut=len(text) > MAX_CHARS).show()
-
-    # -- questions and errors --
-
-    async def _confirm_stop(self, count: int) -> bool:
-        """Ask whether to stop the running turns. Closing the question is a no."""
-        if self._is_asking:
-            return False
-        self._is_asking = True
-        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        box = QMessageBox(self._desk.window)
-        box.setObjectName("quitDialog")
-        box.setWindowTitle(self.tr("Quit"))
-        box.setText(self.tr("The agent is still working. Stop it and quit?", "", count))
-        box.setInformativeText(self.tr("Its processes are ended. The conversation and its changes are kept."))
-        stop = box.addButton(self.tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
-        box.setDefaultButton(box.addButton(self.tr("Keep working"), QMessageBox.ButtonRole.RejectRole))
-
-        def on_finished() -> None:
-            answer.set_result(box.clickedButton() is stop)
-
-        box.finished.connect(on_finished)
-        box.open()
-        try:
-            return await answer
-        finally:
-            self._is_asking = False
-            box.deleteLater()
-
-    def _try(self, work: Coroutine[object, object, object]) -> None:
-        """Do it in the background; what goes wrong is shown in the banner."""
-        self._spawner.spawn(self._told(work))
-
-    async def _told(self, work: Coroutine[object, object, object]) -> None:
-        try:
-            await work
-        except AgentError as error:
-            self._desk.banner.show_error(error)
+        open_file(file)
 
     # -- the model --
 
@@ -568,34 +462,6 @@ class Conductor(QObject):
         )
 
 
-_STARTED = frozenset(
-    {".app", ".bat", ".cmd", ".com", ".desktop", ".exe", ".jar", ".lnk", ".msi", ".ps1", ".scr", ".vbs"}
-)
-"""Kinds of files that desktops start when they are opened."""
-
-_MAX_LOG_BYTES = 20_000_000
-"""How much of the end of a log is read: more than its window shows."""
-
-_LISTED = frozenset(
-    {
-        "session_opened",
-        "session_renamed",
-        "session_pinned",
-        "session_archived",
-        "session_forked",
-        "turn_started",
-        "turn_ended",
-        "approval_requested",
-        "approval_resolved",
-    }
-)
-"""Events after which the session list shows something else."""
-
-
-def _read_printed(text: str) -> PrintedDocument:
-    return PrintedDocument.read(readable(text[-MAX_CHARS:]))
-
-
 def _plausible_folder() -> Path | None:
     """The folder the application was started in, if that looks like a project and not like a desktop's default."""
     try:
@@ -609,23 +475,3 @@ def _last_usable(bench: Workbench) -> SessionId | None:
     """The session last used whose folder is still there."""
     found = (item for item in bench.catalog.summaries() if item.workspace)
     return next((item.id for item in found if os.path.isdir(item.workspace)), None)  # noqa: PTH112 - Path's raises
-
-
-def _would_run(file: Path) -> bool:
-    """Whether opening the file may start it instead of showing it."""
-    # Windows has no permission to execute: there only the suffix tells.
-    is_executable = sys.platform != "win32" and file.is_file() and os.access(file, os.X_OK)
-    return is_executable or file.suffix.lower() in _STARTED
-
-
-def _read_log(path: Path) -> str:
-    """The end of what a background command has printed. Raises `StorageError` when it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _MAX_LOG_BYTES))
-            return file.read().decode("utf-8", "replace")
-    except OSError as error:
-        raise StorageError(
-            f"The output cannot be read: {error.strerror or error}.", hint="It is kept only while the session is open."
-        ) from error

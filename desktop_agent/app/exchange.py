@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from PySide6.QtCore import QElapsedTimer, QLocale, QObject, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QProgressDialog, QWidget
 
+from desktop_agent.app.attempts import Try
 from desktop_agent.app.sessions import LiveSessions
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
@@ -23,9 +23,6 @@ from desktop_agent.workbench import Workbench
 
 _PATIENCE_MS = 500
 """After this an export says how far it is."""
-
-Try = Callable[[Coroutine[object, object, None]], None]
-"""Runs work in the background and shows what goes wrong."""
 
 
 class Exchange(QObject):

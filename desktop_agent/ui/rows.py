@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QAbstractItemView
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyleOptionViewItem
 
 from desktop_agent.ui.theme import Radius, Theme
 
@@ -11,6 +11,10 @@ _KEYBOARD_REASONS = (
     Qt.FocusReason.BacktabFocusReason,
     Qt.FocusReason.ShortcutFocusReason,
 )
+
+
+LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 
 
 class FocusRing(QObject):
@@ -46,16 +50,16 @@ class FocusRing(QObject):
             self._view.viewport().update()
 
 
-def draw_ground(
-    painter: QPainter, theme: Theme, rect: QRectF, *, is_selected: bool, is_hovered: bool, has_ring: bool
-) -> QColor:
+def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, ring: FocusRing) -> QColor:
     """Draw what is behind a row's text, and return the colour the text has on it."""
+    rect, state = QRectF(option.rect), option.state
+    is_selected = bool(state & QStyle.StateFlag.State_Selected)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    if is_selected or is_hovered:
+    if is_selected or state & QStyle.StateFlag.State_MouseOver:
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(theme.colour("accent_weak" if is_selected else "sunken"))
         painter.drawRoundedRect(rect, Radius.CONTROL, Radius.CONTROL)
-    if has_ring:
+    if ring.is_shown and state & QStyle.StateFlag.State_HasFocus:
         painter.setPen(QPen(theme.colour("accent"), 2))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), Radius.CONTROL - 1, Radius.CONTROL - 1)
@@ -63,7 +67,7 @@ def draw_ground(
 
 
 def draw_line(
-    painter: QPainter, rect: QRectF, text: str, font: QFont, colour: QColor, alignment: Qt.AlignmentFlag
+    painter: QPainter, rect: QRectF, text: str, font: QFont, colour: QColor, alignment: Qt.AlignmentFlag = LEFT
 ) -> None:
     """Draw one line of text, as much of it as fits."""
     painter.setFont(font)

@@ -8,6 +8,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.ui.actions import Actions
+from desktop_agent.ui.approval_wiring import ApprovalWiring
 from desktop_agent.ui.chat.composer import Composer
 from desktop_agent.ui.chat.view import TranscriptView
 from desktop_agent.ui.context_wiring import ContextWiring
@@ -23,11 +24,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from desktop_agent.core.events import Event
-    from desktop_agent.core.model import ApprovalRequest, ChangeSelection, Decision, Job, Rule
+    from desktop_agent.core.model import ChangeSelection, Job, Rule
     from desktop_agent.core.ops import Op
     from desktop_agent.core.transcript import Patch, Transcript
-    from desktop_agent.ui.approvals.dialog import ApprovalDialog
-    from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
+    from desktop_agent.ui.approvals.rule_maths import RuleMaths
     from desktop_agent.ui.bridge import SessionBridge
     from desktop_agent.ui.review.source import DiffSource, Spawn
 
@@ -79,14 +79,10 @@ class SessionWiring(QObject):
         self._theme = theme
         self._actions = actions
         self._panels = panels
-        self._diff_source = diff_source
-        self._spawn = spawn
-        self._now = now
-        self._rule_maths = rule_maths
         self._rules: tuple[Rule, ...] | None = None
         self._bridge: SessionBridge | None = None
-        self._dialog: ApprovalDialog | None = None
         self._context = ContextWiring(window, theme)
+        self._approvals = ApprovalWiring(window, theme, diff_source, spawn, now, rule_maths)
         self._connect()
 
     @property
@@ -101,11 +97,11 @@ class SessionWiring(QObject):
             self._bridge.happened.disconnect(self._on_happened)
             self._bridge.replaced.disconnect(self._on_replaced)
             self._bridge.pages_found.disconnect(self._panels.transcript.add_places)
-        self._close_dialog()
         self._bridge = bridge
         bridge.patched.connect(self._on_patched)
         bridge.happened.connect(self._on_happened)
         self._context.show(bridge)
+        self._approvals.show(bridge)
         bridge.replaced.connect(self._on_replaced)
         bridge.pages_found.connect(self._panels.transcript.add_places)
         self._panels.transcript.show_transcript(bridge.transcript)
@@ -113,7 +109,7 @@ class SessionWiring(QObject):
 
     def _on_replaced(self) -> None:
         if self._bridge is not None:
-            self._close_dialog()
+            self._approvals.close()
             self._panels.transcript.exchange_transcript(self._bridge.transcript)
             QTimer.singleShot(0, self, self._show_replaced)  # the conversation is painted before
 
@@ -136,7 +132,7 @@ class SessionWiring(QObject):
         self._panels.composer.set_history(_written(bridge.transcript))
         self._refresh_status()
         self._refresh_changes()
-        self._open_next_approval()
+        self._approvals.open_next()
 
     @property
     def _is_read_only(self) -> bool:
@@ -167,8 +163,8 @@ class SessionWiring(QObject):
         self._actions.compact.setEnabled(False)
         self._actions.connect(self._actions.inspect_context, self._context.inspect)
         self._actions.connect(self._actions.compact, self._context.compact)
-        view.approval_answered.connect(self._answer)
-        view.approval_opened.connect(self._open_approval)
+        view.approval_answered.connect(self._approvals.answer)
+        view.approval_opened.connect(self._approvals.open)
         view.stop_requested.connect(self._interrupt)
         view.pages_wanted.connect(self._want_pages)
         view.pages_sought.connect(self._find_pages)
@@ -187,7 +183,7 @@ class SessionWiring(QObject):
         self._panels.pickers.sandbox_chosen.connect(self._set_sandbox)
         self._panels.jobs.stop_requested.connect(self._stop_job)
         self._panels.jobs.output_requested.connect(self.job_output_requested)
-        self._panels.top_bar.waiting_clicked.connect(self._open_next_approval)
+        self._panels.top_bar.waiting_clicked.connect(self._approvals.open_next)
         self._actions.connect(self._actions.stop, self._interrupt)
         self._actions.connect(self._actions.undo_turn, self._undo_last_turn)
         self._actions.connect(self._actions.redo_turn, self._redo_last_turn)
@@ -229,11 +225,6 @@ class SessionWiring(QObject):
         from desktop_agent.core.ops import Interrupt
 
         self.submit(Interrupt())
-
-    def _answer(self, call_id: str, decision: "Decision") -> None:
-        from desktop_agent.core.ops import AnswerApproval
-
-        self.submit(AnswerApproval(call_id=call_id, decision=decision))
 
     def _undo(self, selection: "ChangeSelection") -> None:
         from desktop_agent.core.ops import UndoChanges
@@ -354,10 +345,9 @@ class SessionWiring(QObject):
             case _ if self._is_read_only:
                 pass  # what it asks, and what waits in it, is for the window that writes it
             case ev.ApprovalRequested(request=request) if not self._is_person_writing():
-                self._open_approval(request.call_id)
+                self._approvals.open(request.call_id)
             case ev.ApprovalResolved(call_id=call_id):
-                if self._dialog is not None:
-                    self._dialog.close_if(call_id)
+                self._approvals.close_if(call_id)
             case ev.PromptRejected(text=text):
                 self.give_back([text])
             case ev.TurnEnded(reason=reason) if reason != "completed":
@@ -421,56 +411,10 @@ class SessionWiring(QObject):
             self._unqueue(prompt.prompt_id)
         self.give_back([prompt.text for prompt in waiting])
 
-    # -- approvals --
-
-    def _open_next_approval(self) -> None:
-        if self._bridge is None or self._is_read_only:
-            return
-        if pending := self._bridge.transcript.pending_approvals:
-            self._open_approval(pending[0].call_id)
-
-    def _open_approval(self, call_id: str) -> None:
-        """Open the dialog for a question that waits, unless it is open already."""
-        request = self._pending(call_id)
-        if request is None or (self._dialog is not None and self._dialog.call_id == call_id):
-            return
-        from desktop_agent.ui.approvals.dialog import ApprovalDialog
-
-        self._close_dialog()
-        self._dialog = ApprovalDialog(
-            self._theme, request, self._diff_source, self._spawn, self._window, rules=self._rule_context(request)
-        )
-        self._dialog.decided.connect(self._answer)
-        self._dialog.finished.connect(self._forget_dialog)
-        self._dialog.open()
-
-    def _rule_context(self, request: "ApprovalRequest") -> "RuleContext | None":
-        if self._rule_maths is None or self._bridge is None:
-            return None
-        from desktop_agent.ui.approvals.past_calls import past_calls
-        from desktop_agent.ui.approvals.rule_maths import RuleContext
-
-        transcript = self._bridge.transcript
-        past = past_calls(transcript, request)
-        return RuleContext(self._rule_maths(transcript), transcript.workspace, past, self._now)
-
     def _is_person_writing(self) -> bool:
         """Whether a dialog would take the keys of somebody who writes: then the card in the conversation must do."""
         composer = self._panels.composer
         return bool(composer.text().strip()) and composer.isAncestorOf(QApplication.focusWidget() or self._window)
-
-    def _pending(self, call_id: str) -> "ApprovalRequest | None":
-        pending = self._bridge.transcript.pending_approvals if self._bridge is not None else []
-        return next((request for request in pending if request.call_id == call_id), None)
-
-    def _close_dialog(self) -> None:
-        if self._dialog is not None:
-            self._dialog.close()
-
-    def _forget_dialog(self) -> None:
-        if self._dialog is not None:
-            self._dialog.deleteLater()
-            self._dialog = None
 
 
 def _written(transcript: "Transcript") -> list[str]:

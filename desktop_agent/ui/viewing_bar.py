@@ -1,12 +1,12 @@
 """A bar above a conversation that is written elsewhere: why nothing can be sent, and the way to take it over."""
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.banner_frame import BannerFrame
 
 
-class ViewingBar(QFrame):
+class ViewingBar(BannerFrame):
     """Stays for as long as the session is only read. What it says changes when the session becomes free.
 
     Signals:
@@ -16,25 +16,10 @@ class ViewingBar(QFrame):
     take_over_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("viewingBar")
-        self.setProperty("role", "banner")
-        self._title = self._build_label("warning")
-        self._hint = self._build_label("secondary")
-        self._button = QPushButton(self.tr("Take over"), self)
-        self._button.setObjectName("takeOverButton")
-        self._button.setProperty("compact", True)
+        super().__init__("viewingBar", parent)
+        self._button = self.add_button(self.tr("Take over"), "takeOverButton")
         self._button.clicked.connect(self.take_over_requested)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self._title)
-        words.addWidget(self._hint)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(Space.L, Space.S, Space.S, Space.S)
-        layout.addLayout(words, 1)
-        layout.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
         self.show_state(is_free=False)
-        self.hide()
 
     def show_state(self, *, is_free: bool) -> None:
         """Say whether it can be taken over now."""
@@ -44,16 +29,7 @@ class ViewingBar(QFrame):
         else:
             title = self.tr("This session is open in another window. You can read it here.")
             hint = self.tr("It can be taken over when it is closed there.")
-        self._title.setText(title)
-        self._hint.setText(hint)
+        self.say(title, hint)
         self._button.setEnabled(is_free)
         self._button.setToolTip("" if is_free else hint)
         self._button.setAccessibleDescription(hint)
-        self.setAccessibleName(f"{title} {hint}")
-
-    def _build_label(self, role: str) -> QLabel:
-        label = QLabel(self)
-        label.setProperty("role", role)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
-        return label

@@ -12,7 +12,7 @@ from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.export.source import Source, content_of
 from desktop_agent.core.model import FileChange, FileImage
-from desktop_agent.core.store.journal import Record, read_records
+from desktop_agent.core.store.journal import Readable, read_each_line
 from desktop_agent.core.transcript import Transcript
 
 _TELLING = frozenset({"session_opened", "turn_started", "changes_recorded", "changes_undone", "changes_redone"})
@@ -21,8 +21,8 @@ _TELLING = frozenset({"session_opened", "turn_started", "changes_recorded", "cha
 def export_patch(source: Source) -> Iterator[bytes]:
     """Yield the patch. A file whose content is not on the disk any more is named at the top, in a line git skips."""
     changes = Transcript()
-    for _, found in read_records(source.journal, source.blobs):
-        if isinstance(found, Record) and found.event.type in _TELLING:
+    for _, found in read_each_line(source.journal, source.blobs):
+        if isinstance(found, Readable) and found.event.type in _TELLING:
             changes.apply(found.event)
             changes.entries.clear()
     files: list[PatchFile] = []

@@ -10,7 +10,7 @@ from desktop_agent.core.errors import StorageError
 from desktop_agent.core.events import PromptSubmitted
 from desktop_agent.core.model import FileImage
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Damage, Record, read_record, read_records
+from desktop_agent.core.store.journal import Damage, Readable, read_each_line, read_line
 from desktop_agent.core.store.lines import open_regular, read_lines
 from desktop_agent.core.transcript import Entry, Transcript
 
@@ -50,8 +50,8 @@ def read_facts(source: Source) -> Facts:
             for line in read_lines(file):
                 if line.content is None or not _HEAD.search(line.content[:_HEAD_BYTES]):
                     continue
-                found = read_record(line, source.blobs)
-                if isinstance(found, Record):
+                found = read_line(line, source.blobs)
+                if isinstance(found, Readable):
                     facts.head.apply(found.event)
                     facts.head.entries.clear()
     except (OSError, MalformedLineError) as error:
@@ -62,7 +62,7 @@ def read_facts(source: Source) -> Facts:
 def read_turns(source: Source, damages: list[Damage]) -> Iterator[list[Entry]]:
     """Yield the entries, those of each turn together; what cannot be read is added to `damages`."""
     part = Transcript()
-    for line, found in read_records(source.journal, source.blobs):
+    for line, found in read_each_line(source.journal, source.blobs):
         if isinstance(found, Damage):
             damages.append(found)
             continue

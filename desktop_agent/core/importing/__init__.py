@@ -6,7 +6,6 @@ Nothing in the file is run or trusted: it gives no permission, names no file to 
 by its line. The journal is written in a temporary folder and gets its name when it is complete.
 """
 
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,7 +16,6 @@ from pathlib import Path
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.errors import StorageError, UsageError
-from desktop_agent.core.files import TEMPORARY_MARK, sync_folders
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.importing.claude_code import import_claude_code, read_claude_code
 from desktop_agent.core.importing.codex import import_codex, read_codex
@@ -29,6 +27,8 @@ from desktop_agent.core.importing.own import import_own, read_own
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.new_session import new_session_folder
+from desktop_agent.core.transcript.reading import first_line
 
 _MAX_NAMED = 20
 _MAX_TITLE = 200
@@ -93,17 +93,9 @@ def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) 
     if not plan.is_again and (known := earlier_import(data / LOG_NAME, mark, sessions)) is not None:
         raise AlreadyImportedError(known)
     workspace = _workspace(plan, facts.workspace)
-    folder = sessions / f"{TEMPORARY_MARK}{plan.session_id}.tmp"
     try:
-        folder.mkdir(parents=True, mode=0o700)
-        try:
+        with new_session_folder(sessions, plan.session_id, plan.now) as folder:
             imported = _write(file, folder, facts, plan, workspace, blobs)
-            sync_folders([folder])
-            folder.rename(sessions / plan.session_id)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        sync_folders([sessions])
     except OSError as error:
         raise StorageError(
             "The conversation could not be imported.", hint="Free some disk space, then try again.", detail=str(error)
@@ -163,7 +155,7 @@ class _Writer:
             opening, self.opening = self.opening, None
             self.record(replace(opening, at=event.at))
         if isinstance(event, ev.PromptSubmitted) and not self.first_prompt:
-            self.first_prompt = event.text.strip().partition("\n")[0][:80]
+            self.first_prompt = first_line(event.text)
         self._seq += 1
         self.journal.append(event.stamped(self._seq, event.at), is_durable=False)
 

@@ -16,9 +16,9 @@ from desktop_agent.core.resuming.process import SnapshotProcess
 from desktop_agent.core.resuming.sections import known_of, sections_of
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Damage
+from desktop_agent.core.store.journal import Damage, cannot_read
 from desktop_agent.core.store.pages import read_page
-from desktop_agent.core.store.records import Breathe, Breather, cannot_read, read_records
+from desktop_agent.core.store.records import Breathe, Breather, read_records
 from desktop_agent.core.store.snapshot import (
     SNAPSHOT_NAME,
     extent_of,

@@ -16,7 +16,8 @@ from desktop_agent.core.session_search.pieces import PieceReader, call_id_of
 from desktop_agent.core.session_search.question import parse_question, phrase_expression, words_of
 from desktop_agent.core.session_search.snippet import snippet_of
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal_mark import JOURNAL_NAME, LONGEST_LINE, moment_of
+from desktop_agent.core.store.journal_mark import JOURNAL_NAME, moment_of
+from desktop_agent.core.store.lines import MAX_LINE_BYTES
 
 _MOST_PER_SESSION = 8
 """One long conversation must not be the whole answer."""
@@ -96,7 +97,7 @@ class Answerer:
         try:
             with (self._sessions / found.session / JOURNAL_NAME).open("rb") as file:
                 file.seek(found.place)
-                return PieceReader(self._blobs, {}).fields(file.readline(LONGEST_LINE))
+                return PieceReader(self._blobs, {}).fields(file.readline(MAX_LINE_BYTES))
         except OSError:
             return {}
 

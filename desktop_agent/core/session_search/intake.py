@@ -37,8 +37,7 @@ def take_in(database: SearchDatabase, path: Path, session_id: SessionId, blobs: 
             state = state_of(os.fstat(file.fileno()))
             writer = _Writer(database, known, blobs)
             start = place = known.mark.read_bytes
-            for begin, line in whole_lines(file, start):
-                place = begin + len(line)
+            for begin, place, line in whole_lines(file, start):
                 writer.take(begin, line)
                 if place - start >= SLICE_BYTES:
                     writer.finish(mark_at(file, _CUT, place))

@@ -5,7 +5,6 @@ at the beginning of a word that ends with one, so that `/pin add don't touch it`
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s|$)|\'([^\']*)\'(?=\s|$)|(\S+)', re.DOTALL)
@@ -51,19 +50,6 @@ def parse(text: str) -> Invocation:
 def split_words(text: str) -> tuple[str, ...]:
     """Return the words of `text`. In double quotes `\\"` and `\\\\` stand for what follows the backslash."""
     return tuple(_unquoted(match) for match in _WORD.finditer(text))
-
-
-def join_words(words: Sequence[str]) -> str:
-    """Return the text that `split_words` reads as these words."""
-    return " ".join(map(quoted, words))
-
-
-def quoted(word: str) -> str:
-    """Return `word` so that it is read as one word: as it is, if that will do."""
-    if word and word[0] not in "\"'" and not re.search(r"\s", word):
-        return word
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def first_word(text: str) -> tuple[str, str]:

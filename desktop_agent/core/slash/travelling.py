@@ -11,10 +11,16 @@ from desktop_agent.core.slash.wording import bullets, code, shortened
 _SCOPES: dict[str, RewindScope] = {"conversation": "conversation", "files": "files", "both": "both"}
 _SHOWN_TURNS = 20
 _GONE = {
-    "conversation": "The model no longer sees what came after; the files are as they were.",
+    "conversation": "The model no longer sees what came after; the files stay as they are.",
     "files": "The files are as they were before; the conversation stays.",
     "both": "The model no longer sees what came after, and the files are as they were before.",
 }
+_PARTLY_GONE = {
+    "conversation": "The model no longer sees what came after.",
+    "files": "",
+    "both": "The model no longer sees what came after.",
+}
+"""When files were left alone, which are named."""
 
 
 async def rewind(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
@@ -32,9 +38,10 @@ async def rewind(invocation: Invocation, parts: CommandParts, hands: SessionHand
         return refusal(done.notice) if done.notice is not None else Reply("Nothing was taken back.", is_error=True)
     left = [outcome for e in done.events if isinstance(e, ev.ChangesUndone) for outcome in e.outcomes]
     failed = [code(outcome.path) for outcome in left if not outcome.is_done]
-    kept = f" Left as they are: {', '.join(failed)}." if failed else ""
-    told = _GONE[scope] if not failed else _GONE["conversation"].split(";")[0] + "." if scope != "files" else ""
-    return Reply(f"Went back to before turn {turn}. {told}{kept}".rstrip())
+    told = [f"Went back to before turn {turn}.", (_PARTLY_GONE if failed else _GONE)[scope]]
+    if failed:
+        told.append(f"Left as they are: {', '.join(failed)}.")
+    return Reply(" ".join(filter(None, told)))
 
 
 async def fork(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:

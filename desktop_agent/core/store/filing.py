@@ -10,7 +10,7 @@ from pathlib import Path
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.events import SessionArchived, SessionPinned, SessionRenamed
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Damage, Journal, read_record
+from desktop_agent.core.store.journal import Damage, Journal, read_line
 from desktop_agent.core.store.lines import open_regular, read_lines
 from desktop_agent.core.store.lock import SessionLock
 
@@ -46,7 +46,7 @@ def _last_seq(path: Path, blobs: Blobs) -> int:
                 if start:
                     file.readline(_TAIL_BYTES)  # the rest of a line
                 for line in read_lines(file):
-                    record = read_record(line, blobs)
+                    record = read_line(line, blobs)
                     found = found if isinstance(record, Damage) else max(found, record.event.seq)
             if found:
                 return found

@@ -6,7 +6,7 @@ from pathlib import Path
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.events import JournalEvent
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Record, placed, read_record, refuse_links
+from desktop_agent.core.store.journal import Readable, placed, read_line, refuse_links
 from desktop_agent.core.store.lines import open_regular, read_lines
 
 _WITNESS_BYTES = 512
@@ -48,10 +48,10 @@ class Follower:
                         break  # it is being written
                     self._offset += line.size
                     self._line += 1
-                    record = read_record(line, self._blobs)
-                    if isinstance(record, Record):
+                    record = read_line(line, self._blobs)
+                    if isinstance(record, Readable):
                         record = placed(record, line, self._path.parent.name, is_first=self._is_first)
-                    if isinstance(record, Record):
+                    if isinstance(record, Readable):
                         self._is_first = False
                         found.append(record.event)
                 length = min(_WITNESS_BYTES, self._offset)

@@ -7,31 +7,27 @@ complete.
 """
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.codec import MalformedLineError, decode_event, encode_event
 from desktop_agent.core.errors import StorageError, UsageError
-from desktop_agent.core.files import TEMPORARY_MARK, is_left_over, sync_folders
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, refuse_links
 from desktop_agent.core.store.lines import decode_line, encode_line, open_regular, read_lines
+from desktop_agent.core.store.new_session import new_session_folder
 from desktop_agent.core.store.payloads import externalise, internalise
 from desktop_agent.core.transcript import Transcript
 
 _NOT_COPIED = frozenset({"session_opened", "session_archived", "session_pinned", "queued", "unqueued"})
 """What is about the source itself, or only waits there."""
-
-_ABANDONED = timedelta(days=1)
-"""How old a temporary folder is that nobody can be writing any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,20 +97,11 @@ def fork_journal(source: Path, sessions: Path, fork: Fork, blobs: Blobs) -> None
     there is no new session.
     """
     try:
-        _remove_abandoned(sessions, fork.at)
         refuse_links(source)
         with open_regular(source) as file:
             extent = _extent(file, fork.before_turn, blobs)
-            folder = sessions / f"{TEMPORARY_MARK}{fork.session_id}.tmp"
-            folder.mkdir(mode=0o700)
-            try:
+            with new_session_folder(sessions, fork.session_id, fork.at) as folder:
                 _write_copy(file, folder / JOURNAL_NAME, extent, fork, blobs)
-                sync_folders([folder])
-                folder.rename(sessions / fork.session_id)
-            except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
-        sync_folders([sessions])
     except OSError as error:
         raise StorageError(
             "The conversation could not be copied.",
@@ -140,7 +127,7 @@ def _write_copy(file: BinaryIO, target: Path, extent: _Extent, fork: Fork, blobs
         if extent.opened is None:
             raise StorageError("The conversation cannot be copied: the first line of its journal cannot be read.")
         opened = replace(extent.opened, session_id=fork.session_id, app_version=fork.app_version, seq=1)
-        copy.write(encode_line(encode_event(opened)))
+        copy.write(_encoded(encode_event(opened)))
         number = 1
         for offset, _, fields in _records(file):
             if offset >= extent.whole:
@@ -148,7 +135,7 @@ def _write_copy(file: BinaryIO, target: Path, extent: _Extent, fork: Fork, blobs
             if fields.get("type") in _NOT_COPIED:
                 continue
             number += 1
-            copy.write(encode_line(fields | {"seq": number}))
+            copy.write(_encoded(fields | {"seq": number}))
         forked = ev.SessionForked(
             seq=number + 1,
             at=fork.at,
@@ -156,7 +143,7 @@ def _write_copy(file: BinaryIO, target: Path, extent: _Extent, fork: Fork, blobs
             title=extent.header.title,
             before_turn=fork.before_turn,
         )
-        copy.write(encode_line(externalise(encode_event(forked), blobs)))
+        copy.write(_encoded(externalise(encode_event(forked), blobs)))
         copy.flush()
         os.fsync(copy.fileno())
 
@@ -172,8 +159,8 @@ def _records(file: BinaryIO) -> Iterator[tuple[int, int, JsonObject]]:
                     yield line.offset, line.size, fields
 
 
-def _remove_abandoned(sessions: Path, now: datetime) -> None:
-    """Remove what processes left that were killed while they copied."""
-    for path in sessions.iterdir():
-        if is_left_over(path) and path.is_dir() and path.stat().st_mtime < (now - _ABANDONED).timestamp():
-            shutil.rmtree(path, ignore_errors=True)
+def _encoded(fields: JsonObject) -> bytes:
+    try:
+        return encode_line(fields)
+    except ValueError as error:  # its new number has a digit more
+        raise StorageError("The conversation cannot be copied.", detail=str(error)) from error

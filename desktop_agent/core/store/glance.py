@@ -54,9 +54,9 @@ def glance_at(path: Path, session_id: SessionId, blobs: Blobs, known: Glance | N
             start = known.mark.read_bytes if known is not None and goes_on(file, known.mark) else 0
             fold = _Fold(session_id, blobs, known.summary if known is not None and start else None)
             place = start
-            for begin, line in whole_lines(file, start):
+            for _, end, line in whole_lines(file, start):
                 fold.take(line)
-                place = begin + len(line)
+                place = end
             return Glance(mark_at(file, state, place), fold.summary(state[0]))
     except OSError:
         return None

@@ -12,7 +12,7 @@ kept in memory, and written once more, to a file opened anew, before anything el
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,7 +52,7 @@ class Damage:
     reason: str
 
 
-class Record(NamedTuple):
+class Readable(NamedTuple):
     """One readable line: its event, and which of its contents are lost."""
 
     event: JournalEvent
@@ -204,7 +204,7 @@ def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Dam
     """
     events: list[JournalEvent] = []
     damages: list[Damage] = []
-    for line, found in read_records(path, blobs):
+    for line, found in read_each_line(path, blobs):
         if isinstance(found, Damage):
             damages.append(found)
         else:
@@ -213,34 +213,36 @@ def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Dam
     return events, damages
 
 
-def read_records(path: Path, blobs: Blobs) -> Iterator[tuple[Line, Record | Damage]]:
-    """Yield every line with what it says, or why it does not count. Raises `StorageError` like `read_journal`."""
-    is_first = True
+def read_each_line(
+    path: Path, blobs: Blobs, start: int = 0, blobs_of: Callable[[Line], Blobs] | None = None
+) -> Iterator[tuple[Line, Readable | Damage]]:
+    """Yield every line from byte `start` on, with what it says or why it does not count.
+
+    `blobs_of` says which of several `Blobs` has the contents of a line. Raises `StorageError` like `read_journal`.
+    """
+    is_first = start == 0
     try:
         refuse_links(path)
         with open_regular(path) as file:
+            file.seek(start)
             for line in read_lines(file):
-                found = read_record(line, blobs)
-                if isinstance(found, Record):
+                found = read_line(line, blobs_of(line) if blobs_of is not None else blobs)
+                if isinstance(found, Readable):
                     found = placed(found, line, path.parent.name, is_first=is_first)
-                    is_first = is_first and not isinstance(found, Record)
+                    is_first = is_first and not isinstance(found, Readable)
                 yield line, found
     except OSError as error:
-        raise StorageError(
-            "The session could not be read.",
-            hint="Check the permissions of the data folder.",
-            detail=f"{path}: {error}",
-        ) from error
+        raise cannot_read(path, error) from error
 
 
-def read_record(line: Line, blobs: Blobs) -> Record | Damage:
+def read_line(line: Line, blobs: Blobs) -> Readable | Damage:
     """Return what a line says, or why it cannot be read."""
     try:
         fields = migrated(decode_line(line))
         lost: list[str] = []
         if line.content is not None and may_have_moved(line.content):
             fields, lost = internalise(fields, blobs)
-        return Record(decode_event(fields), lost)
+        return Readable(decode_event(fields), lost)
     except MalformedLineError as error:
         is_torn = not line.is_ended
         return Damage(line.number, f"cut off in the middle: {error}" if is_torn else str(error))
@@ -254,7 +256,7 @@ def refuse_links(path: Path) -> None:
         raise OSError(errno.ELOOP, "A session is not opened through a link")
 
 
-def placed(record: Record, line: Line, folder: str, *, is_first: bool) -> Record | Damage:
+def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Readable | Damage:
     """Return the record where it stands. Only the first may say which session it is, and where it works."""
     event = record.event
     if not isinstance(event, SessionOpened):
@@ -263,8 +265,15 @@ def placed(record: Record, line: Line, folder: str, *, is_first: bool) -> Record
         return Damage(line.number, "a second session_opened: only the first line may say where to work")
     if is_session_id(folder) and event.session_id != folder:
         reason = f"it names another session, {event.session_id[:40]!r}; the folder's name counts"
-        return Record(replace(event, session_id=folder), [*record.lost, reason])
+        return Readable(replace(event, session_id=folder), [*record.lost, reason])
     return record
+
+
+def cannot_read(path: Path, error: OSError) -> StorageError:
+    """Return what to raise when a journal cannot be read."""
+    return StorageError(
+        "The session could not be read.", hint="Check the permissions of the data folder.", detail=f"{path}: {error}"
+    )
 
 
 def _mend_tail(path: Path) -> Path | None:

@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal import cannot_read
 from desktop_agent.core.store.records import (
     Breathe,
     Record,
-    cannot_read,
     read_last_records,
     read_record_at,
     read_records,

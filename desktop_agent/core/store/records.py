@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from desktop_agent.core.errors import StorageError
 from desktop_agent.core.events import JournalEvent
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Damage, placed, read_record, refuse_links
-from desktop_agent.core.store.lines import Line, open_regular, read_lines
+from desktop_agent.core.store.journal import Damage, Readable, cannot_read, read_each_line
+from desktop_agent.core.store.lines import Line
 
 Breathe = Callable[[], None]
 """Called between two records; lets other threads run."""
@@ -64,21 +63,16 @@ def read_records(
     A last line that is not ended yet is being written: it is no record. When `is_thin`, the long texts in results of
     tools are not fetched; a `…` stands for each. Raises `StorageError` when the file cannot be read.
     """
-    results = _WithoutTexts(blobs.folder) if is_thin else blobs
-    try:
-        refuse_links(path)
-        with open_regular(path) as file:
-            file.seek(start)
-            is_first = start == 0
-            for line in read_lines(file):
-                if not line.is_ended or (end is not None and line.offset >= end):
-                    return
-                record = _record(line, results if _is_result(line) else blobs, path.parent.name, is_first=is_first)
-                is_first = is_first and record.event is None
-                yield record
-                breathe()
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    results = _WithoutTexts(blobs.folder)
+
+    def blobs_of(line: Line) -> Blobs:
+        return results if _is_result(line) else blobs
+
+    for line, found in read_each_line(path, blobs, start, blobs_of if is_thin else None):
+        if not line.is_ended or (end is not None and line.offset >= end):
+            return
+        yield _record(line, found)
+        breathe()
 
 
 def read_record_at(path: Path, blobs: Blobs, start: int) -> Record | None:
@@ -99,13 +93,6 @@ def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, b
     return list(read_records(path, blobs, start, breathe=breathe))
 
 
-def cannot_read(path: Path, error: OSError) -> StorageError:
-    """Return what to raise when a journal cannot be read."""
-    return StorageError(
-        "The session could not be read.", hint="Check the permissions of the data folder.", detail=f"{path}: {error}"
-    )
-
-
 class _WithoutTexts(Blobs):
     """Has the same short text for every blob."""
 
@@ -119,10 +106,7 @@ def _is_result(line: Line) -> bool:
     return content.find(b'"tool_call_finished"', 0, _TYPE_BYTES) >= 0 and b'"todos"' not in content
 
 
-def _record(line: Line, blobs: Blobs, folder: str, *, is_first: bool) -> Record:
-    found = read_record(line, blobs)
-    if not isinstance(found, Damage):
-        found = placed(found, line, folder, is_first=is_first)
+def _record(line: Line, found: Readable | Damage) -> Record:
     end = line.offset + line.size
     if isinstance(found, Damage):
         return Record(line.offset, end, None, (found.reason,))

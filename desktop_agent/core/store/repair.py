@@ -19,7 +19,7 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import Aborted, FileImage, JsonObject, ToolCall, ToolResult
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal import Damage, read_records
+from desktop_agent.core.store.journal import Damage, read_each_line
 from desktop_agent.core.store.lines import Line, decode_line, encode_line
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.store.payloads import externalise
@@ -78,7 +78,7 @@ def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
     numbers = Numbers()
     count = 0
     at = ev.UNSTAMPED
-    for line, found in read_records(path, blobs):
+    for line, found in read_each_line(path, blobs):
         if isinstance(found, Damage) or numbers.is_repeated(found.event):
             continue
         event = found.event
@@ -165,7 +165,7 @@ def _renumbered(line: Line, event: ev.JournalEvent, number: int) -> bytes:
 def _bring_back(path: Path, blobs: Blobs) -> None:
     """Store the contents that are missing and that files of the workspace still have."""
     workspace: Path | None = None
-    for _, found in read_records(path, blobs):
+    for _, found in read_each_line(path, blobs):
         if isinstance(found, Damage):
             continue
         if isinstance(found.event, ev.SessionOpened):

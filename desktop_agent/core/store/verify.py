@@ -16,7 +16,7 @@ from desktop_agent.core.ids import CallId, ChangeId, Digest, SessionId, is_diges
 from desktop_agent.core.model import FileImage, JsonObject, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal import Damage, Record, read_records
+from desktop_agent.core.store.journal import Damage, Readable, read_each_line
 from desktop_agent.core.store.lines import Line
 from desktop_agent.core.store.lock import is_locked
 
@@ -105,7 +105,7 @@ class Numbers:
     def problems(self, event: ev.JournalEvent, number: int) -> Iterator[Finding]:
         """Yield what is wrong with `event` where it stands, on line `number`."""
         if event.seq != self.last + 1 and not (self.is_gap_explained and event.seq > self.last):
-            title = f"Record {event.seq} follows record {self.last}."
+            title = f"Readable {event.seq} follows record {self.last}."
             yield Finding(code="wrong_sequence", title=title, repair="Records are numbered anew.", line=number)
         if self.is_repeated(event):
             title = "A call has a second result."
@@ -191,7 +191,7 @@ def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Fi
     numbers = Numbers()
     named: dict[Digest, tuple[int, int]] = {}
     is_first = True
-    for line, found in read_records(path, blobs):
+    for line, found in read_each_line(path, blobs):
         if isinstance(found, Damage):
             if line.is_ended or not is_open:
                 yield _damage(line, found), False
@@ -268,7 +268,7 @@ def _no_opening(number: int) -> Finding:
     return Finding(code="no_opening", title=title, line=number)
 
 
-def _lost(line: Line, record: Record) -> Iterator[Finding]:
+def _lost(line: Line, record: Readable) -> Iterator[Finding]:
     for reason in record.lost:
         if isinstance(record.event, ev.SessionOpened):
             repair = "The folder's name is written into it."

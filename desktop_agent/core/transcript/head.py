@@ -117,11 +117,6 @@ class Head:
         """What waits for the person, oldest first."""
         return list(self.waiting.values()) if self.is_running else []
 
-    @property
-    def whole_prompts(self) -> list[str]:
-        """What the person asked, as they wrote it, oldest first; without what is too long to be kept."""
-        return [text for turn, text in self.prompts.items() if turn not in self.cut_prompts]
-
     def is_in_force(self, entry: CompactionEntry) -> bool:
         """Whether the model sees this summary."""
         return entry.compaction_id == next(reversed(self.compactions), None)

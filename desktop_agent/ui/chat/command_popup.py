@@ -11,7 +11,7 @@ from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.ui.chat.command_list import Offer
-from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
 
 if TYPE_CHECKING:
     from desktop_agent.core.slash.declarations import Declaration
@@ -200,8 +200,7 @@ class _Delegate(QStyledItemDelegate):
         model = index.model()
         assert isinstance(model, _Commands)
         command = model.shown[index.row()]
-        area: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue] - missing in PySide6's stubs
-        state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue] - missing in the stubs
+        area, state = option.rect, option.state
         colour = self._theme.colour
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -209,7 +208,7 @@ class _Delegate(QStyledItemDelegate):
         if is_current:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(colour("accent_weak"))
-            painter.drawRoundedRect(area, 6, 6)
+            painter.drawRoundedRect(area, Radius.CONTROL, Radius.CONTROL)
         inner = area.adjusted(Space.S, 0, -Space.S, 0)
         first = QRect(inner.x(), inner.y(), inner.width(), Height.LIST_ROW)
         left = inner.width() if self.is_hint else min(int(inner.width() * 0.42), 300)

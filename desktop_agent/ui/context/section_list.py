@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QListWidget,
     QListWidgetItem,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QWidget,
@@ -99,14 +98,7 @@ class _Row(QStyledItemDelegate):
         area = QRectF(option.rect)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        ink = draw_ground(
-            painter,
-            self._theme,
-            area,
-            is_selected=bool(option.state & QStyle.StateFlag.State_Selected),
-            is_hovered=bool(option.state & QStyle.StateFlag.State_MouseOver),
-            has_ring=self._ring.is_shown and bool(option.state & QStyle.StateFlag.State_HasFocus),
-        )
+        ink = draw_ground(painter, self._theme, option, self._ring)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour(COLOURS[section.kind]))
         dot = QRectF(area.left() + Space.S, area.center().y() - _DOT / 2, _DOT, _DOT)

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPolygonF
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPolygonF
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from desktop_agent.ui.files.words import COLOUR_OF_STATE, LETTERS, displayed
-from desktop_agent.ui.rows import FocusRing, draw_ground
+from desktop_agent.ui.rows import FocusRing, draw_ground, draw_line
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class RowDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.theme = theme
-        self._ring = ring
+        self.ring = ring
         self._take_fonts()
         theme.changed.connect(self._take_fonts)
 
@@ -43,17 +43,6 @@ class RowDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, Height.LIST_ROW)
-
-    def draw_row_ground(self, painter: QPainter, option: QStyleOptionViewItem) -> QColor:
-        """Draw what is behind the row, and return the colour of its text."""
-        return draw_ground(
-            painter,
-            self.theme,
-            QRectF(option.rect),
-            is_selected=bool(option.state & QStyle.StateFlag.State_Selected),
-            is_hovered=bool(option.state & QStyle.StateFlag.State_MouseOver),
-            has_ring=self._ring.is_shown and bool(option.state & QStyle.StateFlag.State_HasFocus),
-        )
 
     def draw_mark(self, painter: QPainter, rect: QRectF, mark: "Mark", *, is_folder: bool) -> QRectF:
         """Draw letter, dot and diamond at the right edge of `rect`, and return what is left of it."""
@@ -89,7 +78,7 @@ class TreeDelegate(RowDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         row = self._model.row_at(index.row())
         painter.save()
-        colour = self.draw_row_ground(painter, option)
+        colour = draw_ground(painter, self.theme, option, self.ring)
         if row.mark.is_ignored:
             colour = self.theme.colour("faint")
         rect = QRectF(option.rect).adjusted(Space.S + row.depth * INDENT, 0, -Space.S, 0)
@@ -101,7 +90,7 @@ class TreeDelegate(RowDelegate):
         rect = self.draw_mark(painter, rect, row.mark, is_folder=row.is_dir)
         rect = self._draw_note(painter, rect, row.problem)
         name = f"{displayed(row.name)} →" if row.is_symlink else displayed(row.name)
-        draw_elided(painter, rect, name, self.font, colour)
+        draw_line(painter, rect, name, self.font, colour)
         painter.restore()
 
     def _draw_note(self, painter: QPainter, rect: QRectF, note: str) -> QRectF:
@@ -109,19 +98,8 @@ class TreeDelegate(RowDelegate):
             return rect
         width = min(QFontMetricsF(self.small).horizontalAdvance(note) + 1, rect.width() * 0.6)
         column = QRectF(rect.right() - width, rect.top(), width, rect.height())
-        draw_elided(painter, column, note, self.small, self.theme.colour("removed_text"))
+        draw_line(painter, column, note, self.small, self.theme.colour("removed_text"))
         return rect.adjusted(0, 0, -width - Space.S, 0)
-
-
-def draw_elided(painter: QPainter, rect: QRectF, text: str, font: QFont, colour: QColor) -> None:
-    """Draw one line of text, shortened at its end to what fits."""
-    painter.setFont(font)
-    painter.setPen(colour)
-    fitting = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5)
-    painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft | _ONE_LINE, fitting)
-
-
-_ONE_LINE = Qt.TextFlag.TextSingleLine
 
 
 def _triangle(centre: QPointF, *, is_open: bool) -> QPolygonF:

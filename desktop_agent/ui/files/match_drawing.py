@@ -6,9 +6,9 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem
 
-from desktop_agent.ui.files.drawing import RowDelegate, draw_elided
+from desktop_agent.ui.files.drawing import RowDelegate
 from desktop_agent.ui.files.words import displayed
-from desktop_agent.ui.rows import FocusRing
+from desktop_agent.ui.rows import FocusRing, draw_ground, draw_line
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class MatchDelegate(RowDelegate):
         match = self._model.match_at(index.row())
         mark = self._model.mark_at(index.row())
         painter.save()
-        colour = self.draw_row_ground(painter, option)
+        colour = draw_ground(painter, self.theme, option, self.ring)
         rect = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
         rect = self.draw_mark(painter, rect, mark, is_folder=False)
         shown = displayed(match.path)  # sign for sign as long as the path, so the spans still fit
@@ -59,7 +59,7 @@ class MatchDelegate(RowDelegate):
             room = QRectF(left, rect.top(), rect.right() - left, rect.height())
             if room.width() <= 0:
                 break
-            draw_elided(painter, room, part, part_font, part_colour)
+            draw_line(painter, room, part, part_font, part_colour)
             left += QFontMetricsF(part_font).horizontalAdvance(part)
         return min(left, rect.right()) - rect.left()
 

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from desktop_agent.ui.rows import FocusRing, draw_ground, draw_line
+from desktop_agent.ui.rows import RIGHT, FocusRing, draw_ground, draw_line
 from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 
@@ -58,24 +58,17 @@ class SessionDelegate(QStyledItemDelegate):
             draw_line(painter, at, str(index.data()), self._heading, self._theme.colour("muted"), _BOTTOM_LEFT)
             painter.restore()
             return
-        colour = draw_ground(
-            painter,
-            self._theme,
-            rect,
-            is_selected=bool(option.state & QStyle.StateFlag.State_Selected),
-            is_hovered=bool(option.state & QStyle.StateFlag.State_MouseOver),
-            has_ring=self._ring.is_shown and bool(option.state & QStyle.StateFlag.State_HasFocus),
-        )
+        colour = draw_ground(painter, self._theme, option, self._ring)
         line = _first_line(rect)
         self._draw_mark(painter, QPointF(line.left() + Space.S + _MARK / 2, line.center().y()), row.session)
         status = self._model.status_of(row.session)
         line.adjust(_TITLE_AT, 0, -Space.S, 0)
-        draw_line(painter, line, status, self._small, self._status_colour(row.session), _CENTRE_RIGHT)
+        draw_line(painter, line, status, self._small, self._status_colour(row.session), RIGHT)
         line.setRight(line.right() - QFontMetricsF(self._small).horizontalAdvance(status) - Space.S)
-        draw_line(painter, line, self._model.title_of(row.session), self._font, colour, _CENTRE_LEFT)
+        draw_line(painter, line, self._model.title_of(row.session), self._font, colour)
         if row.folder:
             below = QRectF(rect.left() + _TITLE_AT, line.bottom() - 4, rect.width() - _TITLE_AT - Space.S, 16)
-            draw_line(painter, below, row.folder, self._small, self._theme.colour("muted"), _CENTRE_LEFT)
+            draw_line(painter, below, row.folder, self._small, self._theme.colour("muted"))
         painter.restore()
 
     def _draw_mark(self, painter: QPainter, centre: QPointF, session: "SessionSummary") -> None:
@@ -109,8 +102,6 @@ class SessionDelegate(QStyledItemDelegate):
         editor.setGeometry(QRect(line.left() + _TITLE_AT - 7, line.top(), line.width() - _TITLE_AT + 7, line.height()))
 
 
-_CENTRE_LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-_CENTRE_RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 _BOTTOM_LEFT = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft
 
 

@@ -2,9 +2,9 @@
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
-from desktop_agent.ui.rows import FocusRing, draw_ground, draw_line
+from desktop_agent.ui.rows import RIGHT, FocusRing, draw_ground, draw_line
 from desktop_agent.ui.sessions.found_model import FoundModel, FoundRow
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 
@@ -13,8 +13,6 @@ AnyIndex = QModelIndex | QPersistentModelIndex
 _HEADING = 34
 _KIND_WIDTH = 66
 _DETAIL_GAP = 12
-_CENTRE_LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-_CENTRE_RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 
 
 class FoundDelegate(QStyledItemDelegate):
@@ -44,27 +42,20 @@ class FoundDelegate(QStyledItemDelegate):
         if row.hit is None:
             line = rect.adjusted(Space.S, Space.S, -Space.S, 0)
             self._draw_detail(painter, line, row)
-            draw_line(painter, line, row.title, self._strong, self._theme.colour("text"), _CENTRE_LEFT)
+            draw_line(painter, line, row.title, self._strong, self._theme.colour("text"))
         else:
-            colour = draw_ground(
-                painter,
-                self._theme,
-                rect,
-                is_selected=bool(option.state & QStyle.StateFlag.State_Selected),
-                is_hovered=bool(option.state & QStyle.StateFlag.State_MouseOver),
-                has_ring=self._ring.is_shown and bool(option.state & QStyle.StateFlag.State_HasFocus),
-            )
+            colour = draw_ground(painter, self._theme, option, self._ring)
             line = rect.adjusted(Space.S, 0, -Space.S, 0)
             self._draw_detail(painter, line, row)
             kind = QRectF(line.left(), line.top(), _KIND_WIDTH, line.height())
-            draw_line(painter, kind, row.kind, self._small, self._theme.colour("muted"), _CENTRE_LEFT)
+            draw_line(painter, kind, row.kind, self._small, self._theme.colour("muted"))
             line.setLeft(kind.right())
             self._draw_snippet(painter, line, row, colour)
         painter.restore()
 
     def _draw_detail(self, painter: QPainter, line: QRectF, row: FoundRow) -> None:
         """Draw what stands at the right, and take its room from the line."""
-        draw_line(painter, line, row.detail, self._small, self._theme.colour("muted"), _CENTRE_RIGHT)
+        draw_line(painter, line, row.detail, self._small, self._theme.colour("muted"), RIGHT)
         taken = QFontMetricsF(self._small).horizontalAdvance(row.detail)
         line.setRight(line.right() - min(taken + _DETAIL_GAP, line.width() / 2))
 

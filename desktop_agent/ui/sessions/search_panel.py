@@ -1,7 +1,7 @@
 """Search through all sessions: a field, a few filters and the places that were found, over the conversation."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt, QTimer, Signal
@@ -19,22 +19,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.rows import FocusRing
 from desktop_agent.ui.sessions.found_delegate import FoundDelegate
 from desktop_agent.ui.sessions.found_model import FoundModel
+from desktop_agent.ui.sessions.search_filters import SearchFilters
 from desktop_agent.ui.theme import Height, Space, Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import HitKind, SearchHit, SearchQuery, SessionSummary
+    from desktop_agent.core.model import SearchHit, SearchQuery, SessionSummary
 
 _PAUSE_MS = 120
 """How long the person rests before what was typed so far is searched for."""
 _WIDTH = 760
 _HEIGHT = 560
 _MARGIN = 24
-_KINDS: tuple["HitKind", ...] = ("prompt", "reply", "command", "output", "change", "title")
-_DAYS = (1, 7, 30, 365)
 
 
 def _now() -> datetime:
@@ -59,7 +57,6 @@ class SearchPanel(QFrame):
         self.setAccessibleName(self.tr("Search all sessions"))
         self._over = over
         self._now = now
-        self._workspace = ""
         self._query: SearchQuery | None = None
         self._is_reading = False
         self._model = FoundModel(now, self)
@@ -72,12 +69,11 @@ class SearchPanel(QFrame):
 
     def set_workspace(self, workspace: str) -> None:
         """Offer to search the sessions of this folder (an absolute path) only."""
-        self._workspace = workspace
+        self._filters.set_workspace(workspace)
 
     def set_tools(self, names: Sequence[str]) -> None:
         """Offer to search the calls of one of these tools only."""
-        for name in names:
-            self._tool.addItem(name, name)
+        self._filters.set_tools(names)
 
     def open_panel(self) -> None:
         """Show the panel and let the person type; what was searched for the last time is there to be replaced."""
@@ -135,6 +131,11 @@ class SearchPanel(QFrame):
         self._field.textChanged.connect(self._timer.start)
         self._field.installEventFilter(self)
 
+        self._filters = SearchFilters()
+        self._filters.changed.connect(self._search)
+        self._filters.file_typed.connect(self._timer.start)
+        self._filters.file.installEventFilter(self)
+
         self._list = QListView()
         self._list.setObjectName("searchResults")
         self._list.setAccessibleName(self.tr("Places found"))
@@ -162,41 +163,9 @@ class SearchPanel(QFrame):
         layout.setContentsMargins(Space.M, Space.M, Space.M, Space.S)
         layout.setSpacing(Space.S)
         layout.addWidget(self._field)
-        layout.addLayout(self._build_filters())
+        layout.addWidget(self._filters)
         layout.addLayout(self._pages, 1)
         layout.addLayout(self._build_foot())
-
-    def _build_filters(self) -> QHBoxLayout:
-        self._kind = self._picker("searchKindPicker", self.tr("What"), self.tr("Everything"))
-        for kind in _KINDS:
-            self._kind.addItem(self._words_for(kind), kind)
-        self._when = self._picker("searchWhenPicker", self.tr("When"), self.tr("Any time"))
-        for days in _DAYS:
-            self._when.addItem(self._words_for_days(days), days)
-        self._where = self._picker("searchFolderPicker", self.tr("Where"), self.tr("All folders"))
-        self._where.addItem(self.tr("This folder"), True)
-        self._tool = self._picker("searchToolPicker", self.tr("Tool"), self.tr("Any tool"))
-        self._file = QLineEdit()
-        self._file.setObjectName("searchFileField")
-        self._file.setAccessibleName(self.tr("About a file"))
-        self._file.setPlaceholderText(self.tr("File"))
-        self._file.textChanged.connect(self._timer.start)
-        self._file.installEventFilter(self)
-        row = QHBoxLayout()
-        row.setSpacing(Space.S)
-        for picker in (self._kind, self._when, self._where, self._tool):
-            row.addWidget(picker)
-        self._file.setMinimumHeight(self._kind.minimumHeight())
-        row.addWidget(self._file, 1)
-        return row
-
-    def _picker(self, name: str, words: str, any_: str) -> Picker:
-        picker = Picker(min_chars=8)
-        picker.setObjectName(name)
-        picker.setAccessibleName(words)
-        picker.addItem(any_, None)
-        picker.currentIndexChanged.connect(self._search)
-        return picker
 
     def _build_foot(self) -> QHBoxLayout:
         self._said = QLabel()
@@ -212,30 +181,6 @@ class SearchPanel(QFrame):
 
     # --- words ----------------------------------------------------------------------------------------------------
 
-    def _words_for(self, kind: "HitKind") -> str:
-        match kind:
-            case "title":
-                return self.tr("Titles")
-            case "prompt":
-                return self.tr("What I wrote")
-            case "reply":
-                return self.tr("Replies")
-            case "command":
-                return self.tr("Commands")
-            case "output":
-                return self.tr("Outputs")
-            case "change":
-                return self.tr("Changes")
-
-    def _words_for_days(self, days: int) -> str:
-        match days:
-            case 1:
-                return self.tr("Since yesterday")
-            case 365:
-                return self.tr("Last year")
-            case _:
-                return self.tr("Last {0} days").format(days)
-
     def _places(self, count: int) -> str:
         return self.tr("1 place") if count == 1 else self.tr("{0} places").format(count)
 
@@ -245,18 +190,8 @@ class SearchPanel(QFrame):
     # --- searching ------------------------------------------------------------------------------------------------
 
     def _search(self) -> None:
-        from desktop_agent.core.model import SearchQuery
-
         self._timer.stop()
-        days = self._when.currentData()
-        query = SearchQuery(
-            text=self._field.text(),
-            workspace=self._workspace if self._where.currentData() else "",
-            since=self._now() - timedelta(days=days) if days else None,
-            file=self._file.text(),
-            tool=self._tool.currentData() or "",
-            kind=self._kind.currentData(),
-        )
+        query = self._filters.query(self._field.text(), self._now())
         if query.text.strip() or query.file.strip():
             self._query = query
             if not self._model.rowCount():
@@ -299,7 +234,7 @@ class SearchPanel(QFrame):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-            if watched in (self._field, self._file, self._list) and self._take_key(event):
+            if watched in (self._field, self._filters.file, self._list) and self._take_key(event):
                 return True
         elif event.type() == QEvent.Type.Resize and watched is self._over:
             self._place()

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QFrame, QListWidget, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QFrame, QListWidget, QStyledItemDelegate, QStyleOptionViewItem
 
 from desktop_agent.ui.rows import FocusRing, draw_ground
 from desktop_agent.ui.theme import Height, Space, Theme
@@ -39,14 +39,7 @@ class _Delegate(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         painter.save()
-        colour = draw_ground(
-            painter,
-            self._theme,
-            QRectF(option.rect),
-            is_selected=bool(option.state & QStyle.StateFlag.State_Selected),
-            is_hovered=bool(option.state & QStyle.StateFlag.State_MouseOver),
-            has_ring=self._ring.is_shown and bool(option.state & QStyle.StateFlag.State_HasFocus),
-        )
+        colour = draw_ground(painter, self._theme, option, self._ring)
         painter.setFont(self._theme.text_font())
         painter.setPen(colour)
         middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft

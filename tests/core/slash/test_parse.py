@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from desktop_agent.core.slash.parse import (
     first_word,
     is_command,
-    join_words,
     parse,
     plain_text,
     prompt_of,
@@ -63,8 +62,9 @@ class TestWords:
         assert split_words(text) == words
 
     @given(st.lists(st.one_of(anything, tricky), max_size=6))
-    def test_words_survive_being_joined_and_split(self, words: list[str]) -> None:
-        assert list(split_words(join_words(words))) == words
+    def test_any_words_can_be_said_in_quotes(self, words: list[str]) -> None:
+        quoted = (word.replace("\\", "\\\\").replace('"', '\\"') for word in words)
+        assert list(split_words(" ".join(f'"{word}"' for word in quoted))) == words
 
     @given(st.one_of(anything, tricky))
     def test_nothing_that_is_typed_is_too_much(self, text: str) -> None:

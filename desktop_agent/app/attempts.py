@@ -1,0 +1,28 @@
+"""Work that may fail, in the background."""
+
+from collections.abc import Callable, Coroutine
+
+from desktop_agent.core.errors import AgentError
+from desktop_agent.ui.banner import Banner
+from desktop_agent.ui.eventloop import TaskSpawner
+
+Try = Callable[[Coroutine[object, object, object]], None]
+"""Does work in the background and shows what goes wrong."""
+
+
+class Attempts:
+    """A `Try`: what goes wrong is shown in the banner."""
+
+    def __init__(self, spawner: TaskSpawner, banner: Banner) -> None:
+        self._spawner = spawner
+        self._banner = banner
+
+    def __call__(self, work: Coroutine[object, object, object]) -> None:
+        """Return at once; an `AgentError` of `work` ends in the banner."""
+        self._spawner.spawn(self._told(work))
+
+    async def _told(self, work: Coroutine[object, object, object]) -> None:
+        try:
+            await work
+        except AgentError as error:
+            self._banner.show_error(error)

@@ -1,0 +1,85 @@
+"""Windows for what is too large for the conversation: what calls and background commands printed, pictures."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.app.attempts import Try
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.model import BlobRef, Job
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.cards.picture_reader import read_picture
+from desktop_agent.ui.chat.output import readable
+from desktop_agent.ui.output_window import MAX_CHARS, OutputWindow
+from desktop_agent.ui.picture_window import LARGE, PictureWindow
+from desktop_agent.ui.terminal.document import PrintedDocument
+from desktop_agent.ui.theme import Theme
+
+_MAX_LOG_BYTES = 20_000_000
+"""How much of the end of a log is read: more than its window shows."""
+
+
+class ContentWindows:
+    """Opens them. Contents are read beside the window's thread."""
+
+    def __init__(self, window: QWidget, theme: Theme, blobs: Blobs, try_: Try) -> None:
+        self._window = window
+        self._theme = theme
+        self._blobs = blobs
+        self._try = try_
+
+    def show_output(self, entry: ToolEntry) -> None:
+        """Show everything a call printed."""
+        self._try(self._show_output(entry))
+
+    def show_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
+        """Show a picture large."""
+        self._try(self._show_picture(ref, entry))
+
+    def show_job_output(self, job: Job) -> None:
+        """Show what a background command has printed so far."""
+        self._try(self._show_job_output(job))
+
+    async def _show_output(self, entry: ToolEntry) -> None:
+        is_whole = bool(entry.output_tail) and entry.output_chars == len(entry.output_tail)
+        text = entry.output_tail if entry.result is None or is_whole else entry.result.content
+        if entry.result is not None and entry.result.output is not None:
+            content = await self._content(entry.result.output)
+            text = await asyncio.to_thread(content.decode, "utf-8", "replace")
+        await self._show_text(entry.title, text)
+
+    async def _show_job_output(self, job: Job) -> None:
+        await self._show_text(job.command, await asyncio.to_thread(_read_log, job.log))
+
+    async def _show_text(self, title: str, text: str) -> None:
+        printed = await asyncio.to_thread(_read_printed, text)
+        OutputWindow(self._theme, title, printed, self._window, is_cut=len(text) > MAX_CHARS).show()
+
+    async def _show_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
+        content = await self._content(ref)
+        picture = await asyncio.to_thread(read_picture, content, LARGE)
+        if not picture.problem:
+            PictureWindow(entry.title, picture.image, picture.size, self._window).show()
+
+    async def _content(self, ref: BlobRef) -> bytes:
+        return await asyncio.to_thread(self._blobs.get, ref.blob, size=ref.size)
+
+
+def _read_printed(text: str) -> PrintedDocument:
+    return PrintedDocument.read(readable(text[-MAX_CHARS:]))
+
+
+def _read_log(path: Path) -> str:
+    """The end of what a background command has printed. Raises `StorageError` when it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _MAX_LOG_BYTES))
+            return file.read().decode("utf-8", "replace")
+    except OSError as error:
+        raise StorageError(
+            f"The output cannot be read: {error.strerror or error}.", hint="It is kept only while the session is open."
+        ) from error

@@ -1,0 +1,43 @@
+"""Whether to quit while the agent works."""
+
+import asyncio
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+
+class QuitQuestion:
+    """Asks one question at a time."""
+
+    def __init__(self, window: QWidget) -> None:
+        self._window = window
+        self._is_asking = False
+
+    async def ask(self, working: int) -> bool:
+        """Ask whether to stop that many turns. Closing the question is a no; so is asking while it is open."""
+        if self._is_asking:
+            return False
+        self._is_asking = True
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        box = QMessageBox(self._window)
+        box.setObjectName("quitDialog")
+        box.setWindowTitle(_tr("Quit"))
+        box.setText(_tr("The agent is still working. Stop it and quit?", working))
+        box.setInformativeText(_tr("Its processes are ended. The conversation and its changes are kept."))
+        stop = box.addButton(_tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
+        box.setDefaultButton(box.addButton(_tr("Keep working"), QMessageBox.ButtonRole.RejectRole))
+
+        def on_finished() -> None:
+            answer.set_result(box.clickedButton() is stop)
+
+        box.finished.connect(on_finished)
+        box.open()
+        try:
+            return await answer
+        finally:
+            self._is_asking = False
+            box.deleteLater()
+
+
+def _tr(text: str, count: int = -1) -> str:
+    return QCoreApplication.translate("QuitQuestion", text, None, count)

@@ -1,0 +1,63 @@
+"""The list of sessions: what the journals say of all of them, and what those that are open are doing right now."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+from desktop_agent.app.desk import Desk
+from desktop_agent.app.sessions import LiveSessions
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import SessionSummary
+from desktop_agent.workbench import Workbench
+
+LISTED_EVENTS = frozenset(
+    {
+        "session_opened",
+        "session_renamed",
+        "session_pinned",
+        "session_archived",
+        "session_forked",
+        "turn_started",
+        "turn_ended",
+        "approval_requested",
+        "approval_resolved",
+    }
+)
+"""Events after which the list says something else of their session."""
+
+
+class SessionList:
+    """Keeps the panel up to date. There may be thousands of sessions: what happens in one reads that one only."""
+
+    def __init__(self, desk: Desk, bench: Workbench, live: LiveSessions) -> None:
+        self._desk = desk
+        self._bench = bench
+        self._live = live
+        self._summaries: dict[SessionId, SessionSummary] = {}
+
+    def known(self) -> Mapping[SessionId, SessionSummary]:
+        """What the journals say of all sessions, as far as it was read."""
+        return self._summaries
+
+    async def refresh(self) -> None:
+        """Read all of it anew. Raises `StorageError`."""
+        listed = await asyncio.to_thread(self._bench.catalog.summaries)
+        self._summaries = {summary.id: summary for summary in listed}
+        self._show()
+
+    async def refresh_session(self, session_id: SessionId) -> None:
+        """Read anew what the list says of one session. Raises `StorageError`."""
+        summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
+        if summary is not None:
+            self._summaries[session_id] = summary
+        self._show()
+
+    def _show(self) -> None:
+        listed = dict(self._summaries)
+        for bridge in self._live.bridges:
+            transcript = bridge.transcript
+            if (summary := listed.get(transcript.session_id)) is not None and transcript.status != "idle":
+                listed[summary.id] = replace(summary, state=transcript.status)
+        self._desk.sessions.set_sessions(listed.values())
+        if (shown := self._desk.wiring.bridge) is not None:
+            self._desk.sessions.set_current(shown.transcript.session_id or None)

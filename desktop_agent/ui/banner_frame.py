@@ -1,0 +1,50 @@
+"""What all bars above the conversation have in common: a title, a line that explains it, and buttons at the right."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from desktop_agent.ui.theme import Space
+
+
+class BannerFrame(QFrame):
+    """Hidden until somebody shows it. What it says is plain text, also to a screen reader."""
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setProperty("role", "banner")
+        self._title = self._build_label("warning")
+        self._hint = self._build_label("secondary")
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self._title)
+        words.addWidget(self._hint)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(Space.L, Space.S, Space.S, Space.S)
+        self._row.addLayout(words, 1)
+        self.hide()
+
+    def say(self, title: str, hint: str) -> None:
+        """Show these words; an empty hint takes no room."""
+        self._title.setText(title)
+        self._hint.setText(hint)
+        self._hint.setVisible(bool(hint))
+        self.setAccessibleName(f"{title} {hint}".strip())
+
+    def add_button(self, text: str, name: str, *, is_flat: bool = False) -> QPushButton:
+        """Return a new button, behind those that are there."""
+        button = QPushButton(text, self)
+        button.setObjectName(name)
+        button.setProperty("compact", True)
+        if is_flat:
+            button.setProperty("variant", "flat")
+        self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return button
+
+    def _build_label(self, role: str) -> QLabel:
+        label = QLabel(self)
+        label.setProperty("role", role)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        label.setWordWrap(True)
+        return label
