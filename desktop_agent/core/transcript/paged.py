@@ -168,10 +168,9 @@ class PagedEntries(Head):
                 entry.is_recovered = known.is_recovered
         start = self.page_start(number)
         compactions = {e.compaction_id: at for at, e in enumerate(page.entries) if isinstance(e, CompactionEntry)}
-        for at in compactions.values():
-            entry = page.entries[at]
-            assert isinstance(entry, CompactionEntry)
-            entry.is_in_force = self.is_in_force(entry)
+        for entry in page.entries:
+            if isinstance(entry, CompactionEntry):  # a damaged journal may name one twice
+                entry.is_in_force = self.is_in_force(entry)
         self._loaded[number] = _Loaded(len(page.entries), dict(page._tools), compactions)
         self.entries[start : start + 1] = page.entries
         self._base += len(page.entries) - 1
