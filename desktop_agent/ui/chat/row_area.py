@@ -8,13 +8,14 @@ the end only while it is at the end.
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QElapsedTimer, QRect, Qt, QTimer
+from PySide6.QtCore import QRect, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.ui.chat.code_colours import CodeColours
 from desktop_agent.ui.chat.quiet_scroll_bar import QuietScrollBar
 from desktop_agent.ui.chat.rows import Rows
+from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.throttle import Throttle
@@ -37,7 +38,6 @@ _SHELF = 64
 """How many rows off screen keep their parsed text."""
 
 _TICK_MS = 250
-_SLICE_MS = 4
 _FAR = 4
 
 
@@ -195,14 +195,17 @@ class RowArea(QAbstractScrollArea):
 
     # -- changes --
 
-    def replace_rows(self) -> None:
-        """Start anew with the rows as they are now."""
+    def replace_rows(self, *, is_gentle: bool = False) -> None:
+        """Start anew with the rows as they are now, at their end."""
         self._drop_widgets()
         self._dirty.clear()
         self._shelf.clear()
         self._is_following = True
         self._anchor = None
-        self._lay_out_anew()
+        if is_gentle:
+            self.lay_out_gently()
+        else:
+            self._lay_out_anew()
 
     def drop_row(self, row: "Row") -> None:
         """Forget a row that is no more."""
@@ -273,30 +276,28 @@ class RowArea(QAbstractScrollArea):
     def lay_out(self) -> None:
         """Lay out what is in view and put it in its place."""
         self._gentle_timer.stop()
-        self._lay_out(None)
+        self._lay_out(Slice(is_open=True))
 
     def lay_out_gently(self) -> None:
         """Lay out what is in view a few rows at a time, the first ones now, so that nothing else waits for it."""
-        clock = QElapsedTimer()
-        clock.start()
-        if not self._lay_out(clock):
+        if not self._lay_out(Slice()):
             self._gentle_timer.start()
 
-    def _lay_out(self, clock: QElapsedTimer | None) -> bool:
-        """Lay out until the clock says that it is enough. Whether all was laid out."""
+    def _lay_out(self, time: Slice) -> bool:
+        """Lay out until the time is over. Whether all was laid out."""
         if not self.isVisible() or self.viewport().width() < 1:
             return True
         self._fit_width()
         height = self.viewport().height()
         value = self._value()
         for _ in range(_PASSES):
-            if not self._realise(value - _MARGIN, value + height + _MARGIN, clock):
+            if not self._realise(value - _MARGIN, value + height + _MARGIN, time):
                 break
             value = self._value()
         self._place(value)
         self._colours.request()
         self.after_layout()
-        return clock is None or clock.elapsed() < _SLICE_MS
+        return not time.is_over()
 
     def _lay_out_anew(self) -> None:
         """Lay out what was not in view before."""
@@ -345,27 +346,34 @@ class RowArea(QAbstractScrollArea):
         block, inside = widget.column.anchor(distance - widget.column_origin.y())
         return _Anchor(row, block, inside)
 
-    def _realise(self, top: int, bottom: int, clock: QElapsedTimer | None) -> bool:
+    def _realise(self, top: int, bottom: int, time: Slice) -> bool:
         """Give the rows between these edges a widget and an exact height. Whether a height changed by it.
 
-        Every row, or as many as the clock leaves time for.
+        Every row, or as many as there is time for: then from the end upwards while the end is followed.
         """
         heights = self.rows.heights
-        index = max(0, heights.at(top - Space.XL))
         is_changed = False
-        while index < len(self.rows):
+        is_upwards = self._is_following and not time.is_open
+        for index in self._indices(top, bottom, is_upwards=is_upwards):
             row = self.rows[index]
             row_top = self.row_top(row)
-            if row_top >= bottom or (clock is not None and clock.elapsed() >= _SLICE_MS):
+            if time.is_over() or (row_top >= bottom and not is_upwards):
                 break
             widget = row.widget or self.create_widget(row)
-            widget.lay_out(top - row_top, bottom - row_top)
+            widget.lay_out(top - row_top, bottom - row_top, time)
             height = widget.entry_height() + Space.ENTRY
             if height != heights[index]:
                 heights.set(index, height)
                 is_changed = True
-            index += 1
         return is_changed
+
+    def _indices(self, top: int, bottom: int, *, is_upwards: bool) -> range:
+        """Return which rows may lie between these edges, in the order in which they are laid out."""
+        heights = self.rows.heights
+        first = max(0, heights.at(top - Space.XL))
+        if not is_upwards:
+            return range(first, len(self.rows))
+        return range(heights.at(bottom - Space.XL), first - 1, -1)
 
     def create_widget(self, row: "Row") -> "EntryWidget":
         """Give a row its widget, wherever it is."""
