@@ -208,7 +208,8 @@ def _load_core(paths: AppPaths, live: "LiveSettings") -> "Workbench":
     from desktop_agent.workbench import Workbench
 
     parser()  # the session that is shown first has text
-    import_module("desktop_agent.ui.chat.factory")  # and what shows it takes 50 ms to import
+    for module in ("factory", "pointer", "selection"):  # and what shows it takes 50 ms to import
+        import_module(f"desktop_agent.ui.chat.{module}")
     keys = SystemKeyStore()
     providers = ProviderCatalog(os.environ, keys, is_paced=True)
     return Workbench(paths, live, key_store=keys, provider_source=providers.build, makes_titles=True)
@@ -230,7 +231,7 @@ def _load_rest() -> None:
     from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
     from desktop_agent.ui.chat.warm_up import warm_up
 
-    for module in ("approvals.dialog", "review.content", "review.review_view", "review.media.stack"):
+    for module in ("approvals.dialog", "review.content", "review.review_view", "review.media.stack", "review.media.kinds"):
         import_module(f"desktop_agent.ui.{module}")
     get_ready()
     warm_up()

@@ -38,7 +38,6 @@ _SHELF = 64
 """How many rows off screen keep their parsed text."""
 
 _TICK_MS = 250
-_FAR = 4
 
 
 class _Anchor(NamedTuple):
@@ -153,7 +152,10 @@ class RowArea(QAbstractScrollArea):
             return
         self.rows.heights.set(row.index, row.widget.entry_height() + Space.ENTRY)
         self._is_following = self._is_following and keeps_end
-        self.lay_out()
+        if self._gentle_timer.isActive():
+            self._place(self._value())  # what is missing yet comes in its own time
+        else:
+            self.lay_out()
         self._is_following = self._shown_value >= self.verticalScrollBar().maximum()
         self.after_layout()
 
@@ -180,13 +182,12 @@ class RowArea(QAbstractScrollArea):
     def go_to_place_from_end(self, place: tuple[int, int, int]) -> None:
         """Go where `place_from_end` was, perhaps with more before it."""
         from_end, block, distance = place
-        if from_end > len(self.rows):
-            return
-        row = self.rows[len(self.rows) - from_end]
-        if row.widget is None:
-            self.create_widget(row)
-        self._is_following = False
-        self._anchor = _Anchor(row, block, distance)
+        if from_end <= len(self.rows):
+            row = self.rows[len(self.rows) - from_end]
+            if row.widget is None:
+                self.create_widget(row)
+            self._is_following = False
+            self._anchor = _Anchor(row, block, distance)
         self.lay_out()
 
     def flush(self) -> None:
@@ -203,7 +204,7 @@ class RowArea(QAbstractScrollArea):
         self._is_following = True
         self._anchor = None
         if is_gentle:
-            self.lay_out_gently()
+            self._gentle_timer.start()  # whoever shows something else has more to do in this turn
         else:
             self._lay_out_anew()
 
@@ -269,7 +270,8 @@ class RowArea(QAbstractScrollArea):
                 height = self.rows.estimate(row)
             self.rows.heights.set(row.index, height)
             self.after_update(row)
-        self.lay_out()
+        if not self._gentle_timer.isActive():  # else it is being laid out
+            self.lay_out()
 
     # -- layout --
 
@@ -282,6 +284,11 @@ class RowArea(QAbstractScrollArea):
         """Lay out what is in view a few rows at a time, the first ones now, so that nothing else waits for it."""
         if not self._lay_out(Slice()):
             self._gentle_timer.start()
+
+    def go_on_laying_out(self) -> None:
+        """Lay out gently what is in view by now; if that is being done, this is no reason for more in this turn."""
+        if not self._gentle_timer.isActive():
+            self.lay_out_gently()
 
     def _lay_out(self, time: Slice) -> bool:
         """Lay out until the time is over. Whether all was laid out."""
@@ -496,7 +503,7 @@ class RowArea(QAbstractScrollArea):
         bar = self.verticalScrollBar()
         self._is_following = bar.value() >= bar.maximum()
         self._anchor = self._anchor_at(bar.value())
-        if abs(bar.value() - self._shown_value) > _FAR * self.viewport().height():
+        if abs(bar.value() - self._shown_value) > self.viewport().height():
             self.lay_out_gently()  # nothing of what was in view is
         else:
             self._lay_out_anew()

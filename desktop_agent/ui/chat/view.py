@@ -129,26 +129,41 @@ class TranscriptView(RowArea):
 
     # -- what is shown --
 
-    def show_transcript(self, transcript: "Transcript") -> None:
-        """Show another conversation, or this one from scratch, at its end."""
+    def show_transcript(self, transcript: "Transcript", *, is_gentle: bool = False) -> None:
+        """Show another conversation, or this one from scratch, at its end.
+
+        Gently, its last message is there at once, and what stands above it in the next turns of the loop.
+        """
+        self._begin(transcript)
+        self.rows.reset(transcript.entries)
+        self._number_pages(transcript)
+        self._show_status()
+        self.replace_rows(is_gentle=is_gentle)
+
+    def exchange_transcript(self, transcript: "Transcript") -> None:
+        """Show this one, which has the same end but more before it, and stay at the same place."""
+        self._begin(transcript)
+        place = self.place_from_end()
+        for row in self.rows.exchange(transcript.entries):
+            self.drop_row(row)
+        self._number_pages(transcript)
+        self._show_status()
+        if place is not None:
+            self.go_to_place_from_end(place)
+        else:
+            self.lay_out_gently()
+
+    def _begin(self, transcript: "Transcript") -> None:
         self._transcript = transcript
         if len(self.rows):
             self.selection.clear()
         self._finder.find("")
-        self.rows.reset(transcript.entries)
+        self._wanted = ()
+
+    def _number_pages(self, transcript: "Transcript") -> None:
         for number in transcript.loaded_pages:
             for index in transcript.span_of_page(number):
                 self.rows[index].page = number
-        self._wanted = ()
-        self._show_status()
-        self.replace_rows()
-
-    def exchange_transcript(self, transcript: "Transcript") -> None:
-        """Show this one, which has the same end but more before it, and stay at the same place."""
-        place = self.place_from_end()
-        self.show_transcript(transcript)
-        if place is not None:
-            self.go_to_place_from_end(place)
 
     def apply(self, patches: "Sequence[Patch]") -> None:
         """Follow what `Transcript.apply` changed. Cheap: it is shown with the next frame, at most 30 times a second."""
@@ -174,7 +189,7 @@ class TranscriptView(RowArea):
         if (superseded := self.rows.supersede()) is not None:
             self.mark_dirty(superseded)
         if pages and len(pages) == len(patches):
-            self.lay_out_gently()
+            self.go_on_laying_out()
             if self._sought_call:
                 self.show_call(self._sought_call)
             return
