@@ -101,6 +101,7 @@ class Window(QObject):
         try:
             bench = await asyncio.to_thread(_load_core, self._paths, self._live)
             self._conductor = self._build_conductor(bench)
+            self.desk.review.wait_for_preparation()
             await self._conductor.start()
             self._conductor.tell_settings_problems()
             self.ready.emit()
@@ -120,7 +121,11 @@ class Window(QObject):
     async def _get_ready_for_work(self) -> None:
         import asyncio
 
-        await asyncio.to_thread(_load_rest)
+        try:
+            await asyncio.to_thread(_load_rest)
+        except Exception:
+            self.desk.review.prepare()  # changes wait for it
+            raise
         self.desk.review.prepare()
 
     def request_quit(self) -> None:
@@ -208,7 +213,7 @@ def _load_core(paths: AppPaths, live: "LiveSettings") -> "Workbench":
     from desktop_agent.workbench import Workbench
 
     parser()  # the session that is shown first has text
-    for module in ("factory", "pointer", "selection"):  # and what shows it takes 50 ms to import
+    for module in ("factory", "entry_wiring", "pointer", "selection"):  # and what shows it takes 50 ms to import
         import_module(f"desktop_agent.ui.chat.{module}")
     keys = SystemKeyStore()
     providers = ProviderCatalog(os.environ, keys, is_paced=True)
@@ -231,7 +236,8 @@ def _load_rest() -> None:
     from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
     from desktop_agent.ui.chat.warm_up import warm_up
 
-    for module in ("approvals.dialog", "review.content", "review.review_view", "review.media.stack", "review.media.kinds"):
+    media = ("review.media.stack", "review.media.kinds")
+    for module in ("approvals.dialog", "review.content", "review.review_view", *media):
         import_module(f"desktop_agent.ui.{module}")
     get_ready()
     warm_up()
