@@ -35,7 +35,7 @@ class Shape(NamedTuple):
     """About how much a tool's result has: two records in seven are one."""
 
 
-SMALLER = Shape(22_000, 8_000)
+SMALLER = Shape(22_000, 7_500)
 """100 MB."""
 LARGER = Shape(50_000, 35_500)
 """500 MB."""
