@@ -74,6 +74,7 @@ class PageLoader:
         try:
             while (number := self._next()) is not None:
                 await self._load(number)
+                await asyncio.sleep(0)  # the page is shown in one turn of the loop, and room made in another
                 self._let_go()
         finally:
             self._task = None

@@ -7,7 +7,7 @@ imported in a thread while the window already answers.
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QSettings, Signal
 from PySide6.QtWidgets import QApplication
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from desktop_agent.app.desk import Desk
     from desktop_agent.core.live_settings import LiveSettings
     from desktop_agent.workbench import Workbench
+
+_SETTLE_S: Final = 0.02
 
 
 class Window(QObject):
@@ -101,6 +103,7 @@ class Window(QObject):
         try:
             bench = await asyncio.to_thread(_load_core, self._paths, self._live)
             self._conductor = self._build_conductor(bench)
+            self.desk.review.wait_for_preparation()
             await self._conductor.start()
             self._conductor.tell_settings_problems()
             self.ready.emit()
@@ -119,8 +122,18 @@ class Window(QObject):
 
     async def _get_ready_for_work(self) -> None:
         import asyncio
+        import gc
 
-        await asyncio.to_thread(_load_rest)
+        loading = asyncio.create_task(asyncio.to_thread(_load_rest), name="load the rest")
+        try:
+            while not loading.done():
+                # What is imported stays. Looking through a quarter of a second of it for garbage takes a frame.
+                gc.freeze()
+                await asyncio.wait([loading], timeout=_SETTLE_S)
+            await loading
+        except Exception:
+            self.desk.review.prepare()  # changes wait for it
+            raise
         self.desk.review.prepare()
 
     def request_quit(self) -> None:
@@ -200,6 +213,7 @@ def _require_display() -> None:
 
 def _load_core(paths: AppPaths, live: "LiveSettings") -> "Workbench":
     """Import the core, in a thread: it takes as long as several first paints."""
+    import codecs
     from importlib import import_module
 
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
@@ -207,8 +221,10 @@ def _load_core(paths: AppPaths, live: "LiveSettings") -> "Workbench":
     from desktop_agent.ui.chat.markdown.parse import parser
     from desktop_agent.workbench import Workbench
 
+    codecs.lookup("utf-16-le")  # text is measured in it; looked up while others import, it waits for them
     parser()  # the session that is shown first has text
-    import_module("desktop_agent.ui.chat.factory")  # and what shows it takes 50 ms to import
+    for module in ("factory", "entry_wiring", "pointer", "selection"):  # and what shows it takes 50 ms to import
+        import_module(f"desktop_agent.ui.chat.{module}")
     keys = SystemKeyStore()
     providers = ProviderCatalog(os.environ, keys, is_paced=True)
     return Workbench(paths, live, key_store=keys, provider_source=providers.build, makes_titles=True)
@@ -230,7 +246,8 @@ def _load_rest() -> None:
     from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
     from desktop_agent.ui.chat.warm_up import warm_up
 
-    for module in ("approvals.dialog", "review.content", "review.review_view", "review.media.stack"):
+    media = ("review.media.stack", "review.media.kinds")
+    for module in ("approvals.dialog", "review.content", "review.review_view", *media):
         import_module(f"desktop_agent.ui.{module}")
     get_ready()
     warm_up()

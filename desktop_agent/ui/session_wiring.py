@@ -81,6 +81,10 @@ class SessionWiring(QObject):
         self._panels = panels
         self._rules: tuple[Rule, ...] | None = None
         self._bridge: SessionBridge | None = None
+        self._replacing: list[Callable[[], None]] = []
+        """What is still to be shown of a session that was replaced."""
+        self._replacing_timer = QTimer(self, interval=0, singleShot=True)
+        self._replacing_timer.timeout.connect(self._show_next)
         self._context = ContextWiring(window, theme)
         self._approvals = ApprovalWiring(window, theme, diff_source, spawn, now, rule_maths)
         self._connect()
@@ -97,6 +101,7 @@ class SessionWiring(QObject):
             self._bridge.happened.disconnect(self._on_happened)
             self._bridge.replaced.disconnect(self._on_replaced)
             self._bridge.pages_found.disconnect(self._panels.transcript.add_places)
+        self._replacing = []
         self._bridge = bridge
         bridge.patched.connect(self._on_patched)
         bridge.happened.connect(self._on_happened)
@@ -104,16 +109,28 @@ class SessionWiring(QObject):
         self._approvals.show(bridge)
         bridge.replaced.connect(self._on_replaced)
         bridge.pages_found.connect(self._panels.transcript.add_places)
-        self._panels.transcript.show_transcript(bridge.transcript)
+        self._panels.transcript.show_transcript(bridge.transcript, is_gentle=True)
+        self._panels.review.set_transcript(bridge.transcript)
         self._show_rest(bridge)
 
     def _on_replaced(self) -> None:
         if self._bridge is not None:
             self._approvals.close()
             self._panels.transcript.exchange_transcript(self._bridge.transcript)
-            QTimer.singleShot(0, self, self._show_replaced)  # the conversation is painted before
+            self._replacing = [self._show_review, self._show_others]
+            self._replacing_timer.start()
 
-    def _show_replaced(self) -> None:
+    def _show_next(self) -> None:
+        """Show one more part of what replaced the end of a session: all of it at once would take two frames."""
+        if self._replacing:
+            self._replacing.pop(0)()
+            self._replacing_timer.start()
+
+    def _show_review(self) -> None:
+        if self._bridge is not None:
+            self._panels.review.set_transcript(self._bridge.transcript)
+
+    def _show_others(self) -> None:
         if self._bridge is not None:
             self._show_rest(self._bridge)
 
@@ -126,8 +143,7 @@ class SessionWiring(QObject):
             self._bridge.want_pages(cast("Sequence[int]", numbers))
 
     def _show_rest(self, bridge: "SessionBridge") -> None:
-        """Show all of a session but its conversation."""
-        self._panels.review.set_transcript(bridge.transcript)
+        """Show all of a session but its conversation and its changes."""
         self._panels.composer.set_blocked(bridge.read_only)
         self._panels.composer.set_history(_written(bridge.transcript))
         self._refresh_status()

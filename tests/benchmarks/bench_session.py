@@ -1,7 +1,8 @@
 """How fast the longest sessions are, in the real window. Run it by name: `pytest tests/benchmarks/bench_session.py`.
 
 `--profile nightly` takes a session of 500 MB instead of 100 MB. The yardstick is `orjson.loads` of every line of the
-same file in the same run. A stall is by how much a timer of 1 ms was late on the window's thread.
+same file in the same run. A stall is by how much a timer of 1 ms was late on the window's thread; own work is the
+processor time of that thread between two beats, which other programs hardly change.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import gc
 import random
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +54,7 @@ def journal(tmp_path: Path, is_nightly: bool, monkeypatch: pytest.MonkeyPatch) -
     paths = AppPaths.from_environment()
     workspace = tmp_path / "workspace"
     workspace.mkdir()
-    journal = write_session(paths.sessions, LARGER if is_nightly else SMALLER, workspace)
+    journal = write_session(paths.sessions, LARGER if is_nightly else SMALLER, workspace, Blobs(paths.blobs))
     # The list of sessions has its cache, and this process has not read the journal.
     list_sessions = [sys.executable, "-m", "desktop_agent", "sessions", "list"]
     subprocess.check_output(list_sessions)
@@ -96,22 +98,46 @@ def test_the_last_page_and_the_state_against_one_pass_over_the_file(
 
 
 class WorkingHeart(Heart):
-    """Also knows how long the thread itself worked between two beats: what other programs take is not in that."""
+    """Also knows how long the thread itself worked between two beats: what other programs take is not in that.
+
+    And how late a beat was when the time is left out in which the thread only waited for a processor (Linux knows).
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._worked = time.thread_time()
-        self._worst_work = 0.0
+        queue = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+        self._queue = queue.open() if queue.exists() else None
+        self._before = (time.perf_counter(), time.thread_time(), self._queued())
+        self._worst_work = self._worst_unqueued = 0.0
+
+    def stop(self) -> None:
+        super().stop()
+        if self._queue is not None:
+            self._queue.close()
+            self._queue = None
 
     def worst_work_ms(self) -> float:
         """The longest work since it was asked last."""
         worst, self._worst_work = self._worst_work, 0.0
         return worst
 
+    def worst_unqueued_ms(self) -> float:
+        """The longest delay since it was asked last, without the time in the queue for a processor."""
+        worst, self._worst_unqueued = self._worst_unqueued, 0.0
+        return worst
+
+    def _queued(self) -> float:
+        if self._queue is None:
+            return 0.0
+        self._queue.seek(0)
+        return int(self._queue.read().split()[1]) / 1e9
+
     def _on_beat(self) -> None:
-        now = time.thread_time()
-        self._worst_work = max(self._worst_work, (now - self._worked) * 1_000)
-        self._worked = now
+        now = (time.perf_counter(), time.thread_time(), self._queued())
+        passed, worked, queued = ((new - old) * 1_000 for new, old in zip(now, self._before, strict=True))
+        self._before = now
+        self._worst_work = max(self._worst_work, worked)
+        self._worst_unqueued = max(self._worst_unqueued, passed - queued - 1)
         super()._on_beat()
 
 
@@ -134,45 +160,56 @@ class Looking:
     async def open(self) -> None:
         """Choose the session, and wait for its end to be painted and then for the rest."""
         before = self.megabytes()
-        self.heart.worst_ms()
+        self.stall()
         start = time.perf_counter()
         self.person.window.desk.sessions.session_chosen.emit(SESSION_ID)
         await self.person.until_true(lambda: len(self.view.live_rows) > 0, "the end is there")
-        self.view.viewport().repaint()
+        await self.person.pause()  # it paints in its own turn
         painted = (time.perf_counter() - start) * 1_000
-        worst_painting = self.heart.worst_ms()
+        painting = self.stall()
         await self.person.until_true(lambda: len(self.person.transcript.pages) > 1, "the whole session is known")
         known = (time.perf_counter() - start) * 1_000
         await self.rest()
-        worst_after = self.heart.worst_ms()
+        after = self.stall()
         gc.collect()
+        self.stall()  # what that took is not the window's doing
         self.say(
             f"first paint {painted:.0f} ms | all known {known:.0f} ms | memory +{self.megabytes() - before:.0f} MB"
-            f" | worst stall {worst_painting:.1f} ms painting, {worst_after:.1f} ms after"
+            f" | worst stall painting {painting} | worst stall after {after}"
         )
+
+    def stall(self) -> str:
+        """Say the longest since it was asked last."""
+        heart = self.heart
+        late, work = heart.worst_ms(), heart.worst_work_ms()
+        return f"{late:.1f} ms, out of the queue {heart.worst_unqueued_ms():.1f} ms, own work {work:.1f} ms"
 
     async def jump(self) -> None:
         """Go to places all over the session, and wait for each until it is there."""
         chance = random.Random(3)
         bar = self.view.verticalScrollBar()
-        waits, stalls, works, idles = list[float](), list[float](), list[float](), list[float]()
+        waits, stalls, works, idles, unqueued = (list[float]() for _ in range(5))
         for _ in range(JUMPS):
             await self.rest()
             idles.append(self.heart.worst_ms())
-            self.heart.worst_work_ms()
+            self.stall()
             start = time.perf_counter()
             bar.setValue(int(chance.random() * bar.maximum()))
             await self.person.until_true(self.is_there, "the place is there")
-            self.view.viewport().repaint()
+            await self.person.pause()
             waits.append((time.perf_counter() - start) * 1_000)
             await self.rest()
             stalls.append(self.heart.worst_ms())
             works.append(self.heart.worst_work_ms())
-        over = sum(stall > FRAME_MS for stall in stalls)
+            unqueued.append(self.heart.worst_unqueued_ms())
+        over, still_over, overworked = (sum(took > FRAME_MS for took in each) for each in (stalls, unqueued, works))
         self.say(
             f"{JUMPS} jumps: there after {median(waits):.0f} ms, at worst {max(waits):.0f} ms | longest stall of a jump"
             f" {median(stalls):.1f} ms, of all {max(stalls):.1f} ms, idle {median(idles):.1f} and {max(idles):.1f} ms"
-            f" | over {FRAME_MS:.1f} ms: {over} | longest own work {median(works):.1f} ms, of all {max(works):.1f} ms"
+            f" | over {FRAME_MS:.1f} ms: {over} | out of the queue {median(unqueued):.1f} ms, of all"
+            f" {max(unqueued):.1f} ms | over {FRAME_MS:.1f} ms: {still_over}"
+            f" | longest own work {median(works):.1f} ms, of all {max(works):.1f} ms"
+            f" | over {FRAME_MS:.1f} ms: {overworked}"
             f" | memory {self.megabytes():.0f} MB"
         )
 

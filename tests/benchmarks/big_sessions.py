@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Iterator
-from itertools import chain, count
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,8 @@ from desktop_agent.core.model import (
     ToolUseBlock,
     Usage,
 )
-from tests.benchmarks.bench_chat import markdown, sentence
+from desktop_agent.core.store.blobs import Blobs
+from tests.benchmarks.bench_chat import code, markdown, sentence
 from tests.journals import AT, MODEL, SESSION_ID
 
 TURNS_PER_COMPACTION = 25
@@ -29,85 +30,128 @@ TURNS_PER_COMPACTION = 25
 class Shape(NamedTuple):
     """How long a session is, and how large its results."""
 
-    megabytes: int
     records: int
-
-    @property
-    def result_bytes(self) -> int:
-        """About how much a tool's result must have: one record in six is one."""
-        return max(500, (self.megabytes * 1_000_000 // self.records - 1_100) * 6)
+    result_bytes: int
+    """About how much a tool's result has: two records in seven are one."""
 
 
-SMALLER = Shape(100, 22_000)
-LARGER = Shape(500, 50_000)
+SMALLER = Shape(22_000, 7_500)
+"""100 MB."""
+LARGER = Shape(50_000, 35_500)
+"""500 MB."""
 
 
-def write_session(folder: Path, shape: Shape, workspace: Path) -> Path:
-    """Write the journal of a session of this shape into the folder of sessions; return it."""
+class Stuff(NamedTuple):
+    """What a session is made of. Making each text anew would take longer than writing 500 MB."""
+
+    texts: list[str]
+    lines: list[str]
+    edits: list[tuple[FileImage, FileImage]]
+
+
+def write_session(folder: Path, shape: Shape, workspace: Path, blobs: Blobs) -> Path:
+    """Write the journal of a session of this shape into the folder of sessions, its files into `blobs`; return it."""
     path = folder / SESSION_ID / "journal.jsonl"
     path.parent.mkdir(parents=True)
-    numbers = count(1)
+    chance = random.Random(11)
+    lines = [sentence(chance, 12) for _ in range(2_000)]
+    texts = [markdown(chance, chance.choice([300, 600, 900, 2_000, 4_000])) for _ in range(100)]
+    stuff = Stuff(texts, lines, [_edited(chance, blobs) for _ in range(40)])
     with path.open("wb") as file:
         opened = ev.SessionOpened(
             session_id=SESSION_ID, workspace=str(workspace), model=MODEL, approval="on_write", app_version="0.1.0"
         )
-        for body in chain((opened,), _bodies(shape)):
-            line = json.dumps(encode_event(body.stamped(next(numbers), AT)), separators=(",", ":"))
+        for number, body in enumerate(islice(chain((opened,), _bodies(chance, stuff, shape)), shape.records), start=1):
+            line = json.dumps(encode_event(body.stamped(number, AT)), separators=(",", ":"))
             file.write(line.encode() + b"\n")
-            if file.tell() >= shape.megabytes * 1_000_000:
-                break
     return path
 
 
-def _bodies(shape: Shape) -> Iterator[ev.KnownEvent]:
-    chance = random.Random(11)
-    texts = [markdown(chance, chance.choice([300, 600, 900, 2_000])) for _ in range(100)]
-    lines = [sentence(chance, 12) for _ in range(2_000)]
+def _bodies(chance: random.Random, stuff: Stuff, shape: Shape) -> Iterator[ev.KnownEvent]:
     for turn in count(1):
         yield ev.PromptSubmitted(turn=turn, prompt_id=f"p{turn}", text=f"Prompt {turn}: {sentence(chance, 20)}")
         yield ev.TurnStarted(turn=turn, model=MODEL)
-        for call in range(chance.randint(3, 9)):
-            yield from _call(chance, turn, f"c{turn}-{call}", chance.choice(texts), lines, shape)
-        yield _said(turn, TextBlock(text=f"End of turn {turn}.\n\n{chance.choice(texts)}"))
+        for request in range(chance.randint(3, 6)):
+            yield from _request(chance, turn, request, stuff, shape)
+        yield _said(turn, TextBlock(text=f"End of turn {turn}.\n\n{chance.choice(stuff.texts)}"))
         yield ev.TurnEnded(turn=turn, reason="completed", requests=3, duration_s=12.0)
         if turn % TURNS_PER_COMPACTION == 0:
             yield ev.Compacted(compaction_id=f"k{turn}", through_turn=turn - 2, summary=Summary(goals=("Go on.",)))
 
 
-def _call(
-    chance: random.Random, turn: int, call_id: str, text: str, lines: list[str], shape: Shape
-) -> Iterator[ev.KnownEvent]:
-    is_edit = chance.random() < 0.4
-    path = f"src/part{chance.randint(1, 60)}/file{chance.randint(1, 40)}.py"
-    name = "edit_file" if is_edit else "grep"
-    arguments: JsonObject = {"path": path, "old": chance.choice(lines), "new": chance.choice(lines)}
-    yield _said(turn, TextBlock(text=text), ToolUseBlock(id=call_id, name=name, arguments=arguments))
+def _request(chance: random.Random, turn: int, request: int, stuff: Stuff, shape: Shape) -> Iterator[ev.KnownEvent]:
+    """An answer that asks for some calls, and what came of them."""
+    calls = [_call(chance, f"c{turn}-{request}-{number}", stuff) for number in range(chance.randint(1, 4))]
+    asked = (ToolUseBlock(id=call.id, name=call.name, arguments=call.arguments) for call in calls)
+    yield _said(turn, TextBlock(text=chance.choice(stuff.texts)), *asked)
     yield ev.UsageReported(turn=turn, usage=Usage(input_tokens=50_000, output_tokens=400))
+    for number, call in enumerate(calls):
+        yield from _answered(chance, turn, f"{turn}.{request * 10 + number}", call, stuff, shape)
+
+
+def _call(chance: random.Random, call_id: str, stuff: Stuff) -> ToolCall:
+    name = chance.choices(["edit_file", "grep", "read_file", "run_command"], [2, 2, 3, 4])[0]
+    path = f"src/part{chance.randint(1, 60)}/file{chance.randint(1, 40)}.py"
+    arguments: JsonObject = {"path": path}
+    if name == "edit_file":
+        old, new = ("\n".join(chance.choices(stuff.lines, k=chance.randint(5, 60))) for _ in range(2))
+        arguments |= {"old": old, "new": new}
+    elif name == "run_command":
+        script = "\n".join(chance.choices(stuff.lines, k=chance.randint(5, 60)))
+        arguments = {"command": f"python - <<'END'\n{script}\nEND"}
+    return ToolCall(id=call_id, name=name, arguments=arguments)
+
+
+def _answered(
+    chance: random.Random, turn: int, change_id: str, call: ToolCall, stuff: Stuff, shape: Shape
+) -> Iterator[ev.KnownEvent]:
+    is_edit = call.name == "edit_file"
+    path = str(call.arguments.get("path", ""))
     yield ev.ToolCallStarted(
         turn=turn,
-        call=ToolCall(id=call_id, name=name, arguments=arguments),
-        title=path,
+        call=call,
+        title=path or str(call.arguments["command"])[:80],
         source="workspace",
         capabilities=("write_fs",) if is_edit else ("read_fs",),
         is_read_only=not is_edit,
     )
     if is_edit:
-        change = _change(chance, f"{turn}.{call_id.partition('-')[2]}", path)
-        yield ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=(change,))
-        yield ev.ChangesRecorded(turn=turn, call_id=call_id, changes=(change,))
-    size = int(chance.paretovariate(1.5) / 3 * shape.result_bytes)
-    content = "\n".join(chance.choices(lines, k=max(1, min(size, 15_000) // 90)))
-    matches = chance.choices(lines, k=min(2_000, max(0, size - 15_000) // 90))
-    result = ToolResult(content=content[:16_000], metadata={"path": path, "matches": matches})
-    yield ev.ToolCallFinished(turn=turn, call_id=call_id, state="completed", result=result, duration_s=0.2)
+        before, after = chance.choice(stuff.edits)
+        change = FileChange(
+            id=change_id, path=path, kind="modified", author="agent", before=before, after=after, added=3, removed=1
+        )
+        yield ev.ChangesPrepared(turn=turn, call_id=call.id, purpose="apply", changes=(change,))
+        yield ev.ChangesRecorded(turn=turn, call_id=call.id, changes=(change,))
+    yield ev.ToolCallFinished(
+        turn=turn, call_id=call.id, state="completed", result=_result(chance, call, path, stuff, shape), duration_s=0.2
+    )
+
+
+def _result(chance: random.Random, call: ToolCall, path: str, stuff: Stuff, shape: Shape) -> ToolResult:
+    """Many of 5 to 15 kB, and of searches also what a card needs; what is longer than that is a blob, not a line."""
+    if call.name == "edit_file":
+        return ToolResult(content="Replaced 1 occurrence.", metadata={"path": path, "replacements": 1})
+    size = int(chance.uniform(0.35, 1.0) * 15_000 * min(1.0, shape.result_bytes / 12_000))
+    content = "\n".join(chance.choices(stuff.lines, k=max(1, size // 62)))[:15_900]
+    if call.name != "grep":
+        return ToolResult(content=content, metadata={"path": path} if path else {})
+    found = int(chance.paretovariate(1.5) / 3 * shape.result_bytes / 20)
+    matches = [
+        {"path": f"src/part{number // 9}/file.py", "line": number + 1, "text": chance.choice(stuff.lines)}
+        for number in range(min(2_000, found))
+    ]
+    return ToolResult(content=content, metadata={"path": path, "matches": matches})
+
+
+def _edited(chance: random.Random, blobs: Blobs) -> tuple[FileImage, FileImage]:
+    """A file before and after three lines came and one went."""
+    lines = code(chance.randint(40, 400)).splitlines(keepends=True)
+    at = chance.randrange(len(lines) - 1)
+    edited = [*lines[:at], *(f"    added_{number} = {number}\n" for number in range(3)), *lines[at + 1 :]]
+    first, second = ("".join(version).encode() for version in (lines, edited))
+    before, after = (FileImage(digest=blobs.put(content), size=len(content), mode=0o644) for content in (first, second))
+    return before, after
 
 
 def _said(turn: int, *blocks: TextBlock | ToolUseBlock) -> ev.MessageDone:
     return ev.MessageDone(turn=turn, message_id=f"m{turn}", model=MODEL, content=blocks, stop_reason="tool_use")
-
-
-def _change(chance: random.Random, change_id: str, path: str) -> FileChange:
-    before, after = (FileImage(digest=f"{chance.getrandbits(256):064x}", size=900, mode=0o644) for _ in range(2))
-    return FileChange(
-        id=change_id, path=path, kind="modified", author="agent", before=before, after=after, added=3, removed=1
-    )

@@ -1,12 +1,19 @@
-"""What copying a whole row gives, whether or not it is on screen."""
+"""What copying gives: of a whole row, whether or not it is on screen, and of what is selected."""
 
 from typing import TYPE_CHECKING
 
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.families import family_of
+from desktop_agent.ui.chat.selection import START
+from desktop_agent.ui.chat.text.copied import END
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from desktop_agent.ui.chat.entries.base import EntryWidget
     from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.rows import Rows
+    from desktop_agent.ui.chat.selection import Selection
 
 
 def copied_row(row: "Row") -> str:
@@ -38,3 +45,18 @@ def copied_row(row: "Row") -> str:
             return words.fork(entry)
         case "turn_end":
             return words.turn_end(entry)
+
+
+def copied_selection(selection: "Selection", rows: "Rows", widget_of: "Callable[[Row], EntryWidget]") -> str:
+    """Return what copying a selection gives: text as shown within a paragraph, markdown source beyond."""
+    ends = selection.ends()
+    if ends is None or selection.is_empty:
+        return ""
+    parts: list[str] = []
+    for index in range(ends[0].row.index, ends[1].row.index + 1):
+        row = rows[index]
+        selected = selection.range_in(row)
+        if selected is not None:
+            is_whole = selected == (START, END)
+            parts.append(copied_row(row) if is_whole else widget_of(row).copied_text(*selected))
+    return "\n\n".join(part for part in parts if part)

@@ -1,20 +1,21 @@
 """A scrolling column of rows of which only those near the eye exist as widgets.
 
-Heights of rows that were never seen are estimates. What is being read (the *anchor*: a row, a block in it, and how far
-the view's top edge is below that block's) stays where it is while heights above it become exact; and the view follows
-the end only while it is at the end.
+Heights of rows that were never seen are estimates. What is being read (`ReadingPlace`) stays where it is while heights
+above it become exact; and the view follows the end only while it is at the end.
 """
 
-from collections import OrderedDict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QElapsedTimer, QRect, Qt, QTimer
+from PySide6.QtCore import QRect, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.ui.chat.code_colours import CodeColours
+from desktop_agent.ui.chat.live_rows import LiveRows
 from desktop_agent.ui.chat.quiet_scroll_bar import QuietScrollBar
+from desktop_agent.ui.chat.reading_place import ReadingPlace
 from desktop_agent.ui.chat.rows import Rows
+from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.throttle import Throttle
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from desktop_agent.ui.chat.entries.base import EntryWidget
+    from desktop_agent.ui.chat.reading_place import PagePlace
     from desktop_agent.ui.chat.row import Row
 
 MAX_WIDTH = 840
@@ -33,28 +35,7 @@ _MARGIN = 160
 """How far beyond its edges the view lays out, so that a little scrolling finds everything ready."""
 
 _PASSES = 12
-_SHELF = 64
-"""How many rows off screen keep their parsed text."""
-
 _TICK_MS = 250
-_SLICE_MS = 4
-_FAR = 4
-
-
-class _Anchor(NamedTuple):
-    row: "Row"
-    block: int
-    """-1 for the row itself."""
-    distance: int
-
-
-class _Place(NamedTuple):
-    row: int
-    """Which row the page is."""
-    distance: int
-    """How far below the beginning of the page the view begins."""
-    height: int
-    """Of the page."""
 
 
 class RowArea(QAbstractScrollArea):
@@ -65,13 +46,11 @@ class RowArea(QAbstractScrollArea):
         self.rows = Rows()
         self.styles = TextStyles(theme)
         self._theme = theme
-        self._live: list[Row] = []
-        self._shelf: OrderedDict[Row, None] = OrderedDict()
+        self._live = LiveRows()
+        self._reading = ReadingPlace(self.rows)
         self._dirty: dict[Row, None] = {}
         self._row_width = 0
         self._shown_value = 0
-        self._anchor: _Anchor | None = None
-        self._is_following = True
         self._is_placing = False
         self._footer: QWidget | None = None
         self._is_footer_shown = False
@@ -115,7 +94,7 @@ class RowArea(QAbstractScrollArea):
     @property
     def is_following(self) -> bool:
         """Whether the view is at the end and stays there."""
-        return self._is_following
+        return self._reading.is_following
 
     @property
     def live_rows(self) -> "list[Row]":
@@ -124,7 +103,7 @@ class RowArea(QAbstractScrollArea):
 
     def scroll_to_bottom(self) -> None:
         """Go to the end, and follow it from now on."""
-        self._is_following = True
+        self._reading.is_following = True
         self.lay_out()
 
     def scroll_to_top(self) -> None:
@@ -133,8 +112,7 @@ class RowArea(QAbstractScrollArea):
 
     def scroll_to(self, y: int) -> None:
         """Bring what lies at `y` of the whole column to the top edge."""
-        self._is_following = False
-        self._anchor = self._anchor_at(y)
+        self._reading.go_to(y)
         self.lay_out()
 
     def reveal(self, y: int) -> None:
@@ -152,9 +130,12 @@ class RowArea(QAbstractScrollArea):
         if row.widget is None:
             return
         self.rows.heights.set(row.index, row.widget.entry_height() + Space.ENTRY)
-        self._is_following = self._is_following and keeps_end
-        self.lay_out()
-        self._is_following = self._shown_value >= self.verticalScrollBar().maximum()
+        self._reading.is_following = self._reading.is_following and keeps_end
+        if self._gentle_timer.isActive():
+            self._place(self._value())  # what is missing yet comes in its own time
+        else:
+            self.lay_out()
+        self._reading.is_following = self._shown_value >= self.verticalScrollBar().maximum()
         self.after_layout()
 
     @property
@@ -169,24 +150,20 @@ class RowArea(QAbstractScrollArea):
 
     def row_top(self, row: "Row") -> int:
         """Return where a row begins in the whole column."""
-        return Space.XL + self.rows.heights.top(row.index)
+        return self._reading.row_top(row)
 
     def place_from_end(self) -> tuple[int, int, int] | None:
         """Return what is read, with its row counted from the end; None while the end is followed."""
-        if self._is_following or self._anchor is None:
-            return None
-        return len(self.rows) - self._anchor.row.index, self._anchor.block, self._anchor.distance
+        return self._reading.from_end()
 
     def go_to_place_from_end(self, place: tuple[int, int, int]) -> None:
         """Go where `place_from_end` was, perhaps with more before it."""
         from_end, block, distance = place
-        if from_end > len(self.rows):
-            return
-        row = self.rows[len(self.rows) - from_end]
-        if row.widget is None:
-            self.create_widget(row)
-        self._is_following = False
-        self._anchor = _Anchor(row, block, distance)
+        if from_end <= len(self.rows):
+            row = self.rows[len(self.rows) - from_end]
+            if row.widget is None:
+                self.create_widget(row)
+            self._reading.put_on(row, block, distance)
         self.lay_out()
 
     def flush(self) -> None:
@@ -195,42 +172,29 @@ class RowArea(QAbstractScrollArea):
 
     # -- changes --
 
-    def replace_rows(self) -> None:
-        """Start anew with the rows as they are now."""
-        self._drop_widgets()
+    def replace_rows(self, *, is_gentle: bool = False) -> None:
+        """Start anew with the rows as they are now, at their end."""
+        self._live.clear()
         self._dirty.clear()
-        self._shelf.clear()
-        self._is_following = True
-        self._anchor = None
-        self._lay_out_anew()
+        self._reading.follow_end()
+        if is_gentle:
+            self._gentle_timer.start()  # whoever shows something else has more to do in this turn
+        else:
+            self._lay_out_anew()
 
     def drop_row(self, row: "Row") -> None:
         """Forget a row that is no more."""
-        self._shelf.pop(row, None)
         self._dirty.pop(row, None)
-        if row.widget is not None:
-            self._live.remove(row)
-            _discard(row)
-        if self._anchor is not None and self._anchor.row is row:
-            self._anchor = None
+        self._live.drop(row)
+        self._reading.forget(row)
 
-    def hold_place(self, index: int) -> "_Place | None":
+    def hold_place(self, index: int) -> "PagePlace | None":
         """Return what to tell `put_back` when the row at `index`, a page, has become its rows."""
-        row = self.rows[index]
-        if self._anchor is None or self._anchor.row is not row:
-            return None
-        return _Place(index, self._anchor.distance, self.rows.heights[index])
+        return self._reading.hold(index)
 
-    def put_back(self, place: "_Place", count: int) -> None:
-        """Let what is read stay where it is: what follows the page if that is in view, else the place in the page."""
-        heights, end = self.rows.heights, place.row + count
-        is_end_in_view = place.height - place.distance < self.viewport().height()
-        if is_end_in_view and end < len(self.rows):
-            self._anchor = _Anchor(self.rows[end], -1, place.distance - place.height)
-            return
-        top, height = heights.top(place.row), heights.top(end) - heights.top(place.row)
-        inside = height * place.distance // max(1, place.height)
-        self._anchor = self._anchor_at(Space.XL + top + inside)
+    def put_back(self, place: "PagePlace", count: int) -> None:
+        """Let what is read stay where it is, now that the page has become `count` rows."""
+        self._reading.put_back(place, count, self.viewport().height())
 
     def mark_dirty(self, row: "Row") -> None:
         """Say that a row's entry changed. It is shown with the next frame."""
@@ -266,37 +230,41 @@ class RowArea(QAbstractScrollArea):
                 height = self.rows.estimate(row)
             self.rows.heights.set(row.index, height)
             self.after_update(row)
-        self.lay_out()
+        if not self._gentle_timer.isActive():  # else it is being laid out
+            self.lay_out()
 
     # -- layout --
 
     def lay_out(self) -> None:
         """Lay out what is in view and put it in its place."""
         self._gentle_timer.stop()
-        self._lay_out(None)
+        self._lay_out(Slice(is_open=True))
 
     def lay_out_gently(self) -> None:
         """Lay out what is in view a few rows at a time, the first ones now, so that nothing else waits for it."""
-        clock = QElapsedTimer()
-        clock.start()
-        if not self._lay_out(clock):
+        if not self._lay_out(Slice()):
             self._gentle_timer.start()
 
-    def _lay_out(self, clock: QElapsedTimer | None) -> bool:
-        """Lay out until the clock says that it is enough. Whether all was laid out."""
+    def go_on_laying_out(self) -> None:
+        """Lay out gently what is in view by now; if that is being done, this is no reason for more in this turn."""
+        if not self._gentle_timer.isActive():
+            self.lay_out_gently()
+
+    def _lay_out(self, time: Slice) -> bool:
+        """Lay out until the time is over. Whether all was laid out."""
         if not self.isVisible() or self.viewport().width() < 1:
             return True
         self._fit_width()
         height = self.viewport().height()
         value = self._value()
         for _ in range(_PASSES):
-            if not self._realise(value - _MARGIN, value + height + _MARGIN, clock):
+            if not self._realise(value - _MARGIN, value + height + _MARGIN, time):
                 break
             value = self._value()
         self._place(value)
         self._colours.request()
         self.after_layout()
-        return clock is None or clock.elapsed() < _SLICE_MS
+        return not time.is_over()
 
     def _lay_out_anew(self) -> None:
         """Lay out what was not in view before."""
@@ -325,47 +293,36 @@ class RowArea(QAbstractScrollArea):
     def _value(self) -> int:
         """Return the scroll value that keeps the anchor, or the end, where it is."""
         maximum = max(0, self._content_height() - self.viewport().height())
-        if self._is_following or self._anchor is None:
-            return maximum if self._is_following else min(self._shown_value, maximum)
-        row, block, distance = self._anchor
-        y = self.row_top(row) + distance
-        if block >= 0 and row.widget is not None:
-            y += row.widget.column_origin.y() + row.widget.column.top(block)
-        return max(0, min(y, maximum))
+        return self._reading.value(self._shown_value, maximum)
 
-    def _anchor_at(self, value: int) -> _Anchor | None:
-        index = self.rows.heights.at(value - Space.XL)
-        if index < 0:
-            return None
-        row = self.rows[index]
-        distance = value - self.row_top(row)
-        widget = row.widget
-        if widget is None or not widget.is_column_shown or not widget.column.blocks:
-            return _Anchor(row, -1, distance)
-        block, inside = widget.column.anchor(distance - widget.column_origin.y())
-        return _Anchor(row, block, inside)
-
-    def _realise(self, top: int, bottom: int, clock: QElapsedTimer | None) -> bool:
+    def _realise(self, top: int, bottom: int, time: Slice) -> bool:
         """Give the rows between these edges a widget and an exact height. Whether a height changed by it.
 
-        Every row, or as many as the clock leaves time for.
+        Every row, or as many as there is time for: then from the end upwards while the end is followed.
         """
         heights = self.rows.heights
-        index = max(0, heights.at(top - Space.XL))
         is_changed = False
-        while index < len(self.rows):
+        is_upwards = self._reading.is_following and not time.is_open
+        for index in self._indices(top, bottom, is_upwards=is_upwards):
             row = self.rows[index]
             row_top = self.row_top(row)
-            if row_top >= bottom or (clock is not None and clock.elapsed() >= _SLICE_MS):
+            if time.is_over() or (row_top >= bottom and not is_upwards):
                 break
             widget = row.widget or self.create_widget(row)
-            widget.lay_out(top - row_top, bottom - row_top)
+            widget.lay_out(top - row_top, bottom - row_top, time)
             height = widget.entry_height() + Space.ENTRY
             if height != heights[index]:
                 heights.set(index, height)
                 is_changed = True
-            index += 1
         return is_changed
+
+    def _indices(self, top: int, bottom: int, *, is_upwards: bool) -> range:
+        """Return which rows may lie between these edges, in the order in which they are laid out."""
+        heights = self.rows.heights
+        first = max(0, heights.at(top - Space.XL))
+        if not is_upwards:
+            return range(first, len(self.rows))
+        return range(heights.at(bottom - Space.XL), first - 1, -1)
 
     def create_widget(self, row: "Row") -> "EntryWidget":
         """Give a row its widget, wherever it is."""
@@ -373,8 +330,7 @@ class RowArea(QAbstractScrollArea):
         widget = self.make_widget(row)
         widget.set_width(self._row_width)
         row.widget = widget
-        self._live.append(row)
-        self._shelf.pop(row, None)
+        self._live.add(row)
         self.after_create(row)
         return widget
 
@@ -412,26 +368,14 @@ class RowArea(QAbstractScrollArea):
             if widget.isHidden():
                 widget.show()
         for row in gone:
-            self._retire(row)
+            self._live.retire(row)
         self._place_footer(x, value)
-        self._anchor = self._anchor_at(value)
+        self._reading.take(value)
 
     def _place_footer(self, x: int, value: int) -> None:
         if self._footer is not None and self._is_footer_shown:
             top = Space.XL + self.rows.heights.total - value
             self._footer.setGeometry(x, top, self._row_width, self._footer.height())
-
-    def _retire(self, row: "Row") -> None:
-        self._live.remove(row)
-        _discard(row)
-        self._shelf[row] = None
-        if len(self._shelf) > _SHELF:
-            self._shelf.popitem(last=False)[0].forget()
-
-    def _drop_widgets(self) -> None:
-        for row in self._live:
-            _discard(row)
-        self._live.clear()
 
     # -- what happens by itself --
 
@@ -475,7 +419,7 @@ class RowArea(QAbstractScrollArea):
     def _on_theme_changed(self) -> None:
         self.styles = TextStyles(self._theme)
         self.verticalScrollBar().setSingleStep(self.styles.text_line)
-        self._drop_widgets()
+        self._live.drop_widgets()
         self._row_width = 0  # fonts may be different now
         self.lay_out()
         self.viewport().update()
@@ -486,9 +430,9 @@ class RowArea(QAbstractScrollArea):
         if self._is_placing:
             return
         bar = self.verticalScrollBar()
-        self._is_following = bar.value() >= bar.maximum()
-        self._anchor = self._anchor_at(bar.value())
-        if abs(bar.value() - self._shown_value) > _FAR * self.viewport().height():
+        self._reading.is_following = bar.value() >= bar.maximum()
+        self._reading.take(bar.value())
+        if abs(bar.value() - self._shown_value) > self.viewport().height():
             self.lay_out_gently()  # nothing of what was in view is
         else:
             self._lay_out_anew()
@@ -509,11 +453,3 @@ class RowArea(QAbstractScrollArea):
         self._tick_timer.stop()
         self._gentle_timer.stop()
         super().hideEvent(event)
-
-
-def _discard(row: "Row") -> None:
-    """Let go of a row's widget. Not at once: it may be the one whose click led here."""
-    widget, row.widget = row.widget, None
-    if widget is not None:
-        widget.hide()
-        widget.deleteLater()

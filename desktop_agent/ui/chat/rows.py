@@ -57,6 +57,31 @@ class Rows:
         self._superseded = None
         self.measure(self._width, None)
 
+    def exchange(self, entries: "Sequence[Entry]") -> list[Row]:
+        """Start anew with these entries, which end as those before do. Return the rows that are no more.
+
+        The rows of the same end stay, with their widgets and heights.
+        """
+        before = self._rows
+        kept = _same_at_end([row.entry for row in before], entries)
+        stay, gone = before[len(before) - kept :], before[: len(before) - kept]
+        heights = [self.heights[row.index] for row in stay]
+        first = len(entries) - kept
+        self._rows = [Row(entry, index) for index, entry in enumerate(entries[:first])]
+        for row in self._rows:
+            if row.entry.kind == "page":
+                row.page = row.entry.number
+        for index, row in enumerate(stay, start=first):
+            row.entry, row.index, row.page = entries[index], index, None
+        self._rows += stay
+        self._plan = self._superseded = None
+        for row in filter(_is_plan, self._rows):
+            row.is_superseded = False
+            self._take_plan(row)
+        self._superseded = None
+        self.heights.replace(0, [*map(self.estimate, self._rows[:first]), *heights])
+        return gone
+
     def measure(self, width: int, styles: "TextStyles | None") -> None:
         """Estimate all heights for a new width or font."""
         self._width = width
@@ -180,6 +205,12 @@ class Rows:
     def _estimate_text(self, text: str, width: int) -> int:
         letters = max(20.0, width / self._letter_width)
         return int(len(text) / letters * _LINE) + text.count("\n") * _BLOCK_GAP + _LINE
+
+
+def _same_at_end(first: "Sequence[Entry]", second: "Sequence[Entry]") -> int:
+    """Return how many entries at the end of both are the same."""
+    pairs = zip(reversed(first), reversed(second), strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
 
 
 def _is_plan(row: Row) -> bool:

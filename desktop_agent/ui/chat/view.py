@@ -15,13 +15,15 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.ui.chat.activity import ActivityLine
 from desktop_agent.ui.chat.empty import EmptyState
 from desktop_agent.ui.chat.finder import Finder
+from desktop_agent.ui.chat.jump_button import JumpButton
+from desktop_agent.ui.chat.keyboard_order import KeyboardOrder
 from desktop_agent.ui.chat.row_area import RowArea
-from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -110,18 +112,15 @@ class TranscriptView(RowArea):
         self._transcript: Transcript | None = None
         self._now = now
         self._loader = loader
-        self._tab_order: tuple[int, ...] = ()
+        self._keyboard = KeyboardOrder(self)
         self._wanted: tuple[int, ...] = ()
         self._sought_call = ""
         self._finder = Finder(self)
         self._finder.found.connect(self.found)
         self._activity = ActivityLine(theme, self.viewport())
         self.set_footer(self._activity)
-        self._jump = QPushButton(self.tr("Jump to latest ↓"), self)
-        self._jump.setObjectName("jumpToLatestButton")
-        self._jump.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._jump = JumpButton(self)
         self._jump.clicked.connect(self.scroll_to_bottom)
-        self._jump.hide()
         self._empty = EmptyState(self.viewport())
         self._empty.example_chosen.connect(self.example_chosen)
         app = cast("QApplication", QApplication.instance())
@@ -129,26 +128,41 @@ class TranscriptView(RowArea):
 
     # -- what is shown --
 
-    def show_transcript(self, transcript: "Transcript") -> None:
-        """Show another conversation, or this one from scratch, at its end."""
+    def show_transcript(self, transcript: "Transcript", *, is_gentle: bool = False) -> None:
+        """Show another conversation, or this one from scratch, at its end.
+
+        Gently, its last message is there at once, and what stands above it in the next turns of the loop.
+        """
+        self._begin(transcript)
+        self.rows.reset(transcript.entries)
+        self._number_pages(transcript)
+        self._show_status()
+        self.replace_rows(is_gentle=is_gentle)
+
+    def exchange_transcript(self, transcript: "Transcript") -> None:
+        """Show this one, which has the same end but more before it, and stay at the same place."""
+        self._begin(transcript)
+        place = self.place_from_end()
+        for row in self.rows.exchange(transcript.entries):
+            self.drop_row(row)
+        self._number_pages(transcript)
+        self._show_status()
+        if place is not None:
+            self.go_to_place_from_end(place)
+        else:
+            self.lay_out_gently()
+
+    def _begin(self, transcript: "Transcript") -> None:
         self._transcript = transcript
         if len(self.rows):
             self.selection.clear()
         self._finder.find("")
-        self.rows.reset(transcript.entries)
+        self._wanted = ()
+
+    def _number_pages(self, transcript: "Transcript") -> None:
         for number in transcript.loaded_pages:
             for index in transcript.span_of_page(number):
                 self.rows[index].page = number
-        self._wanted = ()
-        self._show_status()
-        self.replace_rows()
-
-    def exchange_transcript(self, transcript: "Transcript") -> None:
-        """Show this one, which has the same end but more before it, and stay at the same place."""
-        place = self.place_from_end()
-        self.show_transcript(transcript)
-        if place is not None:
-            self.go_to_place_from_end(place)
 
     def apply(self, patches: "Sequence[Patch]") -> None:
         """Follow what `Transcript.apply` changed. Cheap: it is shown with the next frame, at most 30 times a second."""
@@ -174,7 +188,7 @@ class TranscriptView(RowArea):
         if (superseded := self.rows.supersede()) is not None:
             self.mark_dirty(superseded)
         if pages and len(pages) == len(patches):
-            self.lay_out_gently()
+            self.go_on_laying_out()
             if self._sought_call:
                 self.show_call(self._sought_call)
             return
@@ -275,22 +289,9 @@ class TranscriptView(RowArea):
 
     def selected_text(self) -> str:
         """Return what copying gives: text as shown within a paragraph, markdown source beyond."""
-        from desktop_agent.ui.chat.copying import copied_row
-        from desktop_agent.ui.chat.selection import START
-        from desktop_agent.ui.chat.text.copied import END
+        from desktop_agent.ui.chat.copying import copied_selection
 
-        ends = self.selection.ends()
-        if ends is None or self.selection.is_empty:
-            return ""
-        parts: list[str] = []
-        for index in range(ends[0].row.index, ends[1].row.index + 1):
-            row = self.rows[index]
-            selected = self.selection.range_in(row)
-            if selected is None:
-                continue
-            is_whole = selected == (START, END)
-            parts.append(copied_row(row) if is_whole else self._widget_of(row).copied_text(*selected))
-        return "\n\n".join(part for part in parts if part)
+        return copied_selection(self.selection, self.rows, self._widget_of)
 
     def copy_selection(self) -> None:
         """Put the selected text on the clipboard."""
@@ -348,44 +349,12 @@ class TranscriptView(RowArea):
     # -- rows --
 
     def make_widget(self, row: "Row") -> "EntryWidget":
-        from desktop_agent.ui.chat.entries.compaction import CompactionWidget
-        from desktop_agent.ui.chat.entries.line import LineWidget
-        from desktop_agent.ui.chat.entries.linked import LinkedEntry
-        from desktop_agent.ui.chat.entries.notice import NoticeWidget
-        from desktop_agent.ui.chat.entries.prompt import PromptWidget
-        from desktop_agent.ui.chat.entries.tool import ToolWidget
+        from desktop_agent.ui.chat.entry_wiring import connect_entry
         from desktop_agent.ui.chat.factory import make_widget
 
         widget = make_widget(row, self.styles, self.viewport(), self._now, self._loader)
         widget.resized.connect(self._on_row_resized)
-        if isinstance(widget, LinkedEntry):
-            widget.link_activated.connect(self.link_activated)
-        match widget:
-            case ToolWidget():
-                widget.stop_requested.connect(self.stop_requested)
-                widget.changes_requested.connect(self.changes_requested)
-                widget.recover_requested.connect(self.recover_requested)
-                widget.output_requested.connect(self.output_requested)
-                widget.file_requested.connect(self.file_requested)
-                widget.picture_requested.connect(self.picture_requested)
-                widget.body_changed.connect(self._on_body_changed)
-                widget.approval_answered.connect(self.approval_answered)
-                widget.approval_opened.connect(self.approval_opened)
-            case PromptWidget():
-                widget.resend_requested.connect(self.resend_requested)
-                widget.edit_changed.connect(self.edit_changed)
-                widget.edit_closed.connect(self.edit_closed)
-            case LineWidget():
-                widget.session_requested.connect(self.session_requested)
-            case NoticeWidget():
-                widget.settings_requested.connect(self.settings_requested)
-                widget.retry_requested.connect(self.retry_requested)
-                widget.folder_requested.connect(self.folder_requested)
-            case CompactionWidget():
-                widget.edit_requested.connect(self.summary_edit_requested)
-                widget.undo_requested.connect(self.summary_undo_requested)
-            case _:
-                pass
+        connect_entry(widget, self)
         widget.column.set_selection(self.selection.range_in(row))
         return widget
 
@@ -399,10 +368,10 @@ class TranscriptView(RowArea):
         self._finder.row_changed(row)
 
     def after_layout(self) -> None:
-        self._place_jump()
+        is_end_away = not self.is_following and len(self.rows) > 0
+        self._jump.place(self.viewport().geometry(), is_needed=is_end_away)
         self._empty.setGeometry(self.viewport().rect())
-        self._offer_shortcut()
-        self._order_tabs()
+        self._keyboard.arrange(self.live_rows)
         self.keep_time()
         self._ask_for_pages()
 
@@ -425,40 +394,6 @@ class TranscriptView(RowArea):
         pages = (self.rows[index].page for index in range(max(0, first), last + 1))
         return list(dict.fromkeys(page for page in pages if page is not None))
 
-    def _offer_shortcut(self) -> None:
-        """Let only the oldest question listen to the keyboard shortcut."""
-        is_taken = False
-        for row in sorted(self.live_rows, key=lambda row: row.index):
-            if row.entry.kind == "tool" and row.entry.is_waiting and row.widget is not None:
-                row.widget.set_shortcut(is_enabled=not is_taken)
-                is_taken = True
-
-    def _order_tabs(self) -> None:
-        """Let Tab go through the rows from top to bottom, whenever they were made."""
-        order = tuple(sorted(row.index for row in self.live_rows))
-        if order == self._tab_order:
-            return
-        self._tab_order = order
-        before: QWidget = self
-        for index in order:
-            widget = self.rows[index].widget
-            if widget is None:
-                continue
-            for child in widget.tab_stops():
-                if child.focusPolicy() & Qt.FocusPolicy.TabFocus:
-                    QWidget.setTabOrder(before, child)
-                    before = child
-
-    def _place_jump(self) -> None:
-        is_needed = not self.is_following and len(self.rows) > 0
-        if is_needed:
-            size = self._jump.sizeHint()
-            area = self.viewport().geometry()
-            at = QPoint(area.center().x() - size.width() // 2, area.bottom() - size.height() - Space.M)
-            self._jump.setGeometry(at.x(), at.y(), size.width(), size.height())
-            self._jump.raise_()
-        self._jump.setVisible(is_needed)
-
     def _on_row_resized(self) -> None:
         widget = self.sender()
         for row in self.live_rows:
@@ -467,8 +402,8 @@ class TranscriptView(RowArea):
                 is_question = row.entry.kind == "tool" and row.entry.is_waiting
                 self.row_resized(row, keeps_end=is_question)
 
-    def _on_body_changed(self) -> None:
-        """Take in what arrived for a card: what is read stays where it is, and so does the end."""
+    def on_body_changed(self) -> None:
+        """Take in what arrived for the card that says so: what is read stays where it is, and so does the end."""
         widget = self.sender()
         for row in self.live_rows:
             if row.widget is widget:

@@ -66,6 +66,7 @@ class ReviewPanel(QWidget):
         """What will be the content; it has no transcript yet."""
         self._pieces: Iterator[None] = iter(())
         self._is_prepared = False
+        self._is_waiting = False
         self._pages = QStackedLayout(self)
         self._pages.addWidget(self._empty_page())
 
@@ -86,15 +87,19 @@ class ReviewPanel(QWidget):
         self._is_git_wanted = False
         self._git_button.hide()
         self._ask_for_repository(transcript.workspace)
-        if self._content or transcript.changes:
+        if self._content or (transcript.changes and not self._is_waiting):
             self._shown_content().set_transcript(transcript)
         self._show_page()
+
+    def wait_for_preparation(self) -> None:
+        """Show no changes before all is there that `prepare` makes: made at once it takes two frames or more."""
+        self._is_waiting = self._content is None and not self._is_prepared
 
     def refresh(self) -> None:
         """Look at the transcript again. Call it for every patch that concerns changes or the status."""
         if self._content:
             self._content.refresh()
-        elif self._transcript and self._transcript.changes:
+        elif self._transcript and self._transcript.changes and not self._is_waiting:
             self._shown_content().set_transcript(self._transcript)
         self._show_page()
 
@@ -156,10 +161,11 @@ class ReviewPanel(QWidget):
             self._show_page()
 
     def _show_page(self) -> None:
-        has_changes = bool(self._transcript and self._transcript.changes)
+        has_changes = bool(self._transcript and self._transcript.changes) and not self._is_waiting
         self._pages.setCurrentIndex(1 if has_changes or self._is_git_wanted else 0)
 
     def _shown_content(self) -> "ReviewContent":
+        self._is_waiting = False
         if self._content is None:
             self._content, self._prepared = self._prepared or self._new_content(), None
             self._content.set_diff_mode(self._mode)
@@ -180,6 +186,9 @@ class ReviewPanel(QWidget):
         """One of the pieces for each turn of the loop; those that are left when the content is needed are made then."""
         if self._content is None and next(self._pieces, self) is not self:
             QTimer.singleShot(_PIECE_PAUSE_MS, self, self._make_next_piece)
+        elif self._is_waiting:
+            self._is_waiting = False
+            self.refresh()
 
     def _made_in_pieces(self) -> "Iterator[None]":
         content = self._prepared = self._new_content()

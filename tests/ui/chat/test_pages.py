@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from pytestqt.qtbot import QtBot
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.transcript import Page, PromptEntry, TextEntry, Transcript, replay
@@ -148,6 +149,41 @@ def test_the_same_end_with_more_before_it_stays_where_it_was(session: Session, s
     session.transcript.expand(29, replay(page_events(29)))
     session.view.exchange_transcript(session.transcript)
     assert session.y_of("mango30") == before
+
+
+def test_the_widgets_of_the_same_end_stay_when_more_comes_before_it(session: Session) -> None:
+    end = Transcript()
+    for number in (29, 30):
+        for event in page_events(number):
+            end.apply(event)
+    session.view.show_transcript(end)
+    session.view.scroll_to_bottom()
+    before = [row.widget for row in session.view.live_rows]
+    session.transcript.expand(29, replay(page_events(29)))
+    session.view.exchange_transcript(session.transcript)
+    assert set(before) <= {row.widget for row in session.view.live_rows}
+    assert [row.index for row in session.view.rows] == list(range(len(session.transcript.entries)))
+    assert [row.entry for row in session.view.rows] == session.transcript.entries
+    assert session.view.is_following
+
+
+def test_a_conversation_that_is_shown_gently_comes_to_look_as_one_that_is_shown_at_once(
+    session: Session, qtbot: QtBot
+) -> None:
+    for number in (28, 29):
+        session.load(number)
+
+    def in_sight() -> dict[int, int]:
+        view = session.view
+        tops = {row.index: view.row_top(row) - view.top_edge for row in view.live_rows}
+        return {index: top for index, top in tops.items() if 0 <= top < view.viewport().height()}
+
+    session.view.show_transcript(session.transcript)
+    at_once = in_sight()
+    session.view.show_transcript(session.transcript, is_gentle=True)
+    assert session.view.live_rows == []
+    qtbot.waitUntil(lambda: in_sight() == at_once)
+    assert session.view.is_following
 
 
 def test_what_happens_to_a_call_on_a_page_is_shown_when_the_page_is_loaded(session: Session) -> None:

@@ -1,11 +1,14 @@
 """What a search found, read from the metadata of its result. Any tool may have written that: nothing is trusted."""
 
 import json
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from desktop_agent.ui.chat.cards.content import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from desktop_agent.core.model import JsonObject, ToolResult
 
 MOST = 1_000
@@ -23,15 +26,28 @@ class Found(NamedTuple):
     times: int = 0
 
 
-def found_in(result: "ToolResult") -> tuple[Found, ...]:
-    """Return the places that a result lists; none when it is not that of a search."""
-    listed = result.metadata.get("matches")
-    if isinstance(listed, list):
-        items = (cast("JsonObject", item) for item in cast("list[object]", listed)[:MOST] if isinstance(item, dict))
-        return tuple(found for found in map(_found, items) if found.path)
-    if isinstance(listed, int) and result.content.startswith("{"):
-        return _counts(result.content)
-    return ()
+def count_found(result: "ToolResult") -> int:
+    """Return how many places a result lists, without reading what they say. This is asked of every call."""
+    return sum(1 for _ in _listed(result)) if _has_list(result) else len(_counts(result))
+
+
+def found_in(result: "ToolResult", most: int = MOST) -> tuple[Found, ...]:
+    """Return the first places that a result lists; none when it is not that of a search."""
+    return tuple(map(_found, islice(_listed(result), most))) if _has_list(result) else _counts(result)[:most]
+
+
+def _has_list(result: "ToolResult") -> bool:
+    return isinstance(result.metadata.get("matches"), list)
+
+
+def _listed(result: "ToolResult") -> "Iterator[JsonObject]":
+    """Yield those items of the list that name a file."""
+    for item in cast("list[object]", result.metadata["matches"])[:MOST]:
+        if isinstance(item, dict):
+            place = cast("JsonObject", item)
+            path = place.get("path")
+            if path and isinstance(path, str):
+                yield place
 
 
 def _found(item: "JsonObject") -> Found:
@@ -45,10 +61,12 @@ def _found(item: "JsonObject") -> Found:
     )
 
 
-def _counts(content: str) -> tuple[Found, ...]:
+def _counts(result: "ToolResult") -> tuple[Found, ...]:
     """Read the answer of a search that only counts: a number for each path."""
+    if not isinstance(result.metadata.get("matches"), int) or not result.content.startswith("{"):
+        return ()
     try:
-        answer: object = json.loads(content)
+        answer: object = json.loads(result.content)
     except ValueError:
         return ()
     if not isinstance(answer, dict):

@@ -1,12 +1,13 @@
 """The body of a search: what was found, file by file, each line leading to its place."""
 
 from itertools import groupby
+from typing import NamedTuple
 
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter
-from desktop_agent.ui.chat.cards.found import Found, found_in
+from desktop_agent.ui.chat.cards.found import Found, count_found, found_in
 from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.marks import LINK, MUTED, Mark, Tint
 
@@ -23,14 +24,12 @@ class MatchesBody(ToolBody):
     @classmethod
     def fits(cls, entry: ToolEntry) -> bool:
         # The cheap half first: this is asked of every call.
-        return entry.result is not None and "matches" in entry.result.metadata and bool(found_in(entry.result))
+        return entry.result is not None and "matches" in entry.result.metadata and count_found(entry.result) > 0
 
     @classmethod
     def read(cls, row: Row) -> Content:
-        places = _places(row)
         writer = ContentWriter()
-        shown = places[: len(places) - _hidden(row)]
-        for path, group in groupby(shown, key=lambda found: found.path):
+        for path, group in groupby(_places(row).shown, key=lambda found: found.path):
             found = list(group)
             if found[0].line:
                 writer.end_paragraph()
@@ -46,7 +45,7 @@ class MatchesBody(ToolBody):
     def bar(self) -> Bar | None:
         if _ALL in self.row.opened:
             return Bar("", self.tr("Show fewer"))
-        hidden = _hidden(self.row)
+        hidden = _places(self.row).hidden
         if not hidden:
             return None
         return Bar("", self.tr("Show {count} more").format(count=words.counted(hidden, "", "").strip()))
@@ -56,7 +55,7 @@ class MatchesBody(ToolBody):
         self.unfolded.emit()
 
     def follow(self, href: str) -> None:
-        place = next((found for found in _places(self.row) if href in (place_name(found), found.path)), None)
+        place = next((found for found in _places(self.row).shown if href in (place_name(found), found.path)), None)
         if place is not None:
             self.file_requested.emit(place.path, place.line if href != place.path else 0)
 
@@ -76,27 +75,24 @@ def _write_line(writer: ContentWriter, place: Found) -> None:
     writer.end_line()
 
 
-def _hidden(row: Row) -> int:
-    """How many places are not shown."""
-    hidden = len(_places(row)) - SHOWN_ROWS
-    return hidden if hidden >= _WORTH_HIDING and _ALL not in row.opened else 0
-
-
-def _places(row: Row) -> tuple[Found, ...]:
-    entry = entry_of(row)
+def _places(row: Row) -> "_Read":
+    """Read what is shown of the places, once: there may be a thousand more."""
+    result, is_all = entry_of(row).result, _ALL in row.opened
     known = row.loaded.get("places")
-    if isinstance(known, _Read) and known.result is entry.result:
-        return known.places
-    places = found_in(entry.result) if entry.result is not None else ()
-    row.loaded["places"] = _Read(entry.result, places)
-    return places
+    if isinstance(known, _Read) and known.result is result and known.is_all == is_all:
+        return known
+    total = count_found(result) if result is not None else 0
+    hidden = total - SHOWN_ROWS if not is_all and total - SHOWN_ROWS >= _WORTH_HIDING else 0
+    shown = found_in(result, total - hidden) if result is not None else ()
+    read = row.loaded["places"] = _Read(result, is_all, hidden, shown)
+    return read
 
 
-class _Read:
+class _Read(NamedTuple):
     """What was read of a result."""
 
-    __slots__ = ("places", "result")
-
-    def __init__(self, result: object, places: tuple[Found, ...]) -> None:
-        self.result = result
-        self.places = places
+    result: object
+    is_all: bool
+    hidden: int
+    """How many places are not shown."""
+    shown: tuple[Found, ...]

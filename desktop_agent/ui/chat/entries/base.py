@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.slices import Slice
     from desktop_agent.ui.chat.text.column import Match
 
 
@@ -59,10 +60,10 @@ class EntryWidget(QWidget):
         focused = cast("QWidget | None", self.focusWidget())  # None when nothing in it was ever focused
         return focused is not None and focused.hasFocus()
 
-    def lay_out(self, top: int, bottom: int) -> None:
-        """Lay out what lies between these edges of the widget."""
+    def lay_out(self, top: int, bottom: int, time: "Slice | None" = None) -> None:
+        """Lay out what lies between these edges of the widget, or as much of it as there is time for."""
         if self.is_column_shown:
-            self.column.lay_out(top - self.column_origin.y(), bottom - self.column_origin.y())
+            self.column.lay_out(top - self.column_origin.y(), bottom - self.column_origin.y(), time)
 
     def release(self, top: int, bottom: int) -> None:
         """Forget the layout of what lies outside these edges."""

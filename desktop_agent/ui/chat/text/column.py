@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QTextCharFormat
 from desktop_agent.ui.chat.heights import Heights
 from desktop_agent.ui.chat.markdown.highlight import Colouring, colour_code
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, Span, rich_text, utf16_length
+from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.box import RULE_HEIGHT, Box, code_padding
 from desktop_agent.ui.chat.text.copied import Place, copied_text, shown_text
 from desktop_agent.ui.chat.text.passage import Highlight, Passage, TextPassage, format_ranges
@@ -162,13 +163,19 @@ class Column:
 
     # -- layout --
 
-    def lay_out(self, top: int, bottom: int) -> None:
-        """Lay out what lies between these edges; heights above and within may change by it."""
+    def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
+        """Lay out what lies between these edges; heights above and within may change by it.
+
+        When the time is over before it is done, the rest stays blank: call it again.
+        """
         if not self._blocks or bottom <= 0:
             return
         index = max(0, self._heights.at(top))
         while index < len(self._blocks) and self._heights.top(index) < bottom:
-            self._box(index)
+            if index not in self._boxes:
+                self._box(index)
+                if time is not None and time.is_over():
+                    return
             index += 1
         self._retired.clear()
 

@@ -1,0 +1,62 @@
+"""The rows that have widgets, and those off screen whose parsed text is kept."""
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from desktop_agent.ui.chat.row import Row
+
+_SHELF: Final = 64
+"""How many rows off screen keep their parsed text."""
+
+
+class LiveRows:
+    """Lets widgets go, and after a while what was read of their rows."""
+
+    def __init__(self) -> None:
+        self._live: list[Row] = []
+        self._shelf: OrderedDict[Row, None] = OrderedDict()
+
+    def __iter__(self) -> "Iterator[Row]":
+        return iter(self._live)
+
+    def add(self, row: "Row") -> None:
+        """Take in a row that got a widget."""
+        self._live.append(row)
+        self._shelf.pop(row, None)
+
+    def retire(self, row: "Row") -> None:
+        """Let the widget of a row go that is out of sight."""
+        self._live.remove(row)
+        _discard(row)
+        self._shelf[row] = None
+        if len(self._shelf) > _SHELF:
+            self._shelf.popitem(last=False)[0].forget()
+
+    def drop(self, row: "Row") -> None:
+        """Forget a row that is no more, whether it has a widget or not."""
+        self._shelf.pop(row, None)
+        if row.widget is not None:
+            self._live.remove(row)
+            _discard(row)
+
+    def drop_widgets(self) -> None:
+        """Let all widgets go."""
+        for row in self._live:
+            _discard(row)
+        self._live.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.drop_widgets()
+        self._shelf.clear()
+
+
+def _discard(row: "Row") -> None:
+    """Let go of a row's widget. Not at once: it may be the one whose click led here."""
+    widget, row.widget = row.widget, None
+    if widget is not None:
+        widget.hide()
+        widget.deleteLater()
