@@ -66,14 +66,14 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 
 @pytest.fixture
 def full_disk(isolated_home: Path) -> Generator[FullDisk]:
-    home = isolated_home / "desktop-agent"
-    home.mkdir(exist_ok=True)
+    data = isolated_home / "desktop-agent" / "data"
+    data.mkdir(parents=True, exist_ok=True)
     try:
-        subprocess.check_call(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(home)], stderr=subprocess.DEVNULL)
+        subprocess.check_call(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(data)], stderr=subprocess.DEVNULL)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("mounting a small disk needs root and Linux")
-    yield FullDisk(home)
-    subprocess.check_call(["umount", "--lazy", str(home)])
+    yield FullDisk(data)
+    subprocess.check_call(["umount", "--lazy", str(data)])
 
 
 @pytest.fixture(autouse=True)

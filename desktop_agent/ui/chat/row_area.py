@@ -119,7 +119,8 @@ class RowArea(QAbstractScrollArea):
         """Scroll as little as it takes to bring what lies at `y` well into view."""
         height = self.viewport().height()
         line = self.styles.text_line
-        if not self._shown_value + line <= y <= self._shown_value + height - 4 * line:
+        is_in_view = self._shown_value + line <= y <= self._shown_value + height - 4 * line
+        if not is_in_view or self._gentle_timer.isActive():  # then what is shown is not yet what will be
             self.scroll_to(max(0, y - height // 3))
 
     def row_resized(self, row: "Row", *, keeps_end: bool = False) -> None:
