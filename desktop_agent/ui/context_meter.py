@@ -33,6 +33,7 @@ class ContextMeter(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._theme = theme
         self._share = 0.0
+        self._is_short = False
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
 
@@ -62,9 +63,15 @@ class ContextMeter(QAbstractButton):
         """Whether there is little room left."""
         return self._share >= NEARLY_FULL
 
+    def set_short(self, is_short: bool) -> None:
+        """Draw the ring alone, for want of room; the tooltip still has the numbers."""
+        if is_short != self._is_short:
+            self._is_short = is_short
+            self.update()
+
     def sizeHint(self) -> QSize:
-        width = _RING + Space.XS + 2 + self.fontMetrics().horizontalAdvance(self.text()) + 2 * Space.XS
-        return QSize(width, Height.SMALL_BUTTON)
+        words = 0 if self._is_short else Space.XS + 2 + self.fontMetrics().horizontalAdvance(self.text())
+        return QSize(_RING + words + 2 * Space.XS, Height.SMALL_BUTTON)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -84,11 +91,12 @@ class ContextMeter(QAbstractButton):
         used.setCapStyle(Qt.PenCapStyle.FlatCap)
         painter.setPen(used)
         painter.drawArc(ring, 90 * 16, -round(min(self._share, 1.0) * 360 * 16))
-        painter.setPen(ink)
-        left = Space.XS + _RING + Space.XS + 2
-        painter.drawText(
-            QRectF(left, 0, self.width() - left, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text()
-        )
+        if not self._is_short:
+            left = Space.XS + _RING + Space.XS + 2
+            painter.setPen(ink)
+            painter.drawText(
+                QRectF(left, 0, self.width() - left, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text()
+            )
         if self.hasFocus():
             painter.setPen(QPen(colour("accent"), 2))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), Radius.CONTROL, Radius.CONTROL)

@@ -204,8 +204,11 @@ class Composer(QWidget):
         right = [self._meter, *buttons] if self._meter.text() else buttons
         last = controls[-1].geometry() if controls else QRect(area.x(), area.y(), 0, 0)
         room = area.x() + area.width() - (last.right() + Space.S if controls else area.x())
+        # What is only read gives way, so that nothing moves when a turn begins: first its words, then all of it.
+        self._meter.set_short(False)
+        self._meter.set_short(_width_of(right) > room >= _width_of(buttons))
         if _width_of(right) > room >= _width_of(buttons):
-            right = buttons  # what is only read gives way, so that nothing moves when a turn begins
+            right = buttons
         self._meter.setVisible(self._meter in right)
         y, right_width = last.y(), _width_of(right)
         if right_width > room:

@@ -198,6 +198,22 @@ class TestFitting:
                 assert other is child or not other.geometry().intersects(child.geometry())
 
 
+def test_the_meter_is_a_ring_alone_where_its_words_have_no_room(desk: Desk) -> None:
+    control = QPushButton("Sandbox")
+    desk.composer.add_control(control)
+    desk.composer.set_context(USE)
+    desk.composer.set_working(is_working=True)
+    meter, stop = desk.child("contextMeter"), desk.child("stopButton")
+    whole = meter.width()
+    control.setFixedWidth(stop.x() - control.x() - 50)
+    desk.qtbot.waitUntil(lambda: meter.width() < whole)
+    assert meter.isVisible()
+    assert meter.geometry().right() < stop.x()
+    assert "68\u202f000" in meter.toolTip(), "the numbers are still told"
+    control.setFixedWidth(80)
+    desk.qtbot.waitUntil(lambda: meter.width() == whole)
+
+
 def test_nothing_moves_when_a_turn_begins_where_the_buttons_just_fit(desk: Desk) -> None:
     control = QPushButton("Sandbox")
     desk.composer.add_control(control)
