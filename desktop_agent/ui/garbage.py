@@ -7,22 +7,43 @@ automatic collection is therefore off, and a timer does its work.
 
 import gc
 import time
+from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import QObject, QTimer
 
 _INTERVAL_MS: Final = 250
+_FULL: Final = 2
 _FULL_SHARE: Final = 0.001
 """A full collection stops the window for as long as it takes; at most this share of the time goes to it."""
+_BUSY_SHARE: Final = 0.25
+"""A window's thread that worked for more of the last interval is painting what somebody scrolls or types."""
+_MOST_PATIENCE_S: Final = 10.0
+"""How long garbage may wait for such a time to end."""
 
 
 class WindowThreadCollector(QObject):
-    """Stands in for automatic collection from `start` to `stop`, by the same counts and thresholds."""
+    """Stands in for automatic collection from `start` to `stop`, by the same counts and thresholds.
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    The youngest garbage goes at once, which takes a millisecond. Older garbage can take as long as a frame, so it waits
+    while the window is busy: a pause shows in the middle of scrolling, and not after it.
+    """
+
+    def __init__(
+        self,
+        parent: QObject | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        work_clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        """`clock` tells the time in seconds, and `work_clock` for how many of them this thread has worked."""
         super().__init__(parent)
         self._was_enabled = False
         self._full_again_at = 0.0
+        self._clock = clock
+        self._work_clock = work_clock
+        self._looked_at = (0.0, 0.0)
+        self._put_off_until = 0.0
         self._timer = QTimer(self)
         self._timer.setInterval(_INTERVAL_MS)
         self._timer.timeout.connect(self.collect_due)
@@ -32,6 +53,7 @@ class WindowThreadCollector(QObject):
         self._was_enabled = gc.isenabled()
         gc.disable()
         gc.freeze()  # what is there already stays; going over it again and again would stop the window
+        self._looked_at = (self._clock(), self._work_clock())
         self._timer.start()
 
     def stop(self) -> None:
@@ -41,13 +63,33 @@ class WindowThreadCollector(QObject):
             gc.enable()
 
     def collect_due(self) -> None:
-        """Collect the generations whose counts have passed their thresholds."""
-        young, middle, old = (count >= limit for count, limit in zip(gc.get_count(), gc.get_threshold(), strict=True))
-        if not young:
+        """Collect the generations whose counts have passed their thresholds, and whose time it is."""
+        start = self._clock()
+        generation = self._due(start, is_busy=self._was_busy(start))
+        if generation is None:
             return
-        start = time.monotonic()
-        is_full = middle and old and start >= self._full_again_at
-        gc.collect(2 if is_full else 1 if middle else 0)
-        if is_full:
-            end = time.monotonic()
+        gc.collect(generation)
+        if generation == _FULL:
+            end = self._clock()
             self._full_again_at = end + (end - start) / _FULL_SHARE
+
+    def _due(self, now: float, *, is_busy: bool) -> int | None:
+        """Return the oldest generation to collect, if any."""
+        young, middle, old = (count >= limit for count, limit in zip(gc.get_count(), gc.get_threshold(), strict=True))
+        if not middle:
+            return 0 if young else None
+        if is_busy:
+            self._put_off_until = self._put_off_until or now + _MOST_PATIENCE_S
+            if now < self._put_off_until:
+                return 0 if young else None
+        elif not young and not self._put_off_until:
+            return None
+        self._put_off_until = 0.0
+        return _FULL if old and now >= self._full_again_at else 1
+
+    def _was_busy(self, now: float) -> bool:
+        """Whether this thread worked for much of the time since it was asked last."""
+        before, worked_before = self._looked_at
+        worked = self._work_clock()
+        self._looked_at = now, worked
+        return worked - worked_before > _BUSY_SHARE * (now - before)

@@ -27,6 +27,42 @@ def allocate_much() -> list[Node]:
     return [Node() for _ in range(gc.get_threshold()[0] + 1)]
 
 
+class Thread:
+    """The clocks of a thread that works for a share of the time."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.worked = 7.0
+
+    def passes(self, seconds: float, *, share: float) -> None:
+        self.now += seconds
+        self.worked += seconds * share
+
+
+@pytest.fixture
+def thread() -> Thread:
+    return Thread()
+
+
+@pytest.fixture
+def collector(thread: Thread) -> Iterator[WindowThreadCollector]:
+    collector = WindowThreadCollector(clock=lambda: thread.now, work_clock=lambda: thread.worked)
+    collector.start()
+    yield collector
+    collector.stop()
+
+
+def grow_old() -> weakref.ref[Node]:
+    """Make garbage that has survived a collection, and as many young ones as make an older one due."""
+    node = Node()
+    gc.collect(0)
+    gone = weakref.ref(node)
+    del node
+    while gc.get_count()[1] < gc.get_threshold()[1]:
+        gc.collect(0)
+    return gone
+
+
 @pytest.fixture(autouse=True)
 def automatic_again() -> Iterator[None]:
     yield
@@ -64,6 +100,45 @@ def test_garbage_is_collected_once_there_is_enough_of_it() -> None:
     collector.collect_due()
     assert gone() is None
     collector.stop()
+    del keep
+
+
+def test_old_garbage_waits_while_the_window_is_busy_and_goes_in_the_first_pause(
+    collector: WindowThreadCollector, thread: Thread
+) -> None:
+    old = grow_old()
+    keep = allocate_much()
+    thread.passes(0.25, share=0.9)
+    collector.collect_due()
+    assert old() is not None
+    thread.passes(0.25, share=0.1)
+    collector.collect_due()
+    assert old() is None
+    del keep
+
+
+def test_young_garbage_goes_while_the_window_is_busy(collector: WindowThreadCollector, thread: Thread) -> None:
+    grow_old()
+    node = Node()
+    young = weakref.ref(node)
+    del node
+    keep = allocate_much()
+    thread.passes(0.25, share=0.9)
+    collector.collect_due()
+    assert young() is None
+    del keep
+
+
+def test_old_garbage_does_not_wait_for_ever(collector: WindowThreadCollector, thread: Thread) -> None:
+    old = grow_old()
+    keep = allocate_much()
+    for _ in range(40):
+        assert old() is not None
+        thread.passes(0.25, share=0.9)
+        collector.collect_due()
+    thread.passes(0.25, share=0.9)
+    collector.collect_due()
+    assert old() is None
     del keep
 
 
