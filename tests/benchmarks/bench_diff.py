@@ -33,6 +33,11 @@ pytestmark = pytest.mark.skipif(not GIT, reason="git is not installed")
 
 Texts = tuple[str, str]
 
+TURNS_BEFORE_A_PAUSE = 20
+"""Somebody scrolls as soon as the diff is there, then looks for a moment, and scrolls on."""
+PAUSE_MS = 400
+"""Long enough for the colours of the language to come, which are looked up when the view is at rest."""
+
 
 def numbered(count: int, edits: int) -> Texts:
     """Distinct lines, some of them edited here and there."""
@@ -292,6 +297,7 @@ def records_file() -> Texts:
 @pytest.mark.parametrize("way", ["wheel", "pages", "jumps"])
 @pytest.mark.parametrize("make", [ordinary_file, records_file])
 def test_the_worst_stall_while_scrolling(
+    qtbot: QtBot,
     qapp: QApplication,
     repeats: int,
     as_in_the_window: None,
@@ -309,6 +315,8 @@ def test_the_worst_stall_while_scrolling(
     stalls: list[float] = []
     work: list[float] = []
     for step in range(40 * repeats):
+        if step == TURNS_BEFORE_A_PAUSE:
+            qtbot.wait(PAUSE_MS)
         place = {"wheel": 57 * step, "pages": 800 * step, "jumps": chance.randrange(bar.maximum())}[way]
         start, work_start = time.perf_counter(), time.thread_time()
         bar.setValue(place)

@@ -1,7 +1,7 @@
 """Colours for the lines on screen, a few milliseconds at a time, after they have been painted without."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal
@@ -18,6 +18,8 @@ BACK_SYNC_LINES = 160
 SLICE_S = 0.002
 """How long to work before the event loop has its turn."""
 _LEXER_POLL_MS = 10
+_STILL_S = 0.04
+"""How long nothing else is asked for before a lexer is looked for: its import would halve the speed of scrolling."""
 
 _Chunk = tuple[LineSide, int]
 
@@ -38,14 +40,18 @@ class Highlighter(QObject):
 
     changed = Signal(object)
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, parent: QObject, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` tells the time in seconds."""
         super().__init__(parent)
+        self._clock = clock
         self._lines: dict[LineSide, Sequence[str]] = {}
         self._spans: dict[_Chunk, dict[int, LineSpans]] = {}
         self._wanted: list[_Chunk] = []
         self._steps: Iterator[dict[int, LineSpans]] | None = None
         self._search: _LexerSearch | None = None
         self._lexer: Lexer | None = None
+        self._in_view: dict[LineSide, tuple[int, ...]] = {}
+        self._still_since = 0.0
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._work)
 
@@ -58,6 +64,7 @@ class Highlighter(QObject):
         """Forget everything and start with this file."""
         self._lines = {"old": old_lines, "new": new_lines}
         self._spans.clear()
+        self._in_view.clear()
         self._lexer = None
         self._search = _LexerSearch(path)
         self.stop()
@@ -66,13 +73,16 @@ class Highlighter(QObject):
         """Find the colours of these lines soon. Call `forget_requests` first when others are no longer seen."""
         if self._search is None or not lines:
             return
-        for number in dict.fromkeys(line // CHUNK_LINES for line in lines):
+        numbers = tuple(dict.fromkeys(line // CHUNK_LINES for line in lines))
+        if self._in_view.get(side) != numbers:
+            self._in_view[side] = numbers
+            self._still_since = self._clock()
+        for number in numbers:
             chunk = (side, number)
             if chunk not in self._spans and chunk not in self._wanted:
                 self._wanted.append(chunk)
         if self._wanted and not self._timer.isActive():
-            self._search.start()
-            self._timer.start(0)
+            self._timer.start(0 if self._lexer else _LEXER_POLL_MS)
 
     def forget_requests(self) -> None:
         """Drop what was asked for and has not been begun."""
@@ -92,9 +102,9 @@ class Highlighter(QObject):
     def _work(self) -> None:
         if not self._has_lexer():
             return
-        deadline = time.monotonic() + SLICE_S
+        deadline = self._clock() + SLICE_S
         found: list[Coloured] = []
-        while self._wanted and time.monotonic() < deadline:
+        while self._wanted and self._clock() < deadline:
             side, number = self._wanted[0]
             if self._work_on((side, number), deadline):
                 found.append(Coloured(side, range(number * CHUNK_LINES, (number + 1) * CHUNK_LINES)))
@@ -116,7 +126,7 @@ class Highlighter(QObject):
             if found:
                 self._spans[chunk] = {first + index: spans for index, spans in found.items()}
                 break
-            if time.monotonic() > deadline:
+            if self._clock() > deadline:
                 return False
         self._steps = None
         self._wanted.pop(0)
@@ -126,8 +136,11 @@ class Highlighter(QObject):
         """Whether there is a lexer by now. Gives up when there will be none."""
         if self._lexer is not None:
             return True
-        if self._search is None or not self._search.is_done:
-            self._timer.setInterval(_LEXER_POLL_MS)
+        if self._search is None:
+            return False
+        if not self._search.is_done:
+            if self._clock() - self._still_since >= _STILL_S:
+                self._search.start()
             return False
         self._timer.setInterval(0)
         self._lexer = self._search.found

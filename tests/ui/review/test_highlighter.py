@@ -53,6 +53,22 @@ def test_another_file_forgets_the_colours_of_the_one_before(qtbot: QtBot) -> Non
     owner.deleteLater()
 
 
+def test_a_language_is_looked_up_once_the_view_has_come_to_rest(qtbot: QtBot) -> None:
+    owner, now = QObject(), [0.0]
+    scrolled = Highlighter(owner, clock=lambda: now[0])
+    at_rest = Highlighter(owner)
+    scrolled.set_text("a.py", (), CODE)
+    at_rest.set_text("a.py", (), CODE)
+    scrolled.request("new", range(10))
+    with qtbot.waitSignal(at_rest.changed):
+        at_rest.request("new", range(10))
+    assert scrolled.spans("new", 0) == ()
+    with qtbot.waitSignal(scrolled.changed):
+        now[0] += 1
+    assert scrolled.spans("new", 0) == at_rest.spans("new", 0)
+    owner.deleteLater()
+
+
 def test_a_file_of_no_known_language_stays_plain_and_ends_the_work(qtbot: QtBot) -> None:
     highlighter = Highlighter(owner := QObject())
     highlighter.set_text("notes.txt", (), CODE)
