@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.core.settings import declared_settings
@@ -11,7 +10,7 @@ from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.mode_words import MODES, POLICIES, approval_words, sandbox_words
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.generated_page import SettingRows
-from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
+from desktop_agent.ui.settings.parts import SettingsPage, form, name_of, note, pick, picker, say
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space, Theme
 
@@ -22,16 +21,8 @@ if TYPE_CHECKING:
 _HAND_MADE = ("execution.approval", "execution.sandbox")
 
 
-class ApprovalsPage(Page):
-    """One card per policy, the sandbox, and what holds under all of them.
-
-    Signals:
-        changed: a setting (its dotted name) is to have this value.
-        reset: a setting (its dotted name) is to have its default again.
-    """
-
-    changed = Signal(str, object)
-    reset = Signal(str)
+class ApprovalsPage(SettingsPage):
+    """One card per policy, the sandbox, and what holds under all of them."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(self.tr("Approvals"))

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout
 from desktop_agent.core.settings import declared_section, declared_settings
 from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.settings.controls import words
-from desktop_agent.ui.settings.parts import Page, note
+from desktop_agent.ui.settings.parts import SettingsPage, note
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.theme import Space, Theme
 
@@ -57,16 +57,8 @@ class SettingRows(QVBoxLayout):
             self.addWidget(row)
 
 
-class GeneratedPage(Page):
-    """All settings of one or more sections.
-
-    Signals:
-        changed: a setting (its dotted name) is to have this value.
-        reset: a setting (its dotted name) is to have its default again.
-    """
-
-    changed = Signal(str, object)
-    reset = Signal(str)
+class GeneratedPage(SettingsPage):
+    """All settings of one or more sections."""
 
     def __init__(self, title: str, sections: "Iterable[str]", theme: Theme) -> None:
         """Builds nothing yet: a page that is not looked at costs nothing."""
@@ -104,16 +96,8 @@ class GeneratedPage(Page):
             self.show_view(self._view)
 
 
-class SearchPage(Page):
-    """The settings that a search finds, from all sections, best first. Rows are made when they are first found.
-
-    Signals:
-        changed: a setting (its dotted name) is to have this value.
-        reset: a setting (its dotted name) is to have its default again.
-    """
-
-    changed = Signal(str, object)
-    reset = Signal(str)
+class SearchPage(SettingsPage):
+    """The settings that a search finds, from all sections, best first. Rows are made when they are first found."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(self.tr("Found settings"))

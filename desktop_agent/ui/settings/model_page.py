@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.settings import declared_settings
@@ -10,7 +9,7 @@ from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.settings.generated_page import SettingRows
 from desktop_agent.ui.settings.key_editor import KeyEditor
-from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker
+from desktop_agent.ui.settings.parts import SettingsPage, form, name_of, note, pick, picker
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
@@ -21,16 +20,8 @@ if TYPE_CHECKING:
 _HAND_MADE = ("model.provider", "model.name", "model.base_url")
 
 
-class ModelPage(Page):
-    """Provider, model, address, key, and how much the model may read and write.
-
-    Signals:
-        changed: a setting (its dotted name) is to have this value.
-        reset: a setting (its dotted name) is to have its default again.
-    """
-
-    changed = Signal(str, object)
-    reset = Signal(str)
+class ModelPage(SettingsPage):
+    """Provider, model, address, key, and how much the model may read and write."""
 
     def __init__(self, models: "Iterable[str]", theme: Theme) -> None:
         super().__init__(self.tr("Model"))

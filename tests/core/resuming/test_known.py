@@ -206,15 +206,20 @@ def test_lines_that_cannot_be_read_are_told_with_their_numbers(journal: Path, bl
     assert resumed.damage_count == 2
 
 
-def test_a_summary_undone_after_the_snapshot_shows_what_the_one_before_it_stood_for(
-    journal: Path, blobs: Blobs
-) -> None:
+def thrice_summarised() -> list[ev.KnownEvent]:
+    """Twelve turns; after each four of them a summary, `k4`, `k8` and `k12`."""
     events: list[ev.KnownEvent] = [opened()]
     for number in range(1, 13):
         events += turn(number)
         if number % 4 == 0:
             events.append(compacted(f"k{number}", number - 1))
-    count = write_journal(journal, blobs, events)
+    return events
+
+
+def test_a_summary_undone_after_the_snapshot_shows_what_the_one_before_it_stood_for(
+    journal: Path, blobs: Blobs
+) -> None:
+    count = write_journal(journal, blobs, thrice_summarised())
     make_snapshot(journal, blobs)
     assert not resume(journal, blobs, breathe=no_breath).state.history.is_whole
     for name in ("k12", "k8", "k4"):
@@ -225,12 +230,7 @@ def test_a_summary_undone_after_the_snapshot_shows_what_the_one_before_it_stood_
 def test_going_back_after_the_snapshot_to_a_turn_that_was_summarised_shows_what_stood_before_it(
     journal: Path, blobs: Blobs
 ) -> None:
-    events: list[ev.KnownEvent] = [opened()]
-    for number in range(1, 13):
-        events += turn(number)
-        if number % 4 == 0:
-            events.append(compacted(f"k{number}", number - 1))
-    count = write_journal(journal, blobs, events)
+    count = write_journal(journal, blobs, thrice_summarised())
     make_snapshot(journal, blobs)
     write_journal(journal, blobs, [ev.Rewound(turn=2, scope="conversation"), *turn(13)], first=count + 1)
     check(journal, blobs)
