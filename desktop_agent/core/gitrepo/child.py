@@ -97,15 +97,16 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 async def _read_output(
     process: asyncio.subprocess.Process, stream: asyncio.StreamReader, limit_bytes: int
 ) -> tuple[bytes, bool]:
-    chunks: list[bytes] = []
-    size = 0
+    """Return at most `limit_bytes`, and whether that is all. What is over is read, too: a full pipe is never closed."""
+    output = bytearray()
+    is_complete = True
     while chunk := await stream.read(64 * 1024):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > limit_bytes:
+        room = limit_bytes - len(output)
+        output += chunk[:room]
+        if is_complete and len(chunk) > room:
+            is_complete = False
             _kill(process)
-            return b"".join(chunks)[:limit_bytes], False
-    return b"".join(chunks), True
+    return bytes(output), is_complete
 
 
 async def _read_complaint(stream: asyncio.StreamReader) -> bytes:
