@@ -28,7 +28,7 @@ class FileFilter(NamedTuple):
 
     def select(self, files: Iterable[ChangedFile]) -> list[ChangedFile]:
         """Return the files that are listed."""
-        return [file for file in files if self.passes(file)]
+        return list(files) if self.is_empty else [file for file in files if self.passes(file)]
 
     def _has_author(self, file: ChangedFile) -> bool:
         return not self.author or self.author in file.authors

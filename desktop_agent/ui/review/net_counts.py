@@ -41,7 +41,7 @@ class NetCounts(QObject):
 
     def known(self, file: "ChangedFile") -> Compared | None:
         """Return what a comparison of this file told, if there was one."""
-        return self._known.get(file.key)
+        return self._known.get(file.key) if self._known else None
 
     def forget(self) -> None:
         """Forget everything: the ids of changes mean another session's from now on."""
