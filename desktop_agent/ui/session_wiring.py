@@ -391,10 +391,10 @@ class SessionWiring(QObject):
         self._actions.stop.setEnabled(is_busy and not self._is_read_only)
         self._actions.compact.setEnabled(not is_busy and not self._is_read_only and transcript.turn > 1)
         self._actions.inspect_context.setEnabled(not self._is_read_only)
-        self._actions.undo_turn.setEnabled(is_resting and bool(transcript.active_changes()))
+        self._actions.undo_turn.setEnabled(is_resting and transcript.has_active_changes)
         self._actions.rewind.setEnabled(is_resting and transcript.turn > 0)
         self._actions.undo_file.setEnabled(is_resting)
-        self._actions.redo_turn.setEnabled(is_resting and bool(transcript.undone_changes()))
+        self._actions.redo_turn.setEnabled(is_resting and transcript.has_undone_changes)
 
     def _show_jobs(self, jobs: "Sequence[Job]") -> None:
         self._panels.jobs.show_jobs(jobs)

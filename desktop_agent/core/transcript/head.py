@@ -129,6 +129,18 @@ class Head:
         """The agent's changes that are undone at the moment, wholly or in part."""
         return [record for record in self._agents(None) if record.is_undone or record.undone_hunks]
 
+    @property
+    def has_active_changes(self) -> bool:
+        """Whether any change of the agent stands."""
+        return any(not record.is_undone and record.change.is_by_agent for record in self.changes.values())
+
+    @property
+    def has_undone_changes(self) -> bool:
+        """Whether any change of the agent is undone at the moment, wholly or in part."""
+        return any(
+            (record.is_undone or record.undone_hunks) and record.change.is_by_agent for record in self.changes.values()
+        )
+
     def _agents(self, turn: int | None) -> list[ChangeRecord]:
         records = (record for record in self.changes.values() if record.change.is_by_agent)
         return [record for record in records if turn in (None, record.turn)]

@@ -34,6 +34,9 @@ _NARROW = 480
 _MARGIN = 160
 """How far beyond its edges the view lays out, so that a little scrolling finds everything ready."""
 
+_PAINTING_MS = 5
+"""Between two slices of a gentle layout: what the first laid out is painted, in a turn of the loop of its own."""
+
 _PASSES = 12
 _TICK_MS = 250
 
@@ -56,7 +59,7 @@ class RowArea(QAbstractScrollArea):
         self._is_footer_shown = False
         self._throttle = Throttle(self._update_rows, self)
         self._colours = CodeColours(self._in_sight, self)
-        self._gentle_timer = QTimer(self, interval=0, singleShot=True)
+        self._gentle_timer = QTimer(self, interval=_PAINTING_MS, singleShot=True)
         self._gentle_timer.timeout.connect(self.lay_out_gently)
         self._tick_timer = QTimer(self, interval=_TICK_MS)
         self._tick_timer.timeout.connect(self._tick)
@@ -168,8 +171,10 @@ class RowArea(QAbstractScrollArea):
         self.lay_out()
 
     def flush(self) -> None:
-        """Show at once what was applied and not shown yet."""
+        """Show at once what was applied and not shown yet, also what is being laid out gently."""
         self._throttle.run_now()
+        if self._gentle_timer.isActive():
+            self.lay_out()
 
     # -- changes --
 

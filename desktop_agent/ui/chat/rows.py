@@ -35,6 +35,8 @@ class Rows:
         self._rows: list[Row] = []
         self._width = 0
         self._letter_width = 1.0
+        self._letters = _letters(0, 1.0)
+        """How many fit in a line."""
         self._plan: Row | None = None
         """The row with the newest plan."""
         self._superseded: Row | None = None
@@ -87,6 +89,7 @@ class Rows:
         self._width = width
         if styles is not None:
             self._letter_width = styles.text_width
+        self._letters = _letters(width, self._letter_width)
         for row in self._rows:
             row.height_hint = 0
         self.heights.replace(0, map(self.estimate, self._rows))
@@ -177,6 +180,9 @@ class Rows:
     def estimate(self, row: Row) -> int:
         """Return about how high a row is, from nothing but the length of its text."""
         entry = row.entry
+        if entry.kind == "page":  # of which a long session has thousands
+            row.height_hint = row.height_hint or self._estimate_page(entry)
+            return row.height_hint
         match entry.kind:
             case "text":
                 height = self._estimate_text(entry.text, self._width)
@@ -188,9 +194,6 @@ class Rows:
                 height = _estimate_card(row, entry)
             case "notice":
                 height = _NOTICE
-            case "page":
-                row.height_hint = row.height_hint or self._estimate_page(entry)
-                return row.height_hint
             case "command":
                 height = _LINE + self._estimate_text(entry.output, self._width)
             case "undo" | "rewind" | "compaction" | "fork" | "turn_end":
@@ -198,13 +201,17 @@ class Rows:
         return height + Space.ENTRY
 
     def _estimate_page(self, entry: "PageEntry") -> int:
-        letters = max(20.0, self._width / self._letter_width)
-        lines = int(entry.characters / letters * _LINE)
+        lines = int(entry.characters / self._letters * _LINE)
         return lines + max(_LEAST_ENTRIES, entry.entries) * (_LINE + Space.ENTRY)
 
     def _estimate_text(self, text: str, width: int) -> int:
-        letters = max(20.0, width / self._letter_width)
+        letters = _letters(width, self._letter_width)
         return int(len(text) / letters * _LINE) + text.count("\n") * _BLOCK_GAP + _LINE
+
+
+def _letters(width: int, letter_width: float) -> float:
+    """Return about how many letters fit in a line."""
+    return max(20.0, width / letter_width)
 
 
 def _same_at_end(first: "Sequence[Entry]", second: "Sequence[Entry]") -> int:

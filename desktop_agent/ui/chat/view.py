@@ -136,8 +136,8 @@ class TranscriptView(RowArea):
         self._begin(transcript)
         self.rows.reset(transcript.entries)
         self._number_pages(transcript)
-        self._show_status()
         self.replace_rows(is_gentle=is_gentle)
+        self._show_status()  # by now a layout is on its way, or done: this asks for no other
 
     def exchange_transcript(self, transcript: "Transcript") -> None:
         """Show this one, which has the same end but more before it, and stay at the same place."""

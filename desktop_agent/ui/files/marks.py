@@ -37,7 +37,7 @@ class Marks:
         self._files: Mapping[str, FileStatus] = files if files is not None else {}
         self._folders: Mapping[str, FolderMark] = folders if folders is not None else {}
         self._touched = frozenset(touched)
-        self._touched_folders = frozenset(folder for path in self._touched for folder in _folders_of(path))
+        self._touched_folders = _folders_above(self._touched)
         self._has_whole_folders = any(status.is_folder for status in self._files.values())
 
     def with_touched(self, touched: Iterable[str]) -> "Marks":
@@ -69,6 +69,16 @@ class Marks:
 
 
 _NOTHING = Mark()
+
+
+def _folders_above(paths: Iterable[str]) -> set[str]:
+    """Return the folders that these paths are in, each looked at once: thousands of files are in a few of them."""
+    found: set[str] = set()
+    level = {path.rpartition("/")[0] for path in paths} - {""}
+    while level:
+        found |= level
+        level = {folder.rpartition("/")[0] for folder in level} - found - {""}
+    return found
 
 
 def _folders_of(path: str) -> Iterable[str]:

@@ -77,8 +77,10 @@ class TreeReader(QObject):
 
     def set_touched(self, paths: "Iterable[str]") -> None:
         """Mark these files (relative paths) as changed by the agent."""
-        self._touched = frozenset(paths)
-        self._model.set_marks(self._model.marks.with_touched(self._touched))
+        touched = frozenset(paths)
+        if touched != self._touched:
+            self._touched = touched
+            self._model.set_marks(self._model.marks.with_touched(touched))
 
     def read_folder(self, path: str) -> None:
         """Read an open folder again; `path` is relative to the workspace."""

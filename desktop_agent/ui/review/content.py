@@ -7,23 +7,19 @@ from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QSh
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.ui.hairline import hairline
-from desktop_agent.ui.review.baseline_picker import BaselinePicker
-from desktop_agent.ui.review.change_list import ChangeList
 from desktop_agent.ui.review.changed_files import Baseline, ChangedFile
 from desktop_agent.ui.review.decisions import Decisions, last_undo, selection_of_undo
-from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.file_decisions import FileDecisions
-from desktop_agent.ui.review.filter_button import FilterButton
 from desktop_agent.ui.review.filters import FileFilter
 from desktop_agent.ui.review.git_listing import GitListing
 from desktop_agent.ui.review.header import header_row
 from desktop_agent.ui.review.net_counts import NetCounts
+from desktop_agent.ui.review.parts import ReviewParts
 from desktop_agent.ui.review.reviewed import Reviewed
-from desktop_agent.ui.review.source import BothSources
-from desktop_agent.ui.review.undo_bar import BarState, Scope, UndoBar
+from desktop_agent.ui.review.undo_bar import BarState, Scope
 from desktop_agent.ui.review.undo_news import UndoNews
 from desktop_agent.ui.review.verdicts import is_decided, progress
-from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.theme import Height, Space, TypeSize
 from desktop_agent.ui.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -32,7 +28,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.changes.rows import RowMode
     from desktop_agent.core.transcript import Transcript
     from desktop_agent.ui.review.comments_dialog import CommentsDialog
-    from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
+    from desktop_agent.ui.review.source import GitSource, Spawn
 
 _MIN_LIST_ROWS = 3
 _LIST_SHARE = 0.35
@@ -58,34 +54,29 @@ class ReviewContent(QWidget):
     diff_mode_changed = Signal(str)
 
     def __init__(
-        self,
-        theme: Theme,
-        diff_source: "DiffSource",
-        git: "GitSource | None",
-        spawn: "Spawn",
-        parent: QWidget | None = None,
+        self, parts: ReviewParts, git: "GitSource | None", spawn: "Spawn", parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self._theme = theme = parts.theme
         self._shown_state: object = None
         self._disk_state: object = None
         self._comments_dialog: CommentsDialog | None = None
-        self._source = source = BothSources(diff_source, git)
+        self._source = source = parts.source
         self._git = GitListing(git, spawn, self)
         self._counts = NetCounts(source, spawn, self)
         self._reviewed = Reviewed(self._git, self._counts)
         self._decisions = Decisions(self._counts, git, spawn, self)
-        self._picker = BaselinePicker()
-        self._filter = FilterButton()
+        self._picker = parts.picker
+        self._filter = parts.filter
         self._field = QLineEdit()
         self._added, self._removed = QLabel(), QLabel()
-        self._list = ChangeList(theme)
+        self._list = parts.list
         self._note = QLabel()
-        self._pane = DiffPane(theme, source, spawn)
+        self._pane = parts.pane
         self._news = UndoNews(theme, source, spawn, self._decisions, self)
         self._file = FileDecisions(self._list, self._pane, self._reviewed, self._git, self._decisions, self)
         self._gap = QWidget()
-        self._bar = UndoBar(theme)
+        self._bar = parts.bar
         self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)
         self._lay_out()
         self._connect()

@@ -12,6 +12,8 @@ from desktop_agent.ui.review.file_editing import FileEditing
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from desktop_agent.core.changes.rows import RowMode
     from desktop_agent.core.ids import HunkKey
     from desktop_agent.core.model import FileDiff, LineComment
@@ -89,27 +91,40 @@ class DiffPane(QWidget):
     @property
     def view(self) -> "ReviewView":
         """The diff itself. Made when first needed: the empty window does without it."""
+        for _ in self.made_in_pieces():
+            pass
+        assert self._view is not None
+        return self._view
+
+    def made_in_pieces(self) -> "Iterator[None]":
+        """Make the diff, unless it is there, in steps that each take a part of a frame."""
         if self._view is None:
-            from desktop_agent.ui.review.media.stack import MediaStack
             from desktop_agent.ui.review.review_view import ReviewView
 
-            view = self._view = ReviewView(self._theme, self)
-            view.setObjectName("diffView")
-            view.set_mode(self._wanted_mode)
-            view.set_actions_shown(True)
-            view.mode_changed.connect(self._show_mode)
-            view.keep_requested.connect(self._on_keep)
-            view.undecide_requested.connect(self._on_undecide)
-            view.undo_requested.connect(self._on_undo)
-            view.redo_requested.connect(self._on_redo)
-            view.comment_added.connect(self.comment_added)
-            view.comment_removed.connect(self.comment_removed)
-            view.find_requested.connect(self._open_find)
-            self._editing.set_view(view)
-            self._stack = MediaStack(self._theme, view)
+            self._view = ReviewView(self._theme, self)
+            self._furnish(self._view)
+            yield
+        if self._stack is None:
+            from desktop_agent.ui.review.media.stack import MediaStack
+
+            self._stack = MediaStack(self._theme, self._view)
             self._stack.switched.connect(self._on_switched)
             self._column.addWidget(self._stack, 1)
-        return self._view
+            yield
+
+    def _furnish(self, view: "ReviewView") -> None:
+        view.setObjectName("diffView")
+        view.set_mode(self._wanted_mode)
+        view.set_actions_shown(True)
+        view.mode_changed.connect(self._show_mode)
+        view.keep_requested.connect(self._on_keep)
+        view.undecide_requested.connect(self._on_undecide)
+        view.undo_requested.connect(self._on_undo)
+        view.redo_requested.connect(self._on_redo)
+        view.comment_added.connect(self.comment_added)
+        view.comment_removed.connect(self.comment_removed)
+        view.find_requested.connect(self._open_find)
+        self._editing.set_view(view)
 
     def set_mode(self, mode: "RowMode") -> None:
         """Show diffs in this mode from now on."""

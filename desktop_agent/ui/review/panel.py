@@ -4,6 +4,7 @@ Until something changed it says only that, and costs the start of the window not
 nobody waits for anything, or else with the first change.
 """
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.changes.rows import RowMode
     from desktop_agent.core.transcript import Transcript
     from desktop_agent.ui.review.content import ReviewContent
+    from desktop_agent.ui.review.parts import ReviewParts
     from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
 
 _PIECE_PAUSE_MS = 20
@@ -64,7 +66,7 @@ class ReviewPanel(QWidget):
         self._content: ReviewContent | None = None
         self._prepared: ReviewContent | None = None
         """What will be the content; it has no transcript yet."""
-        self._pieces: Iterator[None] = iter(())
+        self._pieces: Iterator[object] = iter(())
         self._is_prepared = False
         self._is_waiting = False
         self._pages = QStackedLayout(self)
@@ -171,10 +173,16 @@ class ReviewPanel(QWidget):
             self._content.set_diff_mode(self._mode)
         return self._content
 
+    @cached_property
+    def _parts(self) -> "ReviewParts":
+        from desktop_agent.ui.review.parts import ReviewParts
+
+        return ReviewParts(self._theme, self._source, self._git, self._spawn)
+
     def _new_content(self) -> "ReviewContent":
         from desktop_agent.ui.review.content import ReviewContent
 
-        content = ReviewContent(self._theme, self._source, self._git, self._spawn)
+        content = ReviewContent(self._parts, self._git, self._spawn, self)
         content.op_requested.connect(self.op_requested)
         content.file_open_requested.connect(self.file_open_requested)
         content.call_requested.connect(self.call_requested)
@@ -190,16 +198,19 @@ class ReviewPanel(QWidget):
             self._is_waiting = False
             self.refresh()
 
-    def _made_in_pieces(self) -> "Iterator[None]":
+    def _made_in_pieces(self) -> "Iterator[object]":
+        yield from self._parts.made_in_pieces()
         content = self._prepared = self._new_content()
         yield
-        content.set_diff_mode(self._mode)  # makes the diff
+        yield from self._parts.pane.made_in_pieces()  # in its place: moving all of it there takes as long again
+        content.set_diff_mode(self._mode)
         yield
         for widget in content.findChildren(QWidget):
             widget.ensurePolished()
         yield
-        content.setGeometry(self._pages.geometry())
-        content.grab()  # lays everything out, and loads glyphs
+        if self.isVisible():  # else it would be laid out as if it was, and all of the window with it
+            content.setGeometry(self._pages.geometry())
+            content.grab()  # lays everything out, and loads glyphs
         self._is_prepared = True
 
     def _empty_page(self) -> QWidget:

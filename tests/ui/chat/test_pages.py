@@ -6,7 +6,9 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.model import ModelRef
 from desktop_agent.core.transcript import Page, PromptEntry, TextEntry, Transcript, replay
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from tests.journals import finished, said_text, started
 from tests.ui.chat.stage import Stage
 
@@ -184,6 +186,16 @@ def test_a_conversation_that_is_shown_gently_comes_to_look_as_one_that_is_shown_
     assert session.view.live_rows == []
     qtbot.waitUntil(lambda: in_sight() == at_once)
     assert session.view.is_following
+
+
+def test_a_conversation_in_which_a_turn_runs_is_shown_as_gently(session: Session, qtbot: QtBot) -> None:
+    session.view.hide()
+    session.view.show()  # it has been at rest: a layout that is asked for is made at once
+    session.transcript.apply(ev.TurnStarted(turn=31, model=ModelRef(provider="demo", model="demo")))
+    before = len(session.view.findChildren(EntryWidget))
+    session.view.show_transcript(session.transcript, is_gentle=True)
+    assert len(session.view.findChildren(EntryWidget)) == before
+    qtbot.waitUntil(lambda: len(session.view.live_rows) > 0)
 
 
 def test_what_happens_to_a_call_on_a_page_is_shown_when_the_page_is_loaded(session: Session) -> None:

@@ -38,6 +38,12 @@ def test_what_the_agent_touched_marks_every_folder_above() -> None:
     assert not MARKS.with_touched([]).of("lib", is_dir=True).is_touched
 
 
+def test_folders_of_different_depth_are_all_marked_and_no_others() -> None:
+    marks = Marks(touched=["a/b/c/d.py", "a/e.py", "f.py", "g/b/h.py"])
+    assert all(marks.of(folder, is_dir=True).is_touched for folder in ("a", "a/b", "a/b/c", "g", "g/b"))
+    assert not any(marks.of(folder, is_dir=True).is_touched for folder in ("", "b", "c", "a/e.py/x"))
+
+
 def test_a_deleted_file_is_known_to_be_gone() -> None:
     assert MARKS.is_deleted("gone.py")
     assert not MARKS.is_deleted("src/a.py")

@@ -5,13 +5,14 @@ from collections.abc import Coroutine, Sequence
 from typing import Literal, TypeVar
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QDialog,
+    QHBoxLayout,
     QLabel,
     QListView,
     QMenu,
@@ -46,6 +47,19 @@ from desktop_agent.ui.theme import Theme
 from tests.ui.review.stage import Session, Source, Tasks, change_of
 
 _Widget = TypeVar("_Widget", bound=QWidget)
+
+
+class Widths(QObject):
+    """Notes every width that a widget is given."""
+
+    def __init__(self, widths: list[int]) -> None:
+        super().__init__()
+        self._widths = widths
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if isinstance(event, QResizeEvent):
+            self._widths.append(event.size().width())
+        return super().eventFilter(watched, event)
 
 
 @pytest.fixture
@@ -126,6 +140,41 @@ def test_what_was_prepared_is_what_the_first_change_is_shown_in(
     assert diff_view(panel) is prepared
     assert prepared.isVisible()
     assert prepared.wanted_mode == "unified"
+
+
+def test_preparing_a_review_that_is_closed_moves_nothing_else(
+    qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks
+) -> None:
+    window, conversation = QWidget(), QWidget()
+    panel = ReviewPanel(theme, source, tasks.spawn)
+    qtbot.addWidget(window)
+    row = QHBoxLayout(window)
+    row.addWidget(conversation)
+    row.addWidget(panel)
+    panel.hide()
+    window.resize(700, 500)
+    window.show()
+    qtbot.waitExposed(window)
+    widths: list[int] = []
+    watch = Widths(widths)
+    conversation.installEventFilter(watch)
+    panel.prepare()
+    qtbot.waitUntil(lambda: panel.is_prepared)
+    assert widths == []
+
+
+def test_what_is_half_prepared_is_finished_when_a_change_needs_it(
+    qtbot: QtBot, panel: ReviewPanel, session: Session
+) -> None:
+    panel.prepare()
+    session.start_turn(1)
+    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    qtbot.waitUntil(lambda: panel.findChild(DiffView) is not None)
+    assert not panel.is_prepared
+    panel.set_transcript(session.transcript)
+    assert diff_view(panel).isVisible()
+    assert files(panel) == ["src/pages.py"]
+    assert len(panel.findChildren(DiffView)) == len(panel.findChildren(DiffPane)) == 1
 
 
 def test_a_change_does_not_wait_for_what_is_not_prepared_yet(panel: ReviewPanel, session: Session) -> None:

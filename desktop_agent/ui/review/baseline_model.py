@@ -1,0 +1,142 @@
+"""The baselines of a session as a model: thousands of turns cost nothing until somebody looks at them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, Baseline, BaselineKind
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.review.source import GitState
+
+_MAX_TITLE_CHARS: Final = 40
+_MAX_BRANCHES: Final = 20
+_OF_TURNS: Final[tuple[BaselineKind, ...]] = ("turn", "since")
+"""The kinds that there are one of for every turn, in the order of the list."""
+
+_Role = Qt.ItemDataRole
+
+
+class _Choice(NamedTuple):
+    label: str
+    baseline: Baseline | None
+    """None for a line between two groups."""
+    obstacle: str = ""
+    """Why it cannot be chosen."""
+
+
+_LINE: Final = _Choice("", None)
+
+
+class BaselineModel(QAbstractListModel):
+    """Lists the baselines there are: of the session, of git, and two of every turn, whose labels are made when read."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._few: tuple[_Choice, ...] = ()
+        """What stands above the turns."""
+        self._turns: tuple[int, ...] = ()
+        self._prompts: Mapping[int, str] = {}
+        self._words: dict[BaselineKind, tuple[str, str]] = {
+            "turn": (self.tr("Turn {0}"), self.tr("Turn {0}: {1}")),
+            "since": (self.tr("Since message {0}"), self.tr("Since message {0}: {1}")),
+        }
+        """Looked up once: typing a letter into the list may read all labels."""
+
+    def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: "GitState | None") -> bool:
+        """List these turns, newest first, and what git can compare with. Whether the list is another one now."""
+        few, turns = (*self._of_session(turns), *self._of_git(git)), tuple(turns)
+        if (few, turns, prompts) == (self._few, self._turns, self._prompts):
+            return False
+        self.beginResetModel()
+        self._few, self._turns, self._prompts = few, turns, prompts
+        self.endResetModel()
+        return True
+
+    def baseline_at(self, row: int) -> Baseline | None:
+        """Return the baseline in this row, if it is none of the lines between the groups."""
+        return self._choice(row).baseline
+
+    def row_of(self, baseline: Baseline) -> int:
+        """Return the row of a baseline; the first one's if this is not listed."""
+        if baseline.kind in _OF_TURNS and baseline.turn in self._turns:
+            groups = _OF_TURNS.index(baseline.kind)
+            return len(self._few) + groups * (len(self._turns) + 1) + 1 + self._turns.index(baseline.turn)
+        return next((row for row, choice in enumerate(self._few) if choice.baseline == baseline), 0)
+
+    # -- Qt --
+
+    def rowCount(self, parent: QModelIndex | QPersistentModelIndex | None = None) -> int:
+        if parent is not None and parent.isValid():
+            return 0
+        return len(self._few) + (len(_OF_TURNS) * (len(self._turns) + 1) if self._turns else 0)
+
+    def data(self, index: QModelIndex | QPersistentModelIndex, role: int = _Role.DisplayRole) -> Any:
+        if role not in _TOLD or not index.isValid():
+            return None
+        choice = self._choice(index.row())
+        if role == _Role.DisplayRole:
+            return choice.label
+        if role == _Role.AccessibleDescriptionRole and choice.baseline is None:
+            return "separator"  # how a combo box knows a line
+        return choice.obstacle or None
+
+    def flags(self, index: QModelIndex | QPersistentModelIndex) -> Qt.ItemFlag:
+        choice = self._choice(index.row())
+        if choice.baseline is None:
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsSelectable if choice.obstacle else super().flags(index)
+
+    # -- what is listed --
+
+    def _choice(self, row: int) -> _Choice:
+        if row < len(self._few):
+            return self._few[row]
+        group, at = divmod(row - len(self._few), len(self._turns) + 1)
+        return self._of_turn(_OF_TURNS[group], self._turns[at - 1]) if at else _LINE
+
+    def _of_turn(self, kind: BaselineKind, turn: int) -> _Choice:
+        title = _shortened(self._prompts.get(turn, ""))
+        plain, titled = self._words[kind]
+        return _Choice((titled if title else plain).format(turn, title), Baseline(kind, turn))
+
+    def _of_session(self, turns: Sequence[int]) -> list[_Choice]:
+        last = self.tr("Last turn ({0})").format(turns[0]) if turns else self.tr("Last turn")
+        return [_Choice(last, LAST_TURN), _Choice(self.tr("This session"), SESSION)]
+
+    def _of_git(self, git: "GitState | None") -> list[_Choice]:
+        uncommitted, branch = self.tr("Uncommitted"), self.tr("Against a branch")
+        if git is None or git.obstacle:
+            why = self._obstacle_words(git)
+            labels = (f"{uncommitted} ({why.lower()})" if why else uncommitted, branch)
+            return [
+                _LINE,
+                _Choice(labels[0], UNCOMMITTED, why or self.tr("Looking…")),
+                _Choice(labels[1], Baseline("branch"), why or self.tr("Looking…")),
+            ]
+        found = [_LINE, _Choice(uncommitted, UNCOMMITTED)]
+        against = self.tr("Against {0}")
+        found += [
+            _Choice(against.format(name), Baseline("branch", branch=name)) for name in git.branches[:_MAX_BRANCHES]
+        ]
+        if not git.branches:
+            found.append(_Choice(branch, Baseline("branch"), self.tr("There is no other branch")))
+        return found
+
+    def _obstacle_words(self, git: "GitState | None") -> str:
+        if git is None:
+            return ""
+        return {
+            "not_a_repository": self.tr("No git repository"),
+            "git_missing": self.tr("git is not installed"),
+            "too_slow": self.tr("git took too long"),
+        }.get(git.obstacle, self.tr("git failed"))
+
+
+_TOLD: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.AccessibleDescriptionRole))
+
+
+def _shortened(prompt: str) -> str:
+    title = prompt.strip().partition("\n")[0]
+    return title if len(title) <= _MAX_TITLE_CHARS else title[: _MAX_TITLE_CHARS - 1].rstrip() + "…"
