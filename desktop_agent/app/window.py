@@ -242,15 +242,18 @@ def _load_rest() -> None:
     import gc
     from importlib import import_module
 
-    from desktop_agent.core.changes.intraline import get_ready
-    from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
-    from desktop_agent.ui.chat.warm_up import warm_up
+    from desktop_agent.app.giving_way import imports_give_way
 
-    media = ("review.media.stack", "review.media.kinds")
-    for module in ("approvals.dialog", "review.content", "review.review_view", *media):
-        import_module(f"desktop_agent.ui.{module}")
-    get_ready()
-    warm_up()
-    import_sdk(ANTHROPIC)
+    with imports_give_way():
+        from desktop_agent.core.changes.intraline import get_ready
+        from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
+        from desktop_agent.ui.chat.warm_up import warm_up
+
+        media = ("review.media.stack", "review.media.kinds")
+        for module in ("approvals.dialog", "review.content", "review.review_view", *media):
+            import_module(f"desktop_agent.ui.{module}")
+        get_ready()
+        warm_up()
+        import_sdk(ANTHROPIC)
     # What is there by now stays: a full collection over it would stop the window for a tenth of a second.
     gc.freeze()

@@ -24,7 +24,7 @@ Work = Coroutine[object, object, None]
 GRACE_S: Final = 10.0
 """How long cancelled tasks may take to clean up at the end. Killing a process group and closing a journal fit in."""
 
-SWITCH_INTERVAL_S: Final = 0.0005
+SWITCH_INTERVAL_S: Final = 0.0001
 """How long another thread may keep the interpreter to itself while the window wants it. Python's own 5 ms are a third
 of a frame, and one painting can be made to wait for them several times."""
 

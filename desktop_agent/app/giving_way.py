@@ -1,0 +1,82 @@
+"""Imports that give way: a thread that loads modules rests whenever the window has something to do.
+
+Two threads that run Python take turns, and each time the window lets go of the interpreter it waits for its turn again.
+A conversation that is painted while a provider's SDK is imported so takes twice as long.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Final
+
+_BUSY_SHARE: Final = 0.3
+"""A thread that has to wait for the interpreter does not work all the time, even while it has much to do."""
+
+_REST_S: Final = 0.004
+_PATIENCE_S: Final = 5.0
+"""What is loaded is needed one day, also by a window that never rests."""
+
+
+@contextmanager
+def imports_give_way(
+    clock: Callable[[], float] = time.monotonic,
+    work_clock: Callable[[], float] | None = None,
+    rest: Callable[[float], None] = time.sleep,  # noqa: TID251 - hands the interpreter to the main thread
+) -> Generator[None]:
+    """Let this thread rest before each module it imports, as long as the main thread works; five seconds in all.
+
+    `work_clock` tells for how many seconds the main thread has worked. Where the system does not say (Windows), nothing
+    is waited for.
+    """
+    work_clock = work_clock or _clock_of_main_thread()
+    if work_clock is None:
+        yield
+        return
+    finder = _Resting(threading.get_ident(), clock, work_clock, rest)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Resting(MetaPathFinder):
+    """Finds no module, but is asked for each before it is loaded."""
+
+    def __init__(
+        self, thread: int, clock: Callable[[], float], work_clock: Callable[[], float], rest: Callable[[float], None]
+    ) -> None:
+        self._thread = thread
+        self._clock = clock
+        self._work_clock = work_clock
+        self._rest = rest
+        self._patience_s = _PATIENCE_S
+        self._looked_at = clock(), work_clock()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /
+    ) -> ModuleSpec | None:
+        if threading.get_ident() == self._thread:
+            while self._patience_s > 0 and self._is_main_thread_busy():
+                self._patience_s -= _REST_S
+                self._rest(_REST_S)
+        return None
+
+    def _is_main_thread_busy(self) -> bool:
+        """Whether it worked for much of the time since it was asked last."""
+        before, worked_before = self._looked_at
+        self._looked_at = now, worked = self._clock(), self._work_clock()
+        return worked - worked_before > _BUSY_SHARE * (now - before)
+
+
+def _clock_of_main_thread() -> Callable[[], float] | None:
+    thread = threading.main_thread().ident
+    if sys.platform == "win32" or thread is None:
+        return None
+    clock = time.pthread_getcpuclockid(thread)
+    return lambda: time.clock_gettime(clock)
