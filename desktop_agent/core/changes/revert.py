@@ -132,7 +132,10 @@ def _deltas(direction: Direction, changes: Sequence[FileChange]) -> tuple[Delta,
 
 
 def _inverse(direction: Direction, changes: Sequence[FileChange], recorded: Sequence[FileChange]) -> Delta | None:
-    last = recorded[-1]
+    *earlier, last = recorded
     opposite = {item.change_id for item in last.reverts if not item.hunks and item.is_redo == (direction == "undo")}
-    is_exact = len(opposite) == len(last.reverts) and opposite == {change.id for change in changes}
+    # The last hunk of several makes a change wholly undone, too, but what was before it has the others undone already.
+    latest = {item.change_id: item for change in earlier for item in change.reverts}
+    is_in_one = not any(latest[change_id].hunks for change_id in opposite if change_id in latest)
+    is_exact = is_in_one and len(opposite) == len(last.reverts) and opposite == {change.id for change in changes}
     return Delta(last.after, last.before) if is_exact else None
