@@ -42,6 +42,8 @@ class FilePlan:
     """When it is the opposite of the last undo or redo of the path: back to the very bytes from before that."""
     moves_to: str = ""
     """Where the content of the path goes, when a renaming is reverted or done again."""
+    gone_to: str = ""
+    """Where the last change of the path moved the file to, and left nothing here."""
     new_folders: tuple[str, ...] = ()
     """Folders that came with the file: removed with it when they are empty afterwards."""
 
@@ -115,6 +117,7 @@ def _plan(
         hunks=hunks,
         inverse=None if is_half else _inverse(direction, changes, recorded),
         moves_to=moves_to,
+        gone_to=recorded[-1].moved_to if recorded[-1].after is None else "",
         new_folders=tuple(folder for change in changes for folder in change.new_folders),
     )
 

@@ -21,6 +21,7 @@ from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
 
+_RENAMED = "It was renamed to {} since. Undo that first, or choose hunks of it where it is now."
 _MISSING = "Its earlier content is missing from the data folder."
 
 
@@ -103,7 +104,8 @@ class Drafter:
             result = moved[plan.path] if plan.path in moved else self._result(direction, plan, yours, goals)
             reverts = self._reverts(direction, plan, yours, result)
         except ClashError as clash:
-            return replace(_outcome(plan, "conflict", str(clash)), clash=self._clash(yours, goals))
+            reason = _RENAMED.format(plan.gone_to) if yours is None and plan.gone_to else str(clash)
+            return replace(_outcome(plan, "conflict", reason), clash=self._clash(yours, goals))
         except StorageError:
             return _outcome(plan, "failed", _MISSING)
         ids = tuple(reverted.change_id for reverted in reverts if not reverted.hunks)
