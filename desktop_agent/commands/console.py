@@ -74,11 +74,19 @@ class Console:
 
 
 def _without_controls(text: str) -> str:
-    """Return `text` with control characters shown as escapes: a model's words must not steer the person's terminal."""
+    """Return `text` with control characters shown as escapes: a model's words must not steer the person's terminal.
+
+    Those that turn the direction of writing are among them: with one, a name reads as another.
+    """
     return text.translate(_SHOWN_CONTROLS)
 
 
-_SHOWN_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+_TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_CONTROLS = (code for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t")
+_SHOWN_CONTROLS = {
+    **{code: f"\\x{code:02x}" for code in _CONTROLS},
+    **{code: f"\\u{code:04x}" for code in _TURNING},
+}
 
 
 def _standard_output() -> TextIOWrapper:
@@ -89,9 +97,13 @@ def _standard_output() -> TextIOWrapper:
 
 
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
-    """Return `rows` in aligned columns, those in `right` to the right, two spaces apart."""
+    """Return `rows` in aligned columns, those in `right` to the right, two spaces apart.
+
+    A line feed in a cell, such as one in a file's name, is shown as an escape: no name can make up a row.
+    """
     if not rows:
         return ""
+    rows = [[cell.replace("\n", "\\n") for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
 
     def cell(column: int, text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from desktop_agent.commands.console import Console
-from desktop_agent.core.errors import SessionBusyError
+from desktop_agent.core.errors import SessionBusyError, SessionNotFoundError
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.store.catalog import Catalog
@@ -25,8 +25,13 @@ def verify_sessions(catalog: Catalog, ids: Sequence[SessionId], console: Console
     texts: list[str] = []
     is_fine = True
     for session_id in ids:
-        done = _repaired(catalog, session_id, caches) if is_repairing else None
-        report = verify(catalog, session_id, caches=caches) if done is None else done.after
+        try:
+            done = _repaired(catalog, session_id, caches) if is_repairing else None
+            report = verify(catalog, session_id, caches=caches) if done is None else done.after
+        except SessionNotFoundError:
+            if len(ids) == 1:
+                raise
+            continue  # it was deleted while the ones before it were read, which can take minutes
         is_fine = is_fine and report.is_fine
         documents.append(_as_json(report, done))
         texts.append(_describe(report, done, is_repairing=is_repairing))

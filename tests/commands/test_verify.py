@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.cli import main
+from desktop_agent.commands.console import Console
+from desktop_agent.commands.verifying import verify_sessions
+from desktop_agent.core.errors import SessionNotFoundError
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.lock import SessionLock
 from tests.core.samples import SAMPLE_EVENTS
 from tests.core.store.journals import write
@@ -41,6 +45,19 @@ def test_what_is_fine_is_said_in_one_line_each(make: Make, capsys: pytest.Captur
     make(OTHER)
     assert main(["sessions", "verify"]) == 0
     assert sorted(capsys.readouterr().out.splitlines()) == [f"{ID}  fine, 4 records", f"{OTHER}  fine, 4 records"]
+
+
+def test_a_session_that_is_deleted_meanwhile_costs_no_other_its_report(
+    make: Make, isolated_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(ID)
+    sessions = path.parent.parent
+    catalog = Catalog(sessions, Blobs(sessions.parent / "blobs"), isolated_home / "cache")
+    assert verify_sessions(catalog, [OTHER, ID], Console(), is_repairing=False) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{ID}  fine, 4 records"]
+    assert verify_sessions(catalog, [OTHER, ID], Console(), is_repairing=True) == 0
+    with pytest.raises(SessionNotFoundError):
+        verify_sessions(catalog, [OTHER], Console(), is_repairing=False)
 
 
 def test_a_problem_is_explained_with_its_repair_and_fails_the_command(

@@ -1,11 +1,13 @@
 """Undo, redo, the person's own writes, remarks and going back, in a whole session."""
 
+from itertools import permutations
+
 import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.changes.hunk_keys import review_hunks
+from desktop_agent.core.changes.hunk_keys import all_keys, review_hunks
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.ids import HunkKey
@@ -109,6 +111,75 @@ async def test_of_several_undone_hunks_one_is_redone_and_the_others_stay_undone(
         await redo(s, thirty)
         assert record.undone_hunks >= set(five.hunks)
         assert not record.is_undone
+
+
+async def test_hunks_undone_one_by_one_are_all_redone_and_undone_with_their_turn(ground: Ground) -> None:
+    before = "".join(LINES)
+    ground.write("a.txt", before)
+    after = text_with(line_5="five\n", line_30="thirty\n", line_55="fifty-five\n")
+    everything = Call("edit_file", {"path": "a.txt", "old_str": before, "new_str": after})
+    async with ground.session([[everything], [Say("one")]], approval="never") as s:
+        await s.prompt()
+        hunks = [hunk_with(s, ground, text, turn=1) for text in ("five\n", "thirty\n", "fifty-five\n")]
+        for hunk in hunks:
+            await undo(s, hunk)
+        assert ground.read("a.txt") == before
+        await redo(s, ChangeSelection(turn=1))
+        assert ground.read("a.txt") == after
+        await undo(s, hunks[0])
+        await undo(s, ChangeSelection(turn=1))
+        await redo(s, ChangeSelection(turn=1))
+        assert ground.read("a.txt") == after
+        await undo(s, ChangeSelection(turn=1))
+        for hunk in hunks:
+            await redo(s, hunk)
+        assert ground.read("a.txt") == after
+        await undo(s, ChangeSelection(turn=1))
+        assert ground.read("a.txt") == before
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+async def test_hunks_beside_converted_line_endings_are_undone_and_redone_in_any_order(
+    ground: Ground, order: tuple[int, ...]
+) -> None:
+    before = "".join(LINES).replace("\n", "\r\n")
+    after = text_with(line_5="five\n", line_30="thirty\n")
+    ground.write("a.txt", before)
+    everything = Call("create_file", {"path": "a.txt", "content": after, "if_exists": "overwrite"})
+    async with ground.session([[everything], [Say("one")]], approval="never") as s:
+        await s.prompt()
+        assert ground.read("a.txt") == after
+        record = s.session.transcript.changes["1.1"]
+        diff = diff_change(record.change, before.encode(), after.encode())
+        keys = all_keys(diff)
+        assert keys[2:] == ("endings",)
+        selections = [ChangeSelection(path="a.txt", hunks=(keys[place],)) for place in order]
+        for selection in selections:
+            assert [outcome.reason for outcome in (await undo(s, selection)).outcomes] == [""]
+        assert ground.read("a.txt") == before
+        for selection in selections:
+            assert [outcome.reason for outcome in (await redo(s, selection)).outcomes] == [""]
+        assert ground.read("a.txt") == after
+        # With one of them undone, the whole is undone and redone, too.
+        await undo(s, selections[0])
+        await undo(s, ChangeSelection(turn=1))
+        assert (ground.read("a.txt"), record.is_undone) == (before, True)
+        await redo(s, selections[0])
+        await redo(s, ChangeSelection(turn=1))
+        assert (ground.read("a.txt"), record.is_undone, record.undone_hunks) == (after, False, frozenset())
+
+
+async def test_a_line_of_the_persons_among_converted_line_endings_still_clashes(ground: Ground) -> None:
+    before = "".join(LINES).replace("\n", "\r\n")
+    ground.write("a.txt", before)
+    everything = Call("create_file", {"path": "a.txt", "content": text_with(line_5="five\n"), "if_exists": "overwrite"})
+    async with ground.session([[everything], [Say("one")]], approval="never") as s:
+        await s.prompt()
+        mine = text_with(line_5="five\n", line_30="mine\n")
+        ground.write("a.txt", mine)
+        (outcome,) = (await undo(s, ChangeSelection(turn=1))).outcomes
+        assert outcome.state == "conflict"
+        assert ground.read("a.txt") == mine
 
 
 async def test_a_hunk_that_a_later_turn_wrote_beside_clashes_and_is_left_alone(ground: Ground) -> None:

@@ -51,6 +51,12 @@ def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
     return frozenset(key for key, edits in _named(diff) if _is_missing(diff, edits, later, lines))
 
 
+def sole_missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey] | None:
+    """Return the hunks that `now` lacks when that is all it differs in from the new side; otherwise None."""
+    missing = missing_keys(diff, now)
+    return missing if without_hunks(diff, missing) == now else None
+
+
 def _named(diff: FileDiff) -> Iterator[tuple[HunkKey, Sequence[Edit]]]:
     for named in review_hunks(diff):
         yield named.key, named.hunk.edits

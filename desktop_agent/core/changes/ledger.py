@@ -206,7 +206,7 @@ class Ledger:
                 if current == change.after:
                     return ""  # it is another name of a file that was just written
                 return MEANWHILE
-            self._write(change.path, self.state(change.after), seen)
+            self._write_or_leave_no_folder(change, seen)
             if change.after is None:
                 self._remove_empty(write.new_folders)
         except ChangedError:
@@ -228,6 +228,14 @@ class Ledger:
         for folder in reversed(folders):
             with suppress(OSError):  # not empty: somebody uses it now
                 (self._root / folder).rmdir()
+
+    def _write_or_leave_no_folder(self, change: FileChange, seen: Mark) -> None:
+        try:
+            self._write(change.path, self.state(change.after), seen)
+        except OSError:
+            if change.before is None:
+                self._remove_empty(change.new_folders)
+            raise
 
     def _write(self, path: str, state: FileState | None, seen: Mark = UNSEEN) -> None:
         """Write the file, if it still is the one that was `seen`; otherwise this raises `ChangedError`."""

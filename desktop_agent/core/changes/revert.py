@@ -42,6 +42,8 @@ class FilePlan:
     """When it is the opposite of the last undo or redo of the path: back to the very bytes from before that."""
     moves_to: str = ""
     """Where the content of the path goes, when a renaming is reverted or done again."""
+    gone_to: str = ""
+    """Where the last change of the path moved the file to, and left nothing here."""
     new_folders: tuple[str, ...] = ()
     """Folders that came with the file: removed with it when they are empty afterwards."""
 
@@ -115,6 +117,7 @@ def _plan(
         hunks=hunks,
         inverse=None if is_half else _inverse(direction, changes, recorded),
         moves_to=moves_to,
+        gone_to=recorded[-1].moved_to if recorded[-1].after is None else "",
         new_folders=tuple(folder for change in changes for folder in change.new_folders),
     )
 
@@ -132,7 +135,10 @@ def _deltas(direction: Direction, changes: Sequence[FileChange]) -> tuple[Delta,
 
 
 def _inverse(direction: Direction, changes: Sequence[FileChange], recorded: Sequence[FileChange]) -> Delta | None:
-    last = recorded[-1]
+    *earlier, last = recorded
     opposite = {item.change_id for item in last.reverts if not item.hunks and item.is_redo == (direction == "undo")}
-    is_exact = len(opposite) == len(last.reverts) and opposite == {change.id for change in changes}
+    # The last hunk of several makes a change wholly undone, too, but what was before it has the others undone already.
+    latest = {item.change_id: item for change in earlier for item in change.reverts}
+    is_in_one = not any(latest[change_id].hunks for change_id in opposite if change_id in latest)
+    is_exact = is_in_one and len(opposite) == len(last.reverts) and opposite == {change.id for change in changes}
     return Delta(last.after, last.before) if is_exact else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from desktop_agent.core.changes.attribution import attribute, links_of
 from desktop_agent.core.changes.diff import diff_change, find_edits
 from desktop_agent.core.changes.file_merge import ClashError, merge_states
-from desktop_agent.core.changes.hunk_edit import missing_keys, without_hunks
+from desktop_agent.core.changes.hunk_edit import missing_keys, sole_missing_keys, without_hunks
 from desktop_agent.core.changes.hunk_keys import MODE, WHOLE_FILE, all_keys
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_change
@@ -21,6 +21,7 @@ from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
 
+_RENAMED = "It was renamed to {} since. Undo that first, or choose hunks of it where it is now."
 _MISSING = "Its earlier content is missing from the data folder."
 
 
@@ -100,10 +101,11 @@ class Drafter:
         except KeyError:
             return _outcome(plan, "failed", "There is no such change in it.")
         try:
-            result = moved[plan.path] if plan.path in moved else self._result(plan, yours, goals)
+            result = moved[plan.path] if plan.path in moved else self._result(direction, plan, yours, goals)
             reverts = self._reverts(direction, plan, yours, result)
         except ClashError as clash:
-            return replace(_outcome(plan, "conflict", str(clash)), clash=self._clash(yours, goals))
+            reason = _RENAMED.format(plan.gone_to) if yours is None and plan.gone_to else str(clash)
+            return replace(_outcome(plan, "conflict", reason), clash=self._clash(yours, goals))
         except StorageError:
             return _outcome(plan, "failed", _MISSING)
         ids = tuple(reverted.change_id for reverted in reverts if not reverted.hunks)
@@ -119,16 +121,46 @@ class Drafter:
         state = self._ledger.current(path)
         return None if state is not None and state.kind == "folder" and path in self._leaving else state
 
-    def _result(self, plan: FilePlan, yours: FileState | None, goals: Sequence[_Goal]) -> FileState | None:
+    def _result(
+        self, direction: Direction, plan: FilePlan, yours: FileState | None, goals: Sequence[_Goal]
+    ) -> FileState | None:
         """Merge every goal into the file. Raises `ClashError`."""
         if plan.inverse and not plan.hunks and yours == self._ledger.state(plan.inverse.base):
             return self._ledger.state(plan.inverse.wanted)
         if plan.hunks:
             self._refuse_foreign_lines(plan)
         state = yours
-        for goal in goals:
-            state = merge_states(goal.base, state, goal.wanted)
+        try:
+            for goal in goals:
+                state = merge_states(goal.base, state, goal.wanted)
+        except ClashError:
+            if (state := self._by_hunks(direction, plan, yours, goals)) is None:
+                raise
         return state
+
+    def _by_hunks(
+        self, direction: Direction, plan: FilePlan, yours: FileState | None, goals: Sequence[_Goal]
+    ) -> FileState | None:
+        """What the file becomes if nothing but whole hunks of the changes is missing in it; None otherwise.
+
+        Converted line endings stand next to every other hunk. A merge takes those that are undone already for
+        somebody's lines in the way, although nobody wrote one.
+        """
+        first, last, goal = plan.changes[0].before, plan.changes[-1].after, goals[0]
+        is_moved = any(change.moved_from or change.moved_to for change in plan.changes)
+        if is_moved or len(plan.deltas) != 1 or not (first and last and yours and goal.base and goal.wanted):
+            return None
+        diff = self._net_diff(plan)
+        missing = sole_missing_keys(diff, yours.content) if diff and yours.kind == last.kind == first.kind else None
+        if diff is None or missing is None:
+            return None
+        chosen = frozenset(plan.hunks or all_keys(diff))
+        absent = missing | chosen if direction == "undo" else missing - chosen
+        is_old = frozenset(all_keys(diff)) <= absent | {MODE}
+        content = self._ledger.content(first) if is_old else without_hunks(diff, absent)
+        base, wanted = (replace(state, content=yours.content) for state in (goal.base, goal.wanted))
+        merged = merge_states(base, yours, wanted)  # of the modes
+        return replace(merged, content=content) if merged and content is not None else None
 
     def _goals(self, direction: Direction, plan: FilePlan) -> tuple[FilePlan, list[_Goal]]:
         """The steps of the plan; a plan that names all hunks of a file is one for the whole file.

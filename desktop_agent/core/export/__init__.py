@@ -56,21 +56,30 @@ def export_session(
 ) -> int:
     """Write the export to `target` and return its size in bytes. The file appears when it is complete.
 
-    Raises `UsageError` when the file exists and may not be overwritten, and `StorageError`.
+    Raises `UsageError` when the file exists and may not be overwritten, or can have no such name, and `StorageError`.
     """
-    if target.exists() and not overwrites:
-        raise UsageError(f"{target} exists already.", hint="Choose another name, or allow to overwrite it.")
     try:
+        _refuse_unusable(target, overwrites=overwrites)
         with Draft(target.parent) as draft:
             for piece in export_text(journal, form, blobs):
                 draft.write(piece)
                 progress(draft.size)
             draft.sync()
-            if target.exists() and not overwrites:  # somebody made it meanwhile
-                raise UsageError(f"{target} exists already.", hint="Choose another name, or allow to overwrite it.")
+            _refuse_unusable(target, overwrites=overwrites)  # somebody may have made it meanwhile
             draft.place(target)
     except OSError as error:
         raise StorageError(
             "The export could not be written.", hint="Check the folder and the free space.", detail=f"{target}: {error}"
         ) from error
     return draft.size
+
+
+def _refuse_unusable(target: Path, *, overwrites: bool) -> None:
+    try:
+        target.stat()
+    except FileNotFoundError:
+        return
+    except ValueError as error:  # a NUL, or half a character
+        raise UsageError("No file can have this name, so nothing was written.", hint="Choose another name.") from error
+    if not overwrites:
+        raise UsageError(f"{target} exists already.", hint="Choose another name, or allow to overwrite it.")

@@ -69,6 +69,7 @@ class Journal:
         self._size = status.st_size
         self._blobs = blobs
         self._has_name = status.st_nlink > 0  # not every file system counts names
+        self._has_place = self._is_at_its_place(status)  # nor has every one numbers for files that stay
         self._waiting: list[bytes] = []
         """The last lines of those `size` bytes: the ones that are not known to be on the disk."""
         self._waiting_bytes = 0
@@ -163,8 +164,16 @@ class Journal:
         status = os.fstat(self._descriptor)
         if self._has_name and status.st_nlink == 0:  # what is written to it would be gone with the process
             raise FileNotFoundError(errno.ENOENT, "The journal was deleted while it was in use")
+        if self._has_place and not self._is_at_its_place(status):  # what goes to blobs would go to another place
+            raise FileNotFoundError(errno.ENOENT, "The journal was moved away while it was in use")
         if self._is_sound and status.st_size != self._size:
             raise OSError(errno.EBUSY, "The journal was changed by another program; open the session again")
+
+    def _is_at_its_place(self, status: os.stat_result) -> bool:
+        try:
+            return os.path.samestat(self._path.stat(), status)
+        except FileNotFoundError:
+            return False
 
     def _make_sound(self) -> None:
         """After a failure, make the file what it should be, on the disk too. Raises `OSError` when that fails again."""

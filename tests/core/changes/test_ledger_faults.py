@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileState, FileTransition, read_state
 from desktop_agent.core.model import FileChange
@@ -63,6 +63,18 @@ def test_several_files_are_changed_all_or_none(tmp_path: Path, code: int) -> Non
         else:
             assert all(ledger.is_at(change.path, change.after) for change in changes)
             assert (folder / "work/other-name").read_bytes() == NEW
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES], ids=os.strerror)
+def test_of_an_undo_that_fails_no_folder_is_left(tmp_path: Path, code: int) -> None:
+    """Each file is as it was or as it should be, and folders stand only where files in them do."""
+    for faulty, folder in rounds(tmp_path, code=code):
+        ledger, changes = prepare(folder)
+        with in_place_of_os(faulty):
+            problems = ledger.apply_each([LedgerWrite(change) for change in changes])
+        for change in changes:
+            assert ledger.is_at(change.path, change.before if change.id in problems else change.after), faulty.failed
+        assert (folder / "work/new").exists() == (folder / "work/new/folder/file").exists(), faulty.failed
 
 
 DYING = """

@@ -72,6 +72,14 @@ def test_redoing_exactly_what_the_last_undo_took_back_knows_the_way_to_the_very_
     assert plan_revert("undo", [one, two], records)[0].inverse is None
 
 
+def test_the_undo_of_the_last_of_several_hunks_is_no_way_back_to_all_of_them() -> None:
+    one = change("1.1", "O", "B")
+    first = replace(change("1.2", "B", "A"), author="undo", reverts=(Reverted(change_id="1.1", hunks=("one",)),))
+    last = replace(change("1.3", "A", "O"), author="undo", reverts=(Reverted(change_id="1.1"),))
+    (plan,) = plan_revert("redo", [one], [one, first, last])
+    assert (plan.inverse, plan.deltas) == (None, (delta("O", "B"),))
+
+
 def test_half_of_a_renaming_brings_the_other_half() -> None:
     gone = replace(change("1.1", "A", None, path="old"), moved_to="new")
     came = replace(change("1.2", None, "A", path="new"), kind="renamed", moved_from="old")

@@ -239,6 +239,16 @@ def test_a_hunk_of_a_renamed_file_is_undone_where_the_file_is_now(history: Histo
     assert history.read("b") == edited["b"].content + MINE
 
 
+def test_a_change_of_a_file_that_was_renamed_since_says_where_the_file_is(history: History) -> None:
+    edit = history.replace("a", b"line 3\n", b"three\n")
+    rename = history.rename("a", "b")
+    (outcome,) = history.undo(edit)
+    assert (outcome.state, "renamed to b" in outcome.reason) == ("conflict", True)
+    history.undo(rename)
+    assert states(history.undo(edit)) == {"restored"}
+    assert history.read("a") == TEXT
+
+
 def test_new_and_removed_folders_come_and_go(history: History) -> None:
     (history.root / "old").mkdir(mode=0o700)
     before = history.tree()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.export import export_session, export_text
 from tests.core.export.conftest import KEY, Written
 
@@ -22,6 +22,18 @@ def test_a_file_that_exists_is_not_overwritten(hostile: Written, tmp_path: Path)
     assert target.read_text() == "mine"
     size = export_session(hostile.path, "md", hostile.blobs, target, overwrites=True)
     assert target.stat().st_size == size > 1000
+
+
+@pytest.mark.parametrize("name", ["a\0b.md", "half a character \ud800.md", "n" * 300])
+@pytest.mark.parametrize("overwrites", [True, False])
+def test_a_name_that_no_file_can_have_is_refused_and_nothing_is_written(
+    hostile: Written, tmp_path: Path, name: str, *, overwrites: bool
+) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with pytest.raises((UsageError, StorageError)):
+        export_session(hostile.path, "md", hostile.blobs, folder / name, overwrites=overwrites)
+    assert list(folder.iterdir()) == []
 
 
 def test_nothing_is_left_of_an_export_that_is_stopped(hostile: Written, tmp_path: Path) -> None:

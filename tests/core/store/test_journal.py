@@ -173,6 +173,21 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_record_leaves_the_journal_whole
     assert [event.seq for event in read_journal(path, blobs)[0]] == [1, 2, 3]
 
 
+def test_a_journal_that_was_moved_away_is_not_written_until_it_is_back(path: Path, blobs: Blobs) -> None:
+    """What a file manager calls deleting is moving: contents of files would go on to the old place, and get lost."""
+    write(path, blobs, 1)
+    journal, _ = Journal.open(path, blobs)
+    elsewhere = path.parent.rename(path.parent.with_name("trash"))
+    before = (elsewhere / path.name).read_bytes()
+    with pytest.raises(StorageError):
+        journal.append(renamed(2), is_durable=True)
+    assert (elsewhere / path.name).read_bytes() == before
+    elsewhere.rename(path.parent)
+    journal.append(renamed(2), is_durable=True)
+    journal.close()
+    assert read_journal(path, blobs)[0] == [renamed(1), renamed(2)]
+
+
 def test_reading_never_changes_the_file(path: Path, blobs: Blobs) -> None:
     write(path, blobs, 2)
     path.write_bytes(path.read_bytes()[:-5])
