@@ -181,15 +181,24 @@ def draft_revert(
     row = _row(transcript, selection) if selection.hunks else None
     if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
         selection = ChangeSelection(change_ids=row.change_ids)  # a file that was renamed, and nothing else
-    records = [record for record in transcript.changes.values() if _is_meant(record, direction, selection)]
+    every = transcript.changes.values()
+    records = [record for record in every if _is_meant(record, direction, selection)]
     if not records:
         return None
     is_wide = not (selection.path or selection.call_id or selection.change_ids)
     shared = [record.change for record in records if record.change.is_shared and is_wide]
     selected = [record.change for record in records if record.change not in shared]
-    recorded = [record.change for record in transcript.changes.values()]
-    undone = {r.change.id: frozenset({WHOLE_FILE}) if r.is_undone else r.undone_hunks for r in records}
-    plans = plan_revert(direction, selected, recorded, hunks=selection.hunks, net=row.change if row else None)
+    recorded = [record.change for record in every]
+    undone = {r.change.id: frozenset({WHOLE_FILE}) if r.is_undone else r.undone_hunks for r in every}
+    plans = plan_revert(
+        direction,
+        selected,
+        recorded,
+        hunks=selection.hunks,
+        net=row.change if row else None,
+        elsewhere=[r.change for r in row.records if r not in records] if row else (),
+        standing={record.change.id for record in every if not record.is_undone},
+    )
     draft = Drafter(ledger, undone).draft(direction, plans)
     left = (FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=SHARED) for c in shared)
     return Draft(draft.writes, (*draft.settled, *left))

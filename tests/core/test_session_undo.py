@@ -8,7 +8,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_keys import all_keys, review_hunks
-from desktop_agent.core.changes.net import net_change
+from desktop_agent.core.changes.net import net_change, net_changes
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import ChangeSelection, LineComment, Reverted, TextBlock, UserMessage
@@ -180,6 +180,54 @@ async def test_a_line_of_the_persons_among_converted_line_endings_still_clashes(
         (outcome,) = (await undo(s, ChangeSelection(turn=1))).outcomes
         assert outcome.state == "conflict"
         assert ground.read("a.txt") == mine
+
+
+async def test_hunks_of_a_file_that_was_renamed_count_for_the_turn_that_wrote_them(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    replies: list[Reply] = [
+        [replacing(5, "five\n"), replacing(30, "thirty\n")],
+        [Say("one")],
+        [Call("run_terminal_cmd", {"command": "mv a.txt b.txt"})],
+        [Say("two")],
+    ]
+    async with ground.session(replies, approval="never") as s:
+        await s.prompt()
+        await s.prompt()
+        changes = s.session.transcript.changes
+        (row,) = net_changes(changes.values())
+        diff = diff_change(row.change, ground.blob(row.change.before), ground.blob(row.change.after))
+        five, thirty = (ChangeSelection(path="b.txt", hunks=(named.key,)) for named in review_hunks(diff))
+        edited = [record for record in changes.values() if record.turn == 1]
+
+        await undo(s, five)
+        assert [record.is_undone for record in edited] == [True, False]
+        assert ground.read("b.txt") == text_with(line_30="thirty\n")
+        await undo(s, thirty)
+        assert all(record.is_undone for record in edited)
+        assert ground.read("b.txt") == "".join(LINES)
+        redone = await redo(s, ChangeSelection(turn=1))
+        assert [outcome.path for outcome in redone.outcomes if outcome.is_done] == ["b.txt"]
+        assert ground.read("b.txt") == text_with(line_5="five\n", line_30="thirty\n")
+        assert not any(record.is_undone or record.undone_hunks for record in edited)
+
+
+async def test_a_turn_is_undone_in_a_file_that_a_later_turn_renamed(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    replies: list[Reply] = [
+        [replacing(5, "five\n")],
+        [Say("one")],
+        [Call("run_terminal_cmd", {"command": "mv a.txt b.txt"})],
+        [Say("two")],
+    ]
+    async with ground.session(replies, approval="never") as s:
+        await s.prompt()
+        await s.prompt()
+        await undo(s, ChangeSelection(turn=1))
+        assert ground.read("b.txt") == "".join(LINES)
+        await undo(s, ChangeSelection(turn=2))
+        assert ground.read("a.txt") == "".join(LINES)
+        await redo(s, ChangeSelection())
+        assert ground.read("b.txt") == text_with(line_5="five\n")
 
 
 async def test_a_hunk_that_a_later_turn_wrote_beside_clashes_and_is_left_alone(ground: Ground) -> None:

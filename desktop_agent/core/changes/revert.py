@@ -5,7 +5,7 @@ file, each one's before-image being the after-image of the one in front, are one
 stands between them there are several, and each is merged into what the file is by then (`undo` does it).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -29,7 +29,8 @@ class FilePlan:
 
     path: str
     changes: tuple[FileChange, ...]
-    """The selected changes of the path, in the order they were made. At least one."""
+    """The selected changes of the file, in the order they were made. At least one; all of one path, where the file was
+    by then."""
     deltas: tuple[Delta, ...]
     """In the order they are to be applied."""
     chain: tuple[FileChange, ...]
@@ -38,6 +39,8 @@ class FilePlan:
     """Only these hunks of `net`; empty for all."""
     net: FileChange | None = None
     """With `hunks`: what the file they are of has come to, also where it had another path at first."""
+    elsewhere: tuple[FileChange, ...] = ()
+    """With `hunks`: the changes that made it what it is while it had another path."""
     inverse: Delta | None = None
     """When it is the opposite of the last undo or redo of the path: back to the very bytes from before that."""
     moves_to: str = ""
@@ -60,20 +63,62 @@ def plan_revert(
     *,
     hunks: tuple[HunkKey, ...] = (),
     net: FileChange | None = None,
+    elsewhere: Sequence[FileChange] = (),
+    standing: Collection[ChangeId] = (),
 ) -> tuple[FilePlan, ...]:
     """Return what `selected`, a part of all `recorded` changes, means for each path. Both are in the order made.
 
-    With `hunks`, only these of `net`, which is what the selected changes of the one file come to together.
+    With `hunks`, only these of `net`, which is what the selected changes of the one file come to together, with those
+    it saw `elsewhere`, at another path. `standing` are the changes that are in force: an edit of a file that one of
+    them renamed is reverted where the file is now.
     """
     by_path: dict[str, list[FileChange]] = {}
     # Hunks are of a file where it is now: that it was renamed stands.
     for change in selected if hunks else with_partners(selected, recorded):
         by_path.setdefault(change.path, []).append(change)
-    plans = (
-        _plan(direction, path, changes, [change for change in recorded if change.path == path], hunks)
-        for path, changes in by_path.items()
-    )
-    return tuple(replace(plan, net=net) if hunks else plan for plan in plans)
+    plans: dict[str, FilePlan] = {}
+    for path, changes in by_path.items():
+        there = "" if hunks else _moved_on(changes, recorded, standing)
+        target = there if there and there not in by_path and there not in plans else path
+        plans[target] = _plan(direction, target, changes, recorded, hunks)
+    if not hunks:
+        return tuple(_inverse_together(plans))
+    return tuple(replace(plan, net=net, elsewhere=tuple(elsewhere)) for plan in plans.values())
+
+
+def _inverse_together(plans: dict[str, FilePlan]) -> list[FilePlan]:
+    """Return the plans, where none is the opposite of what was done last if another path of the same file is not."""
+    partners = {
+        path: {p for c in plan.changes for p in (c.moved_from, c.moved_to) if p in plans}
+        for path, plan in plans.items()
+    }
+    inexact = {path for path, plan in plans.items() if plan.inverse is None}
+    pending = list(inexact)
+    while pending:
+        reached = partners[pending.pop()] - inexact
+        inexact |= reached
+        pending += reached
+    return [replace(plan, inverse=None) if path in inexact else plan for path, plan in plans.items()]
+
+
+def _moved_on(changes: Sequence[FileChange], recorded: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
+    """Return where the file of these changes was moved after the last of them; empty where it was not, or is no more.
+
+    Only what edited a file follows it. A file that came into being or went is a matter of the path it had.
+    """
+    if any(not (change.before and change.after) for change in changes):
+        return ""
+    here, came_from = changes[-1].path, ""
+    for change in recorded[recorded.index(changes[-1]) + 1 :]:
+        if change.path != here or change.author == "undo" or change.id not in standing:
+            continue
+        if change.moved_to:
+            here, came_from = change.moved_to, here
+        elif change.moved_from and change.moved_from == came_from:
+            continue  # the other half of the renaming
+        elif change.moved_from or not (change.before and change.after):
+            return ""  # another file took its place, or it is gone
+    return here if came_from else ""
 
 
 def with_partners(selected: Sequence[FileChange], recorded: Sequence[FileChange]) -> list[FileChange]:
@@ -104,8 +149,10 @@ def _plan(
     recorded: Sequence[FileChange],
     hunks: tuple[HunkKey, ...],
 ) -> FilePlan:
-    places = {change.id: place for place, change in enumerate(recorded)}
     first, last = changes[0], changes[-1]
+    there = [change for change in recorded if change.path == last.path]
+    places = {change.id: place for place, change in enumerate(there)}
+    here = there if path == last.path else [change for change in recorded if change.path == path]
     # With hunks, a renamed file is only one half of what an undo wrote: what somebody added may be in the other.
     is_half = bool(hunks) and any(change.moved_from or change.moved_to for change in changes)
     moves_to = last.moved_to if direction == "redo" else first.moved_from
@@ -113,11 +160,11 @@ def _plan(
         path=path,
         changes=tuple(changes),
         deltas=_deltas(direction, changes),
-        chain=tuple(recorded[places[first.id] : places[last.id] + 1]),
+        chain=tuple(there[places[first.id] : places[last.id] + 1]),
         hunks=hunks,
-        inverse=None if is_half else _inverse(direction, changes, recorded),
+        inverse=None if is_half else _inverse(direction, changes, here),
         moves_to=moves_to,
-        gone_to=recorded[-1].moved_to if recorded[-1].after is None else "",
+        gone_to=here[-1].moved_to if here[-1].after is None else "",
         new_folders=tuple(folder for change in changes for folder in change.new_folders),
     )
 

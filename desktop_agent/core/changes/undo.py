@@ -21,7 +21,7 @@ from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
 
-_RENAMED = "It was renamed to {} since. Undo that first, or choose hunks of it where it is now."
+_RENAMED = "It was renamed to {} since. Undo that first."
 _MISSING = "Its earlier content is missing from the data folder."
 
 
@@ -100,6 +100,8 @@ class Drafter:
             return _outcome(plan, "failed", _MISSING)
         except KeyError:
             return _outcome(plan, "failed", "There is no such change in it.")
+        if yours is None and goals[-1].wanted is None and plan.gone_to and plan.gone_to not in self._planned:
+            return _outcome(plan, "conflict", _RENAMED.format(plan.gone_to))
         try:
             result = moved[plan.path] if plan.path in moved else self._result(direction, plan, yours, goals)
             reverts = self._reverts(direction, plan, yours, result)
@@ -216,13 +218,15 @@ class Drafter:
         if not plan.hunks:
             return tuple(Reverted(change_id=change_id, is_redo=not is_undo) for change_id in plan.change_ids)
         reverts: list[Reverted] = []
-        for change in plan.changes:
+        edits = [change for change in plan.elsewhere if change.before and change.after]
+        for change in (*edits, *plan.changes):
             diff = diff_change(change, self._ledger.content(change.before), self._ledger.content(change.after))
             every = frozenset(all_keys(diff))
             before = (
                 every if WHOLE_FILE in self._undone.get(change.id, ()) else self._undone.get(change.id, every - every)
             )
-            touched = frozenset(plan.hunks) & every if len(plan.changes) == 1 else _touched(diff, yours, result)
+            is_only = len(plan.changes) == 1 and not edits
+            touched = frozenset(plan.hunks) & every if is_only else _touched(diff, yours, result)
             undone = before | touched if is_undo else before - touched
             if undone != before or touched:
                 is_whole = undone == every if is_undo else not undone

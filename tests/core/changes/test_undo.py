@@ -17,7 +17,7 @@ from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Drafter
 from desktop_agent.core.files import FileState, FileTransition
-from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from tests.trees import Node, tree_of
@@ -35,6 +35,8 @@ class History:
         self.root.mkdir()
         self.ledger = Ledger(self.root, Blobs(folder / "blobs"))
         self.records: list[FileChange] = []
+        self.undone: set[ChangeId] = set()
+        """The changes that are wholly undone."""
         for path, content in files.items():
             self.person(path, content)
 
@@ -91,9 +93,9 @@ class History:
     ) -> tuple[FileOutcome, ...]:
         net = net_change(changes) if hunks else None
         selected = [change for change in changes if not hunks or (net is not None and change.path == net.path)]
-        draft = Drafter(self.ledger).draft(
-            direction, plan_revert(direction, selected, self.records, hunks=hunks, net=net)
-        )
+        standing = {record.id for record in self.records} - self.undone
+        plans = plan_revert(direction, selected, self.records, hunks=hunks, net=net, standing=standing)
+        draft = Drafter(self.ledger).draft(direction, plans)
         start = len(self.records)
         written = [
             self.ledger.record(write.transition, author="undo", change_id=f"9.{start + place}", reverts=write.reverts)
@@ -104,6 +106,8 @@ class History:
         )
         assert problems == {}
         self.records += written
+        for reverted in (item for write in draft.writes for item in write.reverts if not item.hunks):
+            (self.undone.discard if reverted.is_redo else self.undone.add)(reverted.change_id)
         for outcome in draft.outcomes():
             self._check(outcome)
         return draft.outcomes()
@@ -239,14 +243,50 @@ def test_a_hunk_of_a_renamed_file_is_undone_where_the_file_is_now(history: Histo
     assert history.read("b") == edited["b"].content + MINE
 
 
-def test_a_change_of_a_file_that_was_renamed_since_says_where_the_file_is(history: History) -> None:
+@pytest.mark.parametrize("is_tool", [True, False])
+def test_an_edit_is_undone_and_redone_where_the_file_was_renamed_to_since(history: History, *, is_tool: bool) -> None:
     edit = history.replace("a", b"line 3\n", b"three\n")
-    rename = history.rename("a", "b")
+    rename = history.rename("a", "b", is_tool=is_tool) + history.rename("b", "d/c", is_tool=is_tool)
+    history.person_adds("d/c")
     (outcome,) = history.undo(edit)
+    assert (outcome.path, outcome.state, outcome.change_ids) == ("d/c", "merged", (edit[0].id,))
+    assert history.read("d/c") == TEXT + MINE
+    assert states(history.redo(edit)) == {"merged"}
+    assert history.read("d/c") == TEXT.replace(b"line 3\n", b"three\n") + MINE
+    history.undo(edit)
+    history.undo(rename)
+    assert history.read("a") == TEXT + MINE
+    history.redo(edit)
+    assert history.read("a") == TEXT.replace(b"line 3\n", b"three\n") + MINE
+
+
+def test_an_edit_is_not_looked_for_in_another_file_that_took_the_place(history: History) -> None:
+    edit = history.replace("a", b"line 3\n", b"three\n")
+    history.rename("a", "b")
+    history.set("other", TEXT.replace(b"line 3\n", b"three\n"))
+    history.rename("other", "b")
+    assert states(history.undo(edit)) == {"conflict"}
+    assert history.read("b") == TEXT.replace(b"line 3\n", b"three\n")
+
+
+def test_an_edit_of_a_file_in_whose_place_is_a_new_one_follows_the_file(history: History) -> None:
+    edit = history.replace("a", b"line 3\n", b"three\n")
+    history.rename("a", "b")
+    history.set("a", b"a new one\n")
+    assert states(history.undo(edit)) == {"restored"}
+    assert (history.read("a"), history.read("b")) == (b"a new one\n", TEXT)
+
+
+def test_a_file_that_was_created_and_renamed_says_where_it_is_when_only_its_creation_is_undone(
+    history: History,
+) -> None:
+    created = history.set("new", b"of the agent\n")
+    rename = history.rename("new", "b")
+    (outcome,) = history.undo(created)
     assert (outcome.state, "renamed to b" in outcome.reason) == ("conflict", True)
     history.undo(rename)
-    assert states(history.undo(edit)) == {"restored"}
-    assert history.read("a") == TEXT
+    assert states(history.undo(created)) == {"restored"}
+    assert not (history.root / "new").exists()
 
 
 def test_new_and_removed_folders_come_and_go(history: History) -> None:
