@@ -309,7 +309,11 @@ class Histories(RuleBasedStateMachine):
         after = self.tree()
         event = self.last_revert(party)
         said = {outcome.path for outcome in event.outcomes}
-        assert {change.path for change in meant} == said
+        if selection.hunks:
+            assert {change.path for change in meant} == said
+        else:
+            assert {change.id for change in meant} == {id_ for outcome in event.outcomes for id_ in outcome.change_ids}
+            assert said <= {path for change in meant for path in self.places(party, change)}
         for outcome in event.outcomes:
             assert outcome.is_done or outcome.reason
             if not outcome.is_done or outcome.state == "unchanged":
@@ -350,7 +354,15 @@ class Histories(RuleBasedStateMachine):
             orders = [[line for line in lines_of(tree[path]) if line in stayed] for tree in (before, after)]
             assert orders[0] == orders[1]
             if before[path].mode != after[path].mode and before[path].kind == after[path].kind == "file":
-                assert any(change.path == path and modes_differ(change) for change in meant)
+                assert any(path in self.places(party, change) and modes_differ(change) for change in meant)
+
+    def places(self, party: Party, change: FileChange) -> set[str]:
+        """Where the file of this change can be by now: there, or where it was renamed to since, once or more often."""
+        found = {change.path}
+        for record in party.records():
+            if record.change.path in found and record.change.moved_to:
+                found.add(record.change.moved_to)
+        return found
 
     def last_revert(self, party: Party) -> ev.ChangesUndone | ev.ChangesRedone:
         events, _ = read_journal(party.journal, party.blobs)
