@@ -294,6 +294,13 @@ def records_file() -> Texts:
     return "".join(lines), "".join(lines).replace('"id"', '"ID"')
 
 
+def paint_something(view: DiffView) -> None:
+    """Load fonts and glyphs, as the window does before there is anything to review (`ReviewPanel.prepare`)."""
+    before, after = b"one\n", b"two\n"
+    view.show_diff(diff_change(change_of("1.1", "some.py", before, after), before, after))
+    view.grab()
+
+
 @pytest.mark.parametrize("way", ["wheel", "pages", "jumps"])
 @pytest.mark.parametrize("make", [ordinary_file, records_file])
 def test_the_worst_stall_while_scrolling(
@@ -308,6 +315,7 @@ def test_the_worst_stall_while_scrolling(
     way: str,
 ) -> None:
     loop, comparer = comparing
+    paint_something(view)
     before, after = (text.encode() for text in make())
     change = change_of("1.1", "random.py", before, after)
     view.show_diff(loop.run_until_complete(comparer.diff(change, before, after)))
