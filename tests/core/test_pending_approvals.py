@@ -12,6 +12,7 @@ from desktop_agent.core.errors import CredentialsError
 from desktop_agent.core.model import (
     Allowed,
     ApprovalPolicy,
+    ApprovalRequest,
     ChangeSelection,
     Denied,
     ModelRef,
@@ -57,6 +58,11 @@ def journal_of(ground: Ground, session_id: str) -> Path:
 async def reopened(ground: Ground, session_id: str, *replies: Reply) -> AsyncGenerator[Open]:
     async with ground.session(list(replies), resume=session_id) as s:
         yield s
+
+
+def in_order_of_calls(s: Open) -> list[ApprovalRequest]:
+    """The questions that wait, as the model made the calls; of calls side by side, either can have asked first."""
+    return sorted(s.transcript.pending_approvals, key=lambda request: request.call_id)
 
 
 def answers(s: Open) -> list[ToolResultBlock]:
@@ -168,7 +174,7 @@ async def test_the_person_may_still_change_the_command(ground: Ground) -> None:
 async def test_several_questions_wait_each_for_its_own_answer(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, BOTH, questions=2, approval="always")
     async with reopened(ground, session_id, DONE) as s:
-        first, second = s.transcript.pending_approvals
+        first, second = in_order_of_calls(s)
         s.submit(ops.AnswerApproval(call_id=second.call_id, decision=Denied(message="the second")))
         await s.rx.expect(ev.ToolCallFinished, lambda event: event.call_id == second.call_id)
         assert s.session.transcript.pending_approvals == [first]
@@ -194,7 +200,7 @@ async def test_stopping_settles_the_turn(ground: Ground) -> None:
 async def test_stopping_after_an_answer_settles_the_other_question(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, BOTH, questions=2, approval="always")
     async with reopened(ground, session_id, DONE) as s:
-        first, second = s.transcript.pending_approvals
+        first, second = in_order_of_calls(s)
         s.submit(ops.AnswerApproval(call_id=first.call_id, decision=Denied()))
         await s.rx.expect(ev.ToolCallFinished, lambda event: event.call_id == first.call_id)
         s.submit(ops.Interrupt())
@@ -306,7 +312,7 @@ async def test_an_answer_that_comes_while_the_call_is_planned_anew_counts(ground
     session_id = await killed_while_asking(ground, BOTH, questions=2, approval="always")
     for eagerness in range(12):
         async with ground.session([DONE], resume=session_id) as s:
-            first, second = s.transcript.pending_approvals
+            first, second = in_order_of_calls(s)
             s.submit(ops.AnswerApproval(call_id=first.call_id, decision=Allowed()))
             for _ in range(eagerness):
                 await asyncio.sleep(0)
