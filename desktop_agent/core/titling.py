@@ -28,6 +28,7 @@ MAX_TOKENS = 200
 MAX_TITLE_CHARS = 80
 _MAX_QUOTED_CHARS = 2_000
 _PATIENCE_S = 30.0
+_CANCEL_AGAIN_S = 1.0
 _LAST_TURN = 3
 """Later than after this turn nobody needs a title: the person knows the conversation by its first words."""
 
@@ -49,10 +50,10 @@ class Titling:
             self._task = asyncio.create_task(self._run(), name="title")
 
     async def aclose(self) -> None:
-        """Stop; returns when nothing runs any more."""
-        if self._task is not None:
+        """Stop; returns when nothing runs any more. A library can lose a cancellation, so it is repeated."""
+        while self._task is not None and not self._task.done():
             self._task.cancel()
-            await asyncio.wait([self._task])
+            await asyncio.wait([self._task], timeout=_CANCEL_AGAIN_S)
 
     def _is_due(self) -> bool:
         model = self.transcript.model

@@ -1,7 +1,8 @@
 """The model names a session after its first turn, beside the conversation."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.errors import ProviderError
-from desktop_agent.core.model import ModelRef, TextBlock
-from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.model import ModelRef, ModelRequest, TextBlock
+from desktop_agent.core.providers.base import Provider, StreamPiece, TextChunk
 from desktop_agent.core.providers.scripted import Crash, Fail, Hang, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.titling import MAX_TITLE_CHARS, clean_title
 from desktop_agent.workbench import Workbench
@@ -82,6 +83,30 @@ async def test_the_next_turn_does_not_wait_for_a_title(ground: Titled) -> None:
     assert (await session.prompt("second")).reason == "completed"
     await session.close()
     assert session.rx.all(ev.SessionRenamed) == []
+
+
+class Deaf(ScriptedProvider):
+    """Loses the first cancellation, as the library of a provider may."""
+
+    def __init__(self) -> None:
+        super().__init__(in_order([]))
+        self.is_asked = asyncio.Event()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
+        self.is_asked.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+        yield TextChunk(text="never said")
+
+
+async def test_a_title_whose_cancellation_is_lost_does_not_hold_up_the_end(ground: Titled) -> None:
+    ground.titles = Deaf()
+    session = await ground.open([[Say("It lacks an index.")]])
+    await session.prompt("Why?")
+    await ground.titles.is_asked.wait()
+    async with asyncio.timeout(20):
+        await session.close()
 
 
 async def test_a_title_of_the_person_stays(ground: Titled) -> None:
