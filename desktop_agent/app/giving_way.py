@@ -30,19 +30,20 @@ def imports_give_way(
 ) -> Generator[None]:
     """Let this thread rest before each module it imports, as long as the main thread works; five seconds in all.
 
-    `work_clock` tells for how many seconds the main thread has worked. Where the system does not say (Windows), nothing
-    is waited for.
+    `work_clock` tells for how many seconds the main thread has worked. Where the system does not say (macOS,
+    Windows), nothing is waited for.
     """
     work_clock = work_clock or _clock_of_main_thread()
     if work_clock is None:
         yield
         return
     finder = _Resting(threading.get_ident(), clock, work_clock, rest)
-    sys.meta_path.insert(0, finder)
+    # Never changed in place: another thread may be going through the list, and would leave out a finder.
+    sys.meta_path = [finder, *sys.meta_path]
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
+        sys.meta_path = [other for other in sys.meta_path if other is not finder]
 
 
 class _Resting(MetaPathFinder):
@@ -75,8 +76,9 @@ class _Resting(MetaPathFinder):
 
 
 def _clock_of_main_thread() -> Callable[[], float] | None:
+    """Return what tells for how many seconds the main thread has worked; None where the system does not say."""
     thread = threading.main_thread().ident
-    if sys.platform == "win32" or thread is None:
+    if sys.platform != "linux" or thread is None:
         return None
     clock = time.pthread_getcpuclockid(thread)
     return lambda: time.clock_gettime(clock)

@@ -89,3 +89,13 @@ def test_afterwards_imports_are_as_before() -> None:
     with imports_give_way():
         assert import_module(NAMES[0]).value == NAMES[0]
     assert sys.meta_path == before
+
+
+def test_where_the_system_does_not_say_how_long_a_thread_worked_nothing_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    before = list(sys.meta_path)
+    with imports_give_way():
+        assert sys.meta_path == before
+        assert import_module(NAMES[0]).value == NAMES[0]

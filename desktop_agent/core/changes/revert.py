@@ -77,8 +77,11 @@ def plan_revert(
     for change in selected if hunks else with_partners(selected, recorded):
         by_path.setdefault(change.path, []).append(change)
     plans: dict[str, FilePlan] = {}
+    places = {change.id: place for place, change in enumerate(recorded)}
+    is_any_moved = any(change.moved_to and change.id in standing for change in recorded)
     for path, changes in by_path.items():
-        there = "" if hunks else _moved_on(changes, recorded, standing)
+        later = recorded[places[changes[-1].id] + 1 :] if is_any_moved and not hunks else ()
+        there = _moved_on(changes, later, standing)
         target = there if there and there not in by_path and there not in plans else path
         plans[target] = _plan(direction, target, changes, recorded, hunks)
     if not hunks:
@@ -101,15 +104,15 @@ def _inverse_together(plans: dict[str, FilePlan]) -> list[FilePlan]:
     return [replace(plan, inverse=None) if path in inexact else plan for path, plan in plans.items()]
 
 
-def _moved_on(changes: Sequence[FileChange], recorded: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
-    """Return where the file of these changes was moved after the last of them; empty where it was not, or is no more.
+def _moved_on(changes: Sequence[FileChange], later: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
+    """Return where `later` changes moved the file of these ones; empty where they did not, or it is there no more.
 
     Only what edited a file follows it. A file that came into being or went is a matter of the path it had.
     """
     if any(not (change.before and change.after) for change in changes):
         return ""
     here, came_from = changes[-1].path, ""
-    for change in recorded[recorded.index(changes[-1]) + 1 :]:
+    for change in later:
         if change.path != here or change.author == "undo" or change.id not in standing:
             continue
         if change.moved_to:
