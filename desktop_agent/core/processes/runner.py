@@ -101,14 +101,17 @@ class ProcessRunner:
         the run is cancelled, once nothing of it is left. Raises `OSError` when it cannot be started.
         """
         capture = OutputCapture(spool_folder=spool_folder, on_text=on_text)
-        child = await self.read(command, capture.feed)
-        work = asyncio.create_task(self._see_through(child, capture, timeout_s))
+        # It can print before we know that it has started: that, too, belongs to the outcome of a cancelled run.
+        starting = asyncio.create_task(self.read(command, capture.feed))
+        work = asyncio.create_task(self._see_through(starting, capture, timeout_s))
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
-            child.ask_to_end()
-            with suppress(asyncio.CancelledError):
+            starting.add_done_callback(_ask_to_end)
+            with suppress(asyncio.CancelledError, OSError):
                 await unhurried(work)
+            if isinstance(work.exception(), OSError):
+                raise  # it never started
             outcome = work.result()
             if on_cancelled is not None:
                 on_cancelled(outcome)
@@ -136,8 +139,9 @@ class ProcessRunner:
         await unhurried(self._close())
 
     async def _see_through(
-        self, child: ChildProcess, capture: OutputCapture, timeout_s: float | None
+        self, starting: "asyncio.Task[ChildProcess]", capture: OutputCapture, timeout_s: float | None
     ) -> ProcessOutcome:
+        child = await starting
         begun = self._clock.monotonic()
         timed_out = not (await child.wait(timeout_s) or child.has_exited)
         end = await child.end()
@@ -185,6 +189,11 @@ class ProcessRunner:
             self._guard = None
             if guard is not None:
                 await asyncio.to_thread(guard.close)
+
+
+def _ask_to_end(started: "asyncio.Task[ChildProcess]") -> None:
+    if not started.cancelled() and started.exception() is None:
+        started.result().ask_to_end()
 
 
 async def _end_when_started(starting: "asyncio.Task[ChildProcess]") -> None:

@@ -16,7 +16,7 @@ import pytest
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.processes.output import KEPT_BYTES, LIVE_LIMIT_BYTES, SPOOL_LIMIT_BYTES, OutputCapture
 from desktop_agent.core.processes.priority import NICENESS
-from desktop_agent.core.processes.runner import Command, ProcessRunner
+from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
@@ -201,6 +201,33 @@ async def test_cancelling_while_a_command_starts_leaves_nothing_behind(runner: P
     assert living([int(line) for line in await asyncio.to_thread(_lines, tmp_path / "pids")]) == []
 
 
+async def test_a_command_that_is_cancelled_while_it_starts_says_how_it_ended(
+    runner: ProcessRunner, tmp_path: Path
+) -> None:
+    """It may have printed by then, and what it printed is neither lost nor left open."""
+    for turns in range(1, 13):
+        outcomes: list[ProcessOutcome] = []
+        running = runner.run(shell("echo hello; sleep 100", tmp_path), on_cancelled=outcomes.append)
+        task = asyncio.create_task(running)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        [outcome] = outcomes
+        assert outcome.head in ("", "hello\n")
+        assert not outcome.survivors
+
+
+async def test_a_command_that_cannot_start_is_only_cancelled(runner: ProcessRunner, tmp_path: Path) -> None:
+    command = Command(argv=(str(tmp_path / "nothing"),), cwd=tmp_path, environ={})
+    task = asyncio.create_task(runner.run(command))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
 async def test_cancelling_during_output_leaves_no_file(runner: ProcessRunner, tmp_path: Path, reports: Reports) -> None:
     seen = asyncio.Event()
     spool = tmp_path / "spool"
@@ -270,7 +297,7 @@ async def test_a_killed_application_leaves_no_process_behind(tmp_path: Path, rep
     program = textwrap.dedent("""
         import asyncio, os, pathlib, sys
         from desktop_agent.core.clock import SystemClock
-        from desktop_agent.core.processes.runner import Command, ProcessRunner
+        from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
         script = "setsid sleep 100 & echo $! > report; echo $$ > report; sleep 100"
         command = Command(argv=("/bin/bash", "-c", script), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
         asyncio.run(ProcessRunner(SystemClock()).run(command))
