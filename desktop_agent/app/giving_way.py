@@ -14,10 +14,13 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Final
 
+from desktop_agent.ui.work_share import WorkShare
+
 _BUSY_SHARE: Final = 0.3
 """A thread that has to wait for the interpreter does not work all the time, even while it has much to do."""
 
 _REST_S: Final = 0.004
+"""Short against a frame: `importlib` holds its lock meanwhile, so a new import of the main thread waits as long."""
 _PATIENCE_S: Final = 5.0
 """What is loaded is needed one day, also by a window that never rests."""
 
@@ -30,14 +33,15 @@ def imports_give_way(
 ) -> Generator[None]:
     """Let this thread rest before each module it imports, as long as the main thread works; five seconds in all.
 
-    `work_clock` tells for how many seconds the main thread has worked. Where the system does not say (macOS,
-    Windows), nothing is waited for.
+    `clock` tells the time in seconds, `work_clock` for how many of them the main thread has worked, and `rest` lets
+    this thread rest for some. Where the system does not say how long a thread worked (macOS, Windows), nothing is
+    waited for.
     """
     work_clock = work_clock or _clock_of_main_thread()
     if work_clock is None:
         yield
         return
-    finder = _Resting(threading.get_ident(), clock, work_clock, rest)
+    finder = _Resting(threading.get_ident(), WorkShare(clock, work_clock), rest)
     # Never changed in place: another thread may be going through the list, and would leave out a finder.
     sys.meta_path = [finder, *sys.meta_path]
     try:
@@ -49,30 +53,20 @@ def imports_give_way(
 class _Resting(MetaPathFinder):
     """Finds no module, but is asked for each before it is loaded."""
 
-    def __init__(
-        self, thread: int, clock: Callable[[], float], work_clock: Callable[[], float], rest: Callable[[float], None]
-    ) -> None:
+    def __init__(self, thread: int, main_thread: WorkShare, rest: Callable[[float], None]) -> None:
         self._thread = thread
-        self._clock = clock
-        self._work_clock = work_clock
+        self._main_thread = main_thread
         self._rest = rest
         self._patience_s = _PATIENCE_S
-        self._looked_at = clock(), work_clock()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /
     ) -> ModuleSpec | None:
         if threading.get_ident() == self._thread:
-            while self._patience_s > 0 and self._is_main_thread_busy():
+            while self._patience_s > 0 and self._main_thread.since_last() > _BUSY_SHARE:
                 self._patience_s -= _REST_S
                 self._rest(_REST_S)
         return None
-
-    def _is_main_thread_busy(self) -> bool:
-        """Whether it worked for much of the time since it was asked last."""
-        before, worked_before = self._looked_at
-        self._looked_at = now, worked = self._clock(), self._work_clock()
-        return worked - worked_before > _BUSY_SHARE * (now - before)
 
 
 def _clock_of_main_thread() -> Callable[[], float] | None:

@@ -73,6 +73,11 @@ class Console:
             raise OutputError(error) from error
 
 
+def on_one_line(text: str) -> str:
+    """Return `text`, such as a file's name, as it is shown in one line: no control character, no line feed."""
+    return _without_controls(text).replace("\n", "\\n")
+
+
 def _without_controls(text: str) -> str:
     """Return `text` with control characters shown as escapes: a model's words must not steer the person's terminal.
 
@@ -99,11 +104,11 @@ def _standard_output() -> TextIOWrapper:
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """Return `rows` in aligned columns, those in `right` to the right, two spaces apart.
 
-    A line feed in a cell, such as one in a file's name, is shown as an escape: no name can make up a row.
+    Line feeds and control characters in a cell are shown as escapes: no name can make up a row or shift a column.
     """
     if not rows:
         return ""
-    rows = [[cell.replace("\n", "\\n") for cell in row] for row in rows]
+    rows = [[on_one_line(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
 
     def cell(column: int, text: str) -> str:

@@ -5,7 +5,7 @@ import asyncio
 from dataclasses import asdict
 from datetime import datetime
 
-from desktop_agent.commands.console import Console, size_text, table
+from desktop_agent.commands.console import Console, on_one_line, size_text, table
 from desktop_agent.commands.session_exchange import export, import_file
 from desktop_agent.commands.session_filing import file_or_delete
 from desktop_agent.commands.session_search import search_sessions
@@ -152,7 +152,7 @@ def _describe_tool(entry: ToolEntry) -> str:
     lines = [f"{marks[entry.state]} {entry.call.name} {entry.title}"]
     if entry.result is not None and entry.result.is_error:
         lines.append(f"  {entry.result.content.strip().splitlines()[0] if entry.result.content.strip() else ''}")
-    lines += [f"  {c.kind} {c.path} +{c.added} -{c.removed} ({c.id})" for c in entry.changes]
+    lines += [f"  {c.kind} {on_one_line(c.path)} +{c.added} -{c.removed} ({c.id})" for c in entry.changes]
     return "\n".join(lines)
 
 

@@ -18,7 +18,8 @@ CACHES: Sequence[Callable[[Catalog], CacheCheck]] = (ListEntryCheck,)
 def verify_sessions(catalog: Catalog, ids: Sequence[SessionId], console: Console, *, is_repairing: bool) -> int:
     """Look at these sessions, mend them if asked to, print what came of it, and return the exit code.
 
-    It is 0 when nothing is wrong, or nothing any more, and 1 otherwise.
+    It is 0 when nothing is wrong, or nothing any more, and 1 otherwise. A session that is deleted meanwhile is left
+    out; if it is the only one, this raises `SessionNotFoundError`.
     """
     caches = [make(catalog) for make in CACHES]
     documents: list[JsonObject] = []

@@ -26,7 +26,8 @@ GRACE_S: Final = 10.0
 
 SWITCH_INTERVAL_S: Final = 0.0001
 """How long another thread may keep the interpreter to itself while the window wants it. Python's own 5 ms are a third
-of a frame, and one painting can be made to wait for them several times."""
+of a frame, and one painting can be made to wait for them several times. Each wait costs that much, so it is as short as
+still lets two threads get on."""
 
 _WORKER_THREADS: Final = 8
 

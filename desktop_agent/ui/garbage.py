@@ -12,6 +12,8 @@ from typing import Final
 
 from PySide6.QtCore import QObject, QTimer
 
+from desktop_agent.ui.work_share import WorkShare
+
 _INTERVAL_MS: Final = 250
 _FULL: Final = 2
 _FULL_SHARE: Final = 0.001
@@ -41,9 +43,8 @@ class WindowThreadCollector(QObject):
         self._was_enabled = False
         self._full_again_at = 0.0
         self._clock = clock
-        self._work_clock = work_clock
-        self._looked_at = (0.0, 0.0)
-        self._put_off_until = 0.0
+        self._work = WorkShare(clock, work_clock)
+        self._put_off_until: float | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(_INTERVAL_MS)
         self._timer.timeout.connect(self.collect_due)
@@ -53,7 +54,8 @@ class WindowThreadCollector(QObject):
         self._was_enabled = gc.isenabled()
         gc.disable()
         gc.freeze()  # what is there already stays; going over it again and again would stop the window
-        self._looked_at = (self._clock(), self._work_clock())
+        self._work.since_last()
+        self._put_off_until = None
         self._timer.start()
 
     def stop(self) -> None:
@@ -65,7 +67,7 @@ class WindowThreadCollector(QObject):
     def collect_due(self) -> None:
         """Collect the generations whose counts have passed their thresholds, and whose time it is."""
         start = self._clock()
-        generation = self._due(start, is_busy=self._was_busy(start))
+        generation = self._due(start, is_busy=self._work.since_last() > _BUSY_SHARE)
         if generation is None:
             return
         gc.collect(generation)
@@ -79,17 +81,11 @@ class WindowThreadCollector(QObject):
         if not middle:
             return 0 if young else None
         if is_busy:
-            self._put_off_until = self._put_off_until or now + _MOST_PATIENCE_S
+            if self._put_off_until is None:
+                self._put_off_until = now + _MOST_PATIENCE_S
             if now < self._put_off_until:
                 return 0 if young else None
-        elif not young and not self._put_off_until:
+        elif not young and self._put_off_until is None:
             return None
-        self._put_off_until = 0.0
+        self._put_off_until = None
         return _FULL if old and now >= self._full_again_at else 1
-
-    def _was_busy(self, now: float) -> bool:
-        """Whether this thread worked for much of the time since it was asked last."""
-        before, worked_before = self._looked_at
-        worked = self._work_clock()
-        self._looked_at = now, worked
-        return worked - worked_before > _BUSY_SHARE * (now - before)

@@ -51,6 +51,11 @@ def test_no_name_makes_up_a_row_or_turns_the_direction_of_writing(changes: Comma
         "1.1  standing  agent  created  +1  -0  a\\n9.9  standing  agent   deleted       +0  -9  precious",
         "1.2  standing  agent  created  +1  -0  photo\\u202egpj.exe\\u2066\\x1b[2J",
     ]
+    undone = changes("undo", session.id).out.splitlines()
+    assert sorted(undone) == sorted(set(undone))
+    assert [line for line in undone if "9.9" in line] == [
+        "restored a\\n9.9  standing  agent   deleted       +0  -9  precious"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from desktop_agent.core.model import FileImage, FileOutcome, OutcomeState
 
 def describe_outcome(outcome: FileOutcome) -> str:
     """One file of an undo or redo in words; of a clash also what the three versions are."""
-    text = f"{_OUTCOME_WORDS[outcome.state]} {outcome.path}"
+    path = outcome.path.replace("\n", "\\n")  # one file is one line, whatever its name
+    text = f"{_OUTCOME_WORDS[outcome.state]} {path}"
     details = [outcome.reason]
     if outcome.clash is not None:
         images = {"the agent's": outcome.clash.base, "yours": outcome.clash.yours, "wanted": outcome.clash.wanted}

@@ -90,7 +90,7 @@ def plan_revert(
 
 
 def _inverse_together(plans: dict[str, FilePlan]) -> list[FilePlan]:
-    """Return the plans, where none is the opposite of what was done last if another path of the same file is not."""
+    """Return the plans without a way back to the very bytes where another path of the same file has none."""
     partners = {
         path: {p for c in plan.changes for p in (c.moved_from, c.moved_to) if p in plans}
         for path, plan in plans.items()

@@ -143,7 +143,7 @@ class Drafter:
     def _by_hunks(
         self, direction: Direction, plan: FilePlan, yours: FileState | None, goals: Sequence[_Goal]
     ) -> FileState | None:
-        """What the file becomes if nothing but whole hunks of the changes is missing in it; None otherwise.
+        """Return what the file becomes when only whole hunks of the changes are missing in it; None otherwise.
 
         Converted line endings stand next to every other hunk. A merge takes those that are undone already for
         somebody's lines in the way, although nobody wrote one.

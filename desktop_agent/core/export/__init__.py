@@ -7,6 +7,7 @@ Both block, read the journal without locking it, and hold no more than one turn 
 A session that runs is exported as far as it has come.
 """
 
+import errno
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -81,5 +82,9 @@ def _refuse_unusable(target: Path, *, overwrites: bool) -> None:
         return
     except ValueError as error:  # a NUL, or half a character
         raise UsageError("No file can have this name, so nothing was written.", hint="Choose another name.") from error
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise UsageError("This name is too long, so nothing was written.", hint="Choose a shorter name.") from error
     if not overwrites:
         raise UsageError(f"{target} exists already.", hint="Choose another name, or allow to overwrite it.")

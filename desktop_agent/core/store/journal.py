@@ -366,8 +366,11 @@ def _close(descriptor: int) -> None:
 
 
 def _cannot_write(path: Path, error: OSError) -> StorageError:
+    hint = "Free some disk space, or check the permissions of the data folder; then go on."
+    if error.errno == errno.ENOENT:
+        hint = "Its file or the data folder was moved or deleted: put it back, then go on."
     return StorageError(
         "The session could not be written, so the agent stopped.",
-        hint="Free some disk space, or check the permissions of the data folder; then go on.",
+        hint=hint,
         detail=f"{path}: {error}",
     )

@@ -1,5 +1,6 @@
 """What is known of a session besides its entries: its head. It stays small however long the conversation gets."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -132,18 +133,16 @@ class Head:
     @property
     def has_active_changes(self) -> bool:
         """Whether any change of the agent stands."""
-        return any(not record.is_undone and record.change.is_by_agent for record in self.changes.values())
+        return any(not record.is_undone for record in self._agents(None))
 
     @property
     def has_undone_changes(self) -> bool:
         """Whether any change of the agent is undone at the moment, wholly or in part."""
-        return any(
-            (record.is_undone or record.undone_hunks) and record.change.is_by_agent for record in self.changes.values()
-        )
+        return any(record.is_undone or record.undone_hunks for record in self._agents(None))
 
-    def _agents(self, turn: int | None) -> list[ChangeRecord]:
+    def _agents(self, turn: int | None) -> Iterator[ChangeRecord]:
         records = (record for record in self.changes.values() if record.change.is_by_agent)
-        return [record for record in records if turn in (None, record.turn)]
+        return (record for record in records if turn in (None, record.turn))
 
     def last_images(self) -> dict[str, FileImage | None]:
         """How the records left each file that they name."""

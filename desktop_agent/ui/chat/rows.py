@@ -35,7 +35,7 @@ class Rows:
         self._rows: list[Row] = []
         self._width = 0
         self._letter_width = 1.0
-        self._letters = _letters(0, 1.0)
+        self._letters_per_line = _letters_per_line(0, 1.0)
         """How many fit in a line."""
         self._plan: Row | None = None
         """The row with the newest plan."""
@@ -89,7 +89,7 @@ class Rows:
         self._width = width
         if styles is not None:
             self._letter_width = styles.text_width
-        self._letters = _letters(width, self._letter_width)
+        self._letters_per_line = _letters_per_line(width, self._letter_width)
         for row in self._rows:
             row.height_hint = 0
         self.heights.replace(0, map(self.estimate, self._rows))
@@ -201,15 +201,15 @@ class Rows:
         return height + Space.ENTRY
 
     def _estimate_page(self, entry: "PageEntry") -> int:
-        lines = int(entry.characters / self._letters * _LINE)
+        lines = int(entry.characters / self._letters_per_line * _LINE)
         return lines + max(_LEAST_ENTRIES, entry.entries) * (_LINE + Space.ENTRY)
 
     def _estimate_text(self, text: str, width: int) -> int:
-        letters = _letters(width, self._letter_width)
+        letters = _letters_per_line(width, self._letter_width)
         return int(len(text) / letters * _LINE) + text.count("\n") * _BLOCK_GAP + _LINE
 
 
-def _letters(width: int, letter_width: float) -> float:
+def _letters_per_line(width: int, letter_width: float) -> float:
     """Return about how many letters fit in a line."""
     return max(20.0, width / letter_width)
 

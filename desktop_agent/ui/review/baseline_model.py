@@ -16,6 +16,7 @@ _OF_TURNS: Final[tuple[BaselineKind, ...]] = ("turn", "since")
 """The kinds that there are one of for every turn, in the order of the list."""
 
 _Role = Qt.ItemDataRole
+_TOLD: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.AccessibleDescriptionRole))
 
 
 class _Choice(NamedTuple):
@@ -44,15 +45,14 @@ class BaselineModel(QAbstractListModel):
         }
         """Looked up once: typing a letter into the list may read all labels."""
 
-    def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: "GitState | None") -> bool:
-        """List these turns, newest first, and what git can compare with. Whether the list is another one now."""
+    def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: "GitState | None") -> None:
+        """List these turns, newest first, and what git can compare with. Does nothing when that is what is listed."""
         few, turns = (*self._of_session(turns), *self._of_git(git)), tuple(turns)
         if (few, turns, prompts) == (self._few, self._turns, self._prompts):
-            return False
+            return
         self.beginResetModel()
         self._few, self._turns, self._prompts = few, turns, prompts
         self.endResetModel()
-        return True
 
     def baseline_at(self, row: int) -> Baseline | None:
         """Return the baseline in this row, if it is none of the lines between the groups."""
@@ -83,7 +83,7 @@ class BaselineModel(QAbstractListModel):
         return choice.obstacle or None
 
     def flags(self, index: QModelIndex | QPersistentModelIndex) -> Qt.ItemFlag:
-        choice = self._choice(index.row())
+        choice = self._choice(index.row()) if index.isValid() else _LINE
         if choice.baseline is None:
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsSelectable if choice.obstacle else super().flags(index)
@@ -132,9 +132,6 @@ class BaselineModel(QAbstractListModel):
             "git_missing": self.tr("git is not installed"),
             "too_slow": self.tr("git took too long"),
         }.get(git.obstacle, self.tr("git failed"))
-
-
-_TOLD: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.AccessibleDescriptionRole))
 
 
 def _shortened(prompt: str) -> str:

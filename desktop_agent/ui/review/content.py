@@ -70,7 +70,7 @@ class ReviewContent(QWidget):
         self._filter = parts.filter
         self._field = QLineEdit()
         self._added, self._removed = QLabel(), QLabel()
-        self._list = parts.list
+        self._list = parts.files
         self._note = QLabel()
         self._pane = parts.pane
         self._news = UndoNews(theme, source, spawn, self._decisions, self)

@@ -41,6 +41,7 @@ class NetCounts(QObject):
 
     def known(self, file: "ChangedFile") -> Compared | None:
         """Return what a comparison of this file told, if there was one."""
+        # To make the key takes longer than the answer, and the review asks for thousands of files.
         return self._known.get(file.key) if self._known else None
 
     def forget(self) -> None:

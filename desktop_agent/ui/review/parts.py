@@ -37,7 +37,7 @@ class ReviewParts:
         return FilterButton()
 
     @cached_property
-    def list(self) -> ChangeList:
+    def files(self) -> ChangeList:
         """The changed files."""
         return ChangeList(self.theme)
 
@@ -54,5 +54,5 @@ class ReviewParts:
     def made_in_pieces(self) -> "Iterator[object]":
         """Make them, in steps that each take a part of a frame."""
         yield self.picker, self.filter
-        yield self.list, self.bar
+        yield self.files, self.bar
         yield self.pane

@@ -179,8 +179,9 @@ def test_a_journal_that_was_moved_away_is_not_written_until_it_is_back(path: Pat
     journal, _ = Journal.open(path, blobs)
     elsewhere = path.parent.rename(path.parent.with_name("trash"))
     before = (elsewhere / path.name).read_bytes()
-    with pytest.raises(StorageError):
+    with pytest.raises(StorageError) as raised:
         journal.append(renamed(2), is_durable=True)
+    assert "put it back" in (raised.value.hint or "")
     assert (elsewhere / path.name).read_bytes() == before
     elsewhere.rename(path.parent)
     journal.append(renamed(2), is_durable=True)
