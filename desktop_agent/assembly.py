@@ -180,7 +180,7 @@ class Assembly:
                 titling=self._titling(plan, recorder),
                 is_attended=plan.is_attended,
                 read_history=self._history_reader(plan),
-                release=self._release(plan.storage, processes, jobs, reports),
+                release=self._release(plan.storage, capture, processes, jobs, reports),
             )
         )
 
@@ -305,7 +305,12 @@ class Assembly:
         )
 
     def _release(
-        self, storage: SessionStorage, processes: ProcessRunner, jobs: Jobs, reports: JobReports
+        self,
+        storage: SessionStorage,
+        capture: StatCapture,
+        processes: ProcessRunner,
+        jobs: Jobs,
+        reports: JobReports,
     ) -> Callable[[], Awaitable[None]]:
         async def release() -> None:
             async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
@@ -315,6 +320,7 @@ class Assembly:
                 stack.push_async_callback(asyncio.to_thread, close_with_snapshot, journal, self.blobs)
                 temp = self._temp(storage.session_id)
                 stack.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
+                stack.push_async_callback(asyncio.to_thread, capture.close)
                 stack.push_async_callback(processes.aclose)
                 stack.push_async_callback(self.tools.give_back)
                 stack.push_async_callback(jobs.aclose)

@@ -1,7 +1,7 @@
 """What looking for a command's changes costs beside `git status`. Run: `pytest tests/benchmarks/bench_capture.py`.
 
-The tree has 30,000 files (`source_tree`). The yardstick is one `git status --porcelain`; what is measured is everything
 The tree has 30,000 files (`source_tree`). The yardstick is one `git status --porcelain`; what is measured is all that
+comes with a command: the snapshot before it, `true`, and the report after it, the process beside included. Shown is
 the median of the pairs' ratios. Beside it: the first look, what is kept in the cache, the memory of the table, and how
 long a ticker on the event loop had to wait while threads looked.
 """
@@ -87,6 +87,7 @@ def test_around_a_command(tree: Path, tmp_path: Path, repeats: int, capsys: pyte
     settle(capture)
     gc.freeze()
     pairs = [(status(tree), command(capture, tree)) for _ in range(repeats + 1)][1:]
+    capture.close()
     git_ms, ours_ms = (median(side) * 1000 for side in zip(*pairs, strict=True))
     ratio = median(ours / theirs for theirs, ours in pairs)
     with capsys.disabled():
@@ -107,6 +108,7 @@ def memory(tree: Path, cache: Path) -> float:
     gc.collect()
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
+    capture.close()
     del capture
     return held / 2**20
 
@@ -114,7 +116,9 @@ def memory(tree: Path, cache: Path) -> float:
 async def test_the_loop_meanwhile(tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capture = StatCapture(tree, Baseline(tmp_path / "cache" / "git.sqlite3"))
     first = await longest_stall(asyncio.create_task(asyncio.to_thread(capture.begin)))
+    await asyncio.to_thread(settle, capture)
     warm = await longest_stall(asyncio.create_task(asyncio.to_thread(capture.begin)))
+    capture.close()
     with capsys.disabled():
         sys.stdout.write(f"\nlongest wait of a ticker: first look {first:.1f} ms, later {warm:.1f} ms\n")
 
@@ -137,6 +141,7 @@ def test_a_plain_folder(tree: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     capture = StatCapture(root, Baseline(tmp_path / "cache" / "plain.sqlite3"))
     capture.release(capture.begin())
     taken = time.perf_counter() - begun
+    capture.close()
     kept = stored(tmp_path / "cache") / 2**20
     with capsys.disabled():
         whole = size(root) / 2**20

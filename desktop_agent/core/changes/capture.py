@@ -64,3 +64,7 @@ class Capture(Protocol):
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
         """Announce what we wrote ourselves (an edit, an undo, a save by the person): it is no command's work."""
         ...
+
+    def close(self) -> None:
+        """End what runs beside, such as a process. What is asked afterwards is answered all the same."""
+        ...

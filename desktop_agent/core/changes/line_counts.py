@@ -3,9 +3,10 @@
 import threading
 
 from desktop_agent.core.changes.comparing import TIME_LIMIT_S, is_big
-from desktop_agent.core.changes.comparison_process import ComparisonProcess, ProcessDiedError
+from desktop_agent.core.changes.comparison_process import ComparisonProcess
 from desktop_agent.core.changes.diff import count_lines, find_middle
 from desktop_agent.core.changes.text import is_binary
+from desktop_agent.core.processes.own_process import ProcessDiedError
 
 
 class LineCounter:

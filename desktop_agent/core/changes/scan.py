@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
+from typing import NamedTuple, Protocol
 
 from desktop_agent.core.changes.capture import CaptureStoppedError
 from desktop_agent.core.model import Uncaptured
@@ -53,6 +53,26 @@ Known = dict[str, KnownFolder]
 """All folders by path relative to the workspace, which is itself the empty path."""
 
 
+class Stop(Protocol):
+    """Tells whether the walk is to end, such as a `threading.Event`. It is asked before every folder."""
+
+    def is_set(self) -> bool:
+        """Whether it is."""
+        ...
+
+
+class Part(NamedTuple):
+    """A part of the folder, for one walk of several."""
+
+    starts: tuple[str, ...] = ("",)
+    """The folders where the walk begins, none of them within another."""
+    without: frozenset[str] = frozenset()
+    """Folders that it does not go into."""
+
+
+_WHOLE = Part()
+
+
 @dataclass(slots=True)
 class Scan:
     """What one walk found."""
@@ -66,15 +86,28 @@ class Scan:
     unread: set[str] = field(default_factory=set[str])
     """Those of the changed ones whose content is still to be read, at the next look."""
     out_of_reach: list[Uncaptured] = field(default_factory=list[Uncaptured])
+    count: int = 0
+    """How many files were looked at."""
+
+    def add(self, other: "Scan") -> None:
+        """Add what another walk found, in another part of the folder."""
+        self.started_ns = min(self.started_ns, other.started_ns)
+        self.changed |= other.changed
+        self.gone += other.gone
+        self.listed |= other.listed
+        self.out_of_reach += other.out_of_reach
+        self.count += other.count
 
 
-def scan_folder(root: Path, known: Known, limits: CaptureSettings, stop: Event | None = None) -> Scan:
-    """Walk `root` and return what differs from `known`, which stays as it is. Blocks.
+def scan_folder(
+    root: Path, known: Known, limits: CaptureSettings, stop: Stop | None = None, part: Part = _WHOLE
+) -> Scan:
+    """Walk `root`, or a part of it, and return what differs from `known`, which stays as it is. Blocks.
 
     Where a limit ends the walk, or a folder cannot be read, what is known below counts as unchanged, and `out_of_reach`
     says so. Raises `CaptureStoppedError` when `stop` is set.
     """
-    return _Walk(root, known, limits, stop).run()
+    return _Walk(root, known, limits, stop, part).run()
 
 
 def learn(known: Known, scan: Scan) -> None:
@@ -129,7 +162,7 @@ def split(path: str) -> tuple[str, str]:
 class _Walk:
     """One walk through the folder."""
 
-    def __init__(self, root: Path, known: Known, limits: CaptureSettings, stop: Event | None) -> None:
+    def __init__(self, root: Path, known: Known, limits: CaptureSettings, stop: Stop | None, part: Part) -> None:
         self._root = str(root)
         self._known = known
         self._limits = limits
@@ -137,8 +170,8 @@ class _Walk:
         self._stop = stop
         self._deadline = time.monotonic() + limits.max_seconds
         self._scan = Scan(time.time_ns())
-        self._pending = [""]
-        self._count = 0
+        self._pending = list(part.starts)
+        self._without = part.without
         self._is_full = False
         """Whether new files of a folder were left out because there are too many."""
 
@@ -155,9 +188,14 @@ class _Walk:
                 self._scan.out_of_reach.append(Uncaptured(path=".", reason=self._too_many))
         return self._scan
 
+    def _go_on_in(self, folders: list[str]) -> None:
+        if self._without:
+            folders = [path for path in folders if path not in self._without]
+        self._pending += folders
+
     def _limit_reached(self) -> str:
         """The limit that ends the walk here, for people; empty when there is none."""
-        if self._count >= self._limits.max_files:
+        if self._scan.count >= self._limits.max_files:
             return self._too_many
         if time.monotonic() > self._deadline:
             return (
@@ -213,10 +251,10 @@ class _Walk:
                     different[name] = _signature(status)
         except FileNotFoundError:
             return False
-        self._count += len(folder.files)
+        self._scan.count += len(folder.files)
         prefix = f"{path}/" if path else ""
         if folder.folders:
-            self._pending += [prefix + name for name in folder.folders]
+            self._go_on_in([prefix + name for name in folder.folders])
         if different:
             self._scan.changed |= {prefix + name: now for name, now in different.items()}
         if folder.unnameable:
@@ -240,7 +278,7 @@ class _Walk:
                     if name not in self._ignored:
                         folders.append(name)
                 else:
-                    if self._count >= self._limits.max_files and name not in old.files:
+                    if self._scan.count >= self._limits.max_files and name not in old.files:
                         self._is_full = True
                         new.signature = UNKNOWN
                         continue
@@ -248,7 +286,7 @@ class _Walk:
         new.folders = tuple(folders)
         new.unnameable = tuple(unnameable)
         self._scan.listed[path] = new
-        self._pending.extend(prefix + name for name in folders)
+        self._go_on_in([prefix + name for name in folders])
         self._name_unnameable(unnameable)
         self._note_gone(prefix, old, new)
 
@@ -264,7 +302,7 @@ class _Walk:
             return
         if not (stat.S_ISREG(now[4]) or stat.S_ISLNK(now[4])):
             return
-        self._count += 1
+        self._scan.count += 1
         folder.files[entry.name] = now
         if known != now:
             self._scan.changed[path] = now

@@ -16,7 +16,8 @@ from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedErro
 from desktop_agent.core.changes.entries import Entry, as_note
 from desktop_agent.core.changes.git_index import unchanged_objects
 from desktop_agent.core.changes.git_objects import GitObjects, index_stamp, object_id
-from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy, learn, scan_folder
+from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy
+from desktop_agent.core.changes.shared_scan import SharedScan
 from desktop_agent.core.changes.transitions import Touched, in_order, with_renames
 from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state
 from desktop_agent.core.model import FileImage, Uncaptured
@@ -32,7 +33,12 @@ class StatCapture:
     """The before and after of one workspace, for one session. A `Capture`."""
 
     def __init__(
-        self, root: Path, baseline: Baseline, settings: Callable[[], CaptureSettings] = CaptureSettings
+        self,
+        root: Path,
+        baseline: Baseline,
+        settings: Callable[[], CaptureSettings] = CaptureSettings,
+        *,
+        walks: Callable[[Path], SharedScan] = SharedScan,
     ) -> None:
         """`settings` are asked for when a command begins, and hold until it has been looked at."""
         self._root = root.resolve()
@@ -41,6 +47,7 @@ class StatCapture:
         self._limits = settings()
         self._open: set[int] = set()
         """The snapshots that were taken and not yet looked at again."""
+        self._walks = walks(self._root)
         self._known: Known | None = None
         """What the newest generation holds, as this process last saw it."""
         self._generation = -1
@@ -90,6 +97,10 @@ class StatCapture:
         with self._baseline.session() as session:
             session.note_written(images)
 
+    def close(self) -> None:
+        """End what runs beside. See `Capture`."""
+        self._walks.close()
+
     @contextmanager
     def _looking(self) -> Generator[tuple[BaselineSession, Known]]:
         """Open a transaction with the table of what is known, which is kept only if the transaction is."""
@@ -104,11 +115,11 @@ class StatCapture:
     def _look(self, session: BaselineSession, known: Known, stop: Event | None) -> Scan:
         """Walk the folder and write down what is new, as the next generation if there is something."""
         deadline = time.monotonic() + self._limits.max_seconds
-        scan = scan_folder(self._root, known, self._limits, stop)
+        scan = self._walks.scan(known, self._limits, stop)
         if scan.changed or scan.gone or session.generation == 0:
             _Writer(self._root, session, self._limits, self._objects()).write(scan, deadline, stop)
         self._leave_to_git(session)
-        learn(known, scan)
+        self._walks.learn(known, scan)
         return scan
 
     def _leave_to_git(self, session: BaselineSession) -> None:

@@ -1,5 +1,8 @@
 """Ready-made changes: a test says what a file held before and after, and nothing else."""
 
+import threading
+import time
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Protocol
 
@@ -51,3 +54,15 @@ def _image(content: bytes | None, mode: int, kind: FileKind) -> FileImage | None
     if content is None:
         return None
     return FileImage(digest=blake2b(content, digest_size=32).hexdigest(), size=len(content), mode=mode, kind=kind)
+
+
+@pytest.fixture
+def settle() -> Callable[[], None]:
+    """Wait until what was written is old enough to be told from what is written next."""
+
+    def settle() -> None:
+        begun = time.monotonic()
+        while time.monotonic() < begun + 0.06:
+            threading.Event().wait(0.01)
+
+    return settle

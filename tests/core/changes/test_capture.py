@@ -6,10 +6,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -21,6 +20,7 @@ from desktop_agent.core.changes.baseline import Baseline
 from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedError, Snapshot
 from desktop_agent.core.changes.git_index import unchanged_objects
 from desktop_agent.core.changes.git_objects import object_id
+from desktop_agent.core.changes.shared_scan import SharedScan
 from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.files import FileState, FileTransition, read_state, write_state
 from desktop_agent.core.settings import CaptureSettings
@@ -87,9 +87,12 @@ def collect(capture: StatCapture, snapshot: Snapshot) -> Found:
 Run = Callable[[str | Callable[[], object]], Found]
 
 
-@pytest.fixture
-def capture(root: Path, database: Path) -> StatCapture:
-    return StatCapture(root, Baseline(database), lambda: LIMITS)
+@pytest.fixture(params=[10_000, 1], ids=["one walk", "two walks"])
+def capture(root: Path, database: Path, request: pytest.FixtureRequest) -> Iterator[StatCapture]:
+    walks = partial(SharedScan, big_files=request.param, start_s=0)
+    capture = StatCapture(root, Baseline(database), lambda: LIMITS, walks=walks)
+    yield capture
+    capture.close()
 
 
 @pytest.fixture
@@ -107,18 +110,6 @@ def run(root: Path, capture: StatCapture) -> Run:
         return found
 
     return run
-
-
-@pytest.fixture
-def settle() -> Callable[[], None]:
-    """Wait until what was written is old enough to be told from what is written next."""
-
-    def settle() -> None:
-        begun = time.monotonic()
-        while time.monotonic() < begun + 0.06:
-            threading.Event().wait(0.01)
-
-    return settle
 
 
 def tree(root: Path) -> dict[str, FileState]:
