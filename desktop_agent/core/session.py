@@ -132,7 +132,7 @@ class Session:
     @property
     def is_at_work(self) -> bool:
         """Whether a turn runs here that would be stopped; one that an earlier process left waiting only waits on."""
-        return self._is_working
+        return self._is_interruptible
 
     def submit(self, op: ops.Op) -> None:
         """Ask for something. Returns at once; what comes of it is told by events. Call it on the loop's thread."""

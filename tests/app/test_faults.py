@@ -166,8 +166,10 @@ def test_a_session_folder_that_cannot_be_written_keeps_the_prompt(go: Go, projec
         sessions.unlink()
         await person.press(Qt.Key.Key_Return)
         await ended(person)
+        assert person.transcript.last_end == "completed"
 
-    go([str(project)], journey)
+    with serve(reply(text("Hello."))) as server:
+        go([str(project), "--base-url", server.url], journey)
 
 
 @pytest.mark.usefixtures("key")

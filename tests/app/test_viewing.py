@@ -46,7 +46,8 @@ def words_of(bar: ViewingBar) -> str:
 class Elsewhere:
     """A session that another process holds and writes."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, url: str) -> None:
+        self._url = url
         [self.journal] = (home / "desktop-agent" / "data" / "sessions").glob("*/journal.jsonl")
         self.id = self.journal.parent.name
         self._lock = SessionLock(self.journal.parent)
@@ -59,7 +60,7 @@ class Elsewhere:
 
     def say(self, words: str, turn: int) -> None:
         """One turn, as its writer would have recorded it."""
-        model = {"provider": "anthropic", "model": "m", "base_url": None}
+        model = {"provider": "anthropic", "model": "m", "base_url": self._url}
         block = {"type": "text", "text": words}
         self.write("prompt_submitted", turn=turn, prompt_id=f"p{turn}", text="elsewhere")
         self.write("turn_started", turn=turn, model=model)
@@ -110,8 +111,8 @@ def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
 
     with serve(reply(text("Hello.")), reply(text("Mine."))) as server:
         go([str(project), "--base-url", server.url], first)
-        elsewhere = Elsewhere(isolated_home)
-        go(["--resume", elsewhere.id], second)
+        elsewhere = Elsewhere(isolated_home, server.url)
+        go(["--resume", elsewhere.id, "--base-url", server.url], second)
         assert server.violations == []
 
 
@@ -131,7 +132,7 @@ def test_another_session_can_be_used_meanwhile(go: Go, project: Path, isolated_h
 
     with serve(reply(text("Hello.")), reply(text("Else."))) as server:
         go([str(project), "--base-url", server.url], first)
-        elsewhere = Elsewhere(isolated_home)
+        elsewhere = Elsewhere(isolated_home, server.url)
         go(["--resume", elsewhere.id, "--base-url", server.url], second)
         elsewhere.let_go()
 
@@ -150,6 +151,6 @@ def test_a_journal_that_was_repaired_meanwhile_is_read_anew(go: Go, project: Pat
 
     with serve(reply(text("Hello."))) as server:
         go([str(project), "--base-url", server.url], first)
-        elsewhere = Elsewhere(isolated_home)
+        elsewhere = Elsewhere(isolated_home, server.url)
         go(["--resume", elsewhere.id], second)
         elsewhere.let_go()

@@ -24,12 +24,12 @@ from desktop_agent.core.model import (
     UserMessage,
 )
 from desktop_agent.core.providers.base import Provider
-from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Say, Stop, Think
+from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Say, ScriptedProvider, Stop, Think, in_order
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.execution import INTERRUPTED
 from desktop_agent.core.tools.runtime import NOT_STARTED
 from desktop_agent.core.turn import CUT_OFF, TurnLimits
-from tests.harness import PATIENCE_S, Ground, check_conversation
+from tests.harness import MODEL, PATIENCE_S, Ground, check_conversation
 
 EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1\n", "new_str": "x = 2\n"})
 UNDO_ALL = ops.UndoChanges(selection=ChangeSelection())
@@ -53,6 +53,29 @@ async def test_a_prompt_is_answered_and_everything_is_recorded_in_order(ground: 
     ]
     assert [event.seq for event in s.rx.recorded] == list(range(1, 7))
     assert "".join(event.text for event in s.rx.all(ev.TextDelta)) == "Hello."
+
+
+async def test_who_hears_that_a_turn_has_ended_finds_the_session_at_rest(ground: Ground) -> None:
+    """The window asks before it closes while an agent is at work, and one may quit the moment the turn ends."""
+    at_work: dict[str, bool] = {}
+
+    def hear(event: ev.Event) -> None:
+        at_work[event.type] = session.is_at_work
+        if event.type == "turn_ended":
+            ended.set()
+
+    ended = asyncio.Event()
+    bench = ground.bench(ScriptedProvider(in_order([[Say("Hello.")]]), clock=ground.clock))
+    session = await bench.create_session(ground.workspace, sink=hear, model=MODEL)
+    at_work.clear()
+    task = asyncio.create_task(session.run())
+    session.submit(ops.SubmitPrompt(text="Hi"))
+    async with asyncio.timeout(PATIENCE_S):
+        await ended.wait()
+    session.submit(ops.Shutdown())
+    await task
+    assert at_work["message_done"]
+    assert not at_work["turn_ended"]
 
 
 async def test_reading_is_free_and_its_result_goes_back_to_the_model(ground: Ground) -> None:
