@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from desktop_agent.core.programs import search_path
+
 TIME_LIMIT_S: Final = 30.0
 _ERROR_LIMIT_BYTES: Final = 8 * 1024
 
 _PASSED_ON: Final = (
-    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "GIT_EXEC_PATH",
+    "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "GIT_EXEC_PATH",
     "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
     "APPDATA", "LOCALAPPDATA", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP", "PATHEXT",
 )  # fmt: skip
@@ -129,6 +131,7 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 def _environment() -> dict[str, str]:
     environment = {name: value for name in _PASSED_ON if (value := os.environ.get(name)) is not None}
     return environment | {
+        "PATH": search_path(os.environ) or os.defpath,
         "LC_ALL": "C",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",

@@ -1,6 +1,5 @@
 """What a sandbox is: a command goes in, the same command behind walls comes out."""
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -137,9 +136,3 @@ def split_environment(environ: Mapping[str, str], temp: str) -> SplitEnvironment
 def is_within(path: Path, folders: Iterable[Path]) -> bool:
     """Whether `path` is one of `folders` or lies in one."""
     return any(path == folder or folder in path.parents for folder in folders)
-
-
-def search_path(environ: Mapping[str, str]) -> str:
-    """Return `PATH` without relative folders: the sandbox must not be a program that the workspace brings along."""
-    folders = environ.get("PATH", "").split(os.pathsep)
-    return os.pathsep.join(folder for folder in folders if folder.startswith("/"))

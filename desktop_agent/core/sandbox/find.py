@@ -4,7 +4,6 @@ Whatever goes wrong while trying counts as not available. The reports say why, a
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,8 @@ from pathlib import Path
 
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.processes.runner import Command
-from desktop_agent.core.sandbox.base import Confinement, Sandbox, search_path
+from desktop_agent.core.programs import find_program
+from desktop_agent.core.sandbox.base import Confinement, Sandbox
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.guarded import Guards
 from desktop_agent.core.sandbox.landlock import LEAST_ABI, Landlock, landlock_abi
@@ -67,7 +67,7 @@ def every_sandbox(environ: Mapping[str, str]) -> tuple[Sandbox, ...]:
 
 
 def _bubblewrap(environ: Mapping[str, str]) -> tuple[Sandbox | None, SandboxReport]:
-    program = shutil.which("bwrap", path=search_path(environ))
+    program = find_program("bwrap", environ)
     if program is None:
         report = SandboxReport(
             name="bubblewrap", is_available=False, reason="The program bwrap is not installed.", hint=_INSTALL

@@ -8,13 +8,13 @@ repository's own configuration could name.
 
 import asyncio
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.processes.runner import Command
+from desktop_agent.core.programs import find_program
 from desktop_agent.core.tools.ripgrep import SKIPPED, TIMEOUT_S, prepare, run_ripgrep
 from desktop_agent.core.tools.spec import ToolContext
 
@@ -195,7 +195,7 @@ def _git_for(folder: Path, context: ToolContext) -> str | None:
     """Return git if it can list `folder`: the workspace, top of a repository without submodules. Blocks."""
     if folder != context.boundary.root or not (folder / ".git").exists() or (folder / ".gitmodules").exists():
         return None
-    return shutil.which("git", path=context.environ.get("PATH"))
+    return find_program("git", context.environ)
 
 
 def _git_environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.processes.output import OutputCapture
 from desktop_agent.core.processes.runner import Command
+from desktop_agent.core.programs import find_program
 from desktop_agent.core.tools.spec import ToolContext
 
 TIMEOUT_S = 60.0
@@ -40,7 +41,7 @@ class SearchEnd:
 def find_ripgrep(environ: Mapping[str, str]) -> str | None:
     """Return the program: the one installed with us, else the one on `PATH`. Blocks."""
     beside = os.pathsep.join((str(Path(sys.executable).parent), sysconfig.get_path("scripts")))
-    return shutil.which("rg", path=beside) or shutil.which("rg", path=environ.get("PATH"))
+    return shutil.which("rg", path=beside) or find_program("rg", environ)
 
 
 def prepare(options: Sequence[str], *, folder: Path, context: ToolContext) -> Command:

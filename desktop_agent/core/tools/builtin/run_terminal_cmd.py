@@ -13,7 +13,6 @@ import logging
 import os
 import secrets
 import shlex
-import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +26,7 @@ from desktop_agent.core.processes.child import unhurried
 from desktop_agent.core.processes.output import SPOOL_LIMIT_BYTES, create_private, write_all
 from desktop_agent.core.processes.runner import Command, ProcessOutcome
 from desktop_agent.core.processes.terminal import HAS_TERMINALS
+from desktop_agent.core.programs import find_program
 from desktop_agent.core.tools.builtin.interactive import interactive_program
 from desktop_agent.core.tools.builtin.target import not_found
 from desktop_agent.core.tools.output import fit_all
@@ -311,7 +311,6 @@ def _write_spool(folder: Path, text: str) -> Path | None:
 
 def _find_shell(named: str | None, environ: Mapping[str, str]) -> str:
     """Return the shell to run. Blocks. Raises `ToolError` when the named one is not installed."""
-    path = environ.get("PATH")
     if named is not None:
         if os.name != "nt" and Path(named).name not in _LIKE_SH:
             raise ToolError(
@@ -319,7 +318,7 @@ def _find_shell(named: str | None, environ: Mapping[str, str]) -> str:
                 f"call {Path(named).name} in the command itself.",
                 error_type="validation",
             )
-        if found := shutil.which(named, path=path):
+        if found := find_program(named, environ):
             return found
         raise ToolError(f"The shell {named!r} is not installed. Leave shell out to use the default.")
     if os.name == "nt":
@@ -328,7 +327,7 @@ def _find_shell(named: str | None, environ: Mapping[str, str]) -> str:
         own = environ.get("SHELL", "")
         usual = (own,) if Path(own).name in _LIKE_SH else ()
     for candidate in (*usual, "bash", "sh"):
-        if found := shutil.which(candidate, path=path):
+        if found := find_program(candidate, environ):
             return found
     raise ToolError("No shell is installed: neither $SHELL, nor bash, nor sh could be found.")
 

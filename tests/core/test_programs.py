@@ -1,0 +1,53 @@
+"""Programs that we run ourselves are not taken from a workspace."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.gitrepo.status import query_status
+from desktop_agent.core.programs import find_program, search_path
+
+
+def program(path: Path) -> Path:
+    """A program that leaves a trace when it runs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho ran >> {path.parent}/trace\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_program_is_found_where_path_says(tmp_path: Path) -> None:
+    found = program(tmp_path / "bin" / "tool")
+    assert find_program("tool", {"PATH": f"/nowhere:{found.parent}"}) == str(found)
+    assert find_program("tool", {"PATH": "/nowhere"}) is None
+
+
+@pytest.mark.parametrize("path", [".", "", "bin", "../ws/bin", ".:bin:"])
+def test_a_program_that_a_workspace_brings_along_is_not_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    for folder in ("ws", "ws/bin"):
+        program(tmp_path / folder / "tool")
+    monkeypatch.chdir(tmp_path / "ws")
+    assert find_program("tool", {"PATH": path}) is None
+    assert search_path({"PATH": f"{path}:/usr/bin"}) == "/usr/bin"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository that brings a git of its own along."""
+    subprocess.check_call([shutil.which("git") or "", "init", "-q"], cwd=tmp_path)
+    program(tmp_path / "git")
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", [".", ".:{}"])
+async def test_a_git_that_a_workspace_brings_along_is_not_run(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setenv("PATH", path.format(os.environ["PATH"]))
+    await query_status(repository)
+    assert not (repository / "trace").exists()
