@@ -66,5 +66,5 @@ class Capture(Protocol):
         ...
 
     def close(self) -> None:
-        """End what runs beside, such as a process. What is asked afterwards is answered all the same."""
+        """End the worker process, if there is one, and return when it is gone. What is asked later is answered, too."""
         ...

@@ -15,7 +15,7 @@ from desktop_agent.core.changes.landmarks import with_landmarks
 from desktop_agent.core.changes.outline import Outline, assemble
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.model import FileChange, FileDiff
-from desktop_agent.core.processes.own_process import ProcessDiedError
+from desktop_agent.core.processes.worker_process import WorkerDiedError
 
 BIG_BYTES = 1_000_000
 """Both contents together."""
@@ -69,10 +69,10 @@ class Comparer:
     async def _outline(self, comparison: Comparison) -> Outline:
         try:
             answer = await self._ask_again_if_died(comparison)
-        except (ProcessDiedError, TimeoutError):
+        except (WorkerDiedError, TimeoutError):
             try:
                 answer = await self._ask_again_if_died(comparison._replace(is_coarse=True))
-            except (ProcessDiedError, TimeoutError) as error:
+            except (WorkerDiedError, TimeoutError) as error:
                 raise _failed(f"{comparison.change.path}: {error!r}") from error
         if isinstance(answer, Failure):
             raise _failed(answer.text)
@@ -80,12 +80,12 @@ class Comparer:
 
     async def _ask_again_if_died(self, comparison: Comparison) -> Outline | Failure:
         """Ask; once more when the process died, since it may have been killed for something else."""
-        with suppress(ProcessDiedError):
+        with suppress(WorkerDiedError):
             return await self._ask(comparison)
         return await self._ask(comparison)
 
     async def _ask(self, comparison: Comparison) -> Outline | Failure:
-        """Return the answer. Raises `ProcessDiedError`, and `TimeoutError` after the time limit.
+        """Return the answer. Raises `WorkerDiedError`, and `TimeoutError` after the time limit.
 
         When it is cancelled the comparison goes on: most take less time than a new process would need to start.
         """
@@ -115,7 +115,7 @@ class Comparer:
             if self._is_closed:  # perhaps before there was a process to kill
                 self._process.kill()
             return self._process.ask(comparison)
-        except ProcessDiedError:
+        except WorkerDiedError:
             self._end()
             raise
 

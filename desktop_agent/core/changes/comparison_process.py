@@ -6,21 +6,21 @@ a pickled head and two contents.
 """
 
 import gc
-import pickle
 import traceback
 from dataclasses import replace
-from typing import IO, Final, NamedTuple
+from typing import IO, Final, NamedTuple, cast
 
 from desktop_agent.core.changes.diff import count_lines, diff_change, find_middle
 from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
 from desktop_agent.core.changes.outline import Outline, outline_of
 from desktop_agent.core.model import FileChange
-from desktop_agent.core.processes.own_process import (
-    OwnProcess,
-    ProcessDiedError,
-    answer_requests,
-    read_part,
-    write_parts,
+from desktop_agent.core.processes.worker_process import (
+    WorkerDiedError,
+    WorkerProcess,
+    read_content,
+    read_message,
+    serve,
+    write_message,
 )
 
 _MODULE: Final = "desktop_agent.core.changes.comparison_process"
@@ -61,7 +61,7 @@ class ComparisonProcess:
 
     def __init__(self) -> None:
         """Start it; it answers after about 0.1 s. Raises `OSError` when there can be no more processes."""
-        self._process = OwnProcess(_MODULE)
+        self._process = WorkerProcess(_MODULE)
 
     @property
     def pid(self) -> int:
@@ -69,24 +69,26 @@ class ComparisonProcess:
         return self._process.pid
 
     def ask(self, comparison: Comparison) -> Outline | Failure:
-        """Return the answer. Raises `ProcessDiedError`; the process is of no use then."""
+        """Return the answer. Raises `WorkerDiedError`; the process is of no use then."""
         answer = self._ask((comparison.change, comparison.is_coarse), comparison.before, comparison.after)
-        assert isinstance(answer, Outline | Failure)
-        return answer
+        if isinstance(answer, Outline | Failure):
+            return answer
+        raise WorkerDiedError(answer)
 
-    def count(self, before: bytes, after: bytes) -> tuple[int, int]:
-        """Return what `count_lines` does. Raises `ProcessDiedError`; the process is of no use then."""
-        answer = self._ask((None, False), before, after)
+    def count(self, before: bytes, after: bytes, *, time_limit_s: float) -> tuple[int, int]:
+        """Return what `count_lines` does. Raises `WorkerDiedError`, also when it takes longer."""
+        with self._process.limited(time_limit_s):
+            answer = self._ask((None, False), before, after)
         if isinstance(answer, LineCounts):
             return answer
-        raise ProcessDiedError(answer)
+        raise WorkerDiedError(answer)
 
-    def _ask(self, head: "_Head", before: bytes | None, after: bytes | None) -> "_Answer":
-        self._process.send(pickle.dumps(head), before, after)
-        return pickle.loads(self._process.receive())  # noqa: S301 - from our own process
+    def _ask(self, head: "_Head", before: bytes | None, after: bytes | None) -> object:
+        self._process.send(head, before, after)
+        return self._process.receive()
 
     def kill(self) -> None:
-        """Let it end at once, whatever it does. Whoever waits for its answer gets `ProcessDiedError`."""
+        """Let it end at once, whatever it does. Whoever waits for its answer gets `WorkerDiedError`."""
         self._process.kill()
 
     def end(self) -> None:
@@ -97,13 +99,12 @@ class ComparisonProcess:
 def main() -> None:
     """Answer until the input ends."""
     gc.disable()  # a comparison leaves no cycles, and its hundred thousand edits would be looked through for them
-    answer_requests(_answer)
+    serve(_answer)
 
 
 def _answer(requests: IO[bytes], answers: IO[bytes]) -> None:
-    change, is_coarse = pickle.loads(read_part(requests) or b"")  # noqa: S301 - from our own process
-    answer = _compare((change, is_coarse), read_part(requests), read_part(requests))
-    write_parts(answers, pickle.dumps(answer))
+    head = cast("_Head", read_message(requests))
+    write_message(answers, _compare(head, read_content(requests), read_content(requests)))
 
 
 def _compare(head: _Head, before: bytes | None, after: bytes | None) -> _Answer:

@@ -1,12 +1,10 @@
 """How many lines a change added and removed, counted without keeping the window waiting."""
 
-import threading
-
 from desktop_agent.core.changes.comparing import TIME_LIMIT_S, is_big
 from desktop_agent.core.changes.comparison_process import ComparisonProcess
 from desktop_agent.core.changes.diff import count_lines, find_middle
 from desktop_agent.core.changes.text import is_binary
-from desktop_agent.core.processes.own_process import ProcessDiedError
+from desktop_agent.core.processes.worker_process import WorkerDiedError
 
 
 class LineCounter:
@@ -38,16 +36,11 @@ class LineCounter:
         return self._counted(self._process, before, after)
 
     def _counted(self, process: ComparisonProcess, before: bytes, after: bytes) -> tuple[int, int]:
-        limit = threading.Timer(self._time_limit_s, process.kill)
-        limit.start()
         try:
-            return process.count(before, after)
-        except ProcessDiedError:
+            return process.count(before, after, time_limit_s=self._time_limit_s)
+        except WorkerDiedError:
             self.close()
             return count_lines(before, after, match=find_middle)
-        finally:
-            limit.cancel()
-            limit.join()
 
     def close(self) -> None:
         """End the process, if there is one."""

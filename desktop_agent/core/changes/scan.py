@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from threading import Event
+from typing import NamedTuple
 
 from desktop_agent.core.changes.capture import CaptureStoppedError
 from desktop_agent.core.model import Uncaptured
@@ -53,20 +54,12 @@ Known = dict[str, KnownFolder]
 """All folders by path relative to the workspace, which is itself the empty path."""
 
 
-class Stop(Protocol):
-    """Tells whether the walk is to end, such as a `threading.Event`. It is asked before every folder."""
-
-    def is_set(self) -> bool:
-        """Whether it is."""
-        ...
-
-
 class Part(NamedTuple):
     """A part of the folder, for one walk of several."""
 
     starts: tuple[str, ...] = ("",)
     """The folders where the walk begins, none of them within another."""
-    without: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
     """Folders that it does not go into."""
 
 
@@ -86,8 +79,20 @@ class Scan:
     unread: set[str] = field(default_factory=set[str])
     """Those of the changed ones whose content is still to be read, at the next look."""
     out_of_reach: list[Uncaptured] = field(default_factory=list[Uncaptured])
-    count: int = 0
+    file_count: int = 0
     """How many files were looked at."""
+    folders_left: int = 0
+    """How many folders the walk did not come to in time."""
+
+    def not_watched(self, limits: CaptureSettings) -> tuple[Uncaptured, ...]:
+        """Return what is out of reach, and what there was no time for."""
+        if not self.folders_left:
+            return tuple(self.out_of_reach)
+        reason = (
+            f"Looking through the folder took longer than {limits.max_seconds:g} s; "
+            f"{self.folders_left:,} folders, and what is in them, are not watched."
+        )
+        return (*self.out_of_reach, Uncaptured(path=".", reason=reason))
 
     def add(self, other: "Scan") -> None:
         """Add what another walk found, in another part of the folder."""
@@ -95,16 +100,18 @@ class Scan:
         self.changed |= other.changed
         self.gone += other.gone
         self.listed |= other.listed
+        self.unread |= other.unread
         self.out_of_reach += other.out_of_reach
-        self.count += other.count
+        self.file_count += other.file_count
+        self.folders_left += other.folders_left
 
 
 def scan_folder(
-    root: Path, known: Known, limits: CaptureSettings, stop: Stop | None = None, part: Part = _WHOLE
+    root: Path, known: Known, limits: CaptureSettings, stop: Event | None = None, part: Part = _WHOLE
 ) -> Scan:
     """Walk `root`, or a part of it, and return what differs from `known`, which stays as it is. Blocks.
 
-    Where a limit ends the walk, or a folder cannot be read, what is known below counts as unchanged, and `out_of_reach`
+    Where a limit ends the walk, or a folder cannot be read, what is known below counts as unchanged, and `not_watched`
     says so. Raises `CaptureStoppedError` when `stop` is set.
     """
     return _Walk(root, known, limits, stop, part).run()
@@ -162,7 +169,7 @@ def split(path: str) -> tuple[str, str]:
 class _Walk:
     """One walk through the folder."""
 
-    def __init__(self, root: Path, known: Known, limits: CaptureSettings, stop: Stop | None, part: Part) -> None:
+    def __init__(self, root: Path, known: Known, limits: CaptureSettings, stop: Event | None, part: Part) -> None:
         self._root = str(root)
         self._known = known
         self._limits = limits
@@ -171,42 +178,30 @@ class _Walk:
         self._deadline = time.monotonic() + limits.max_seconds
         self._scan = Scan(time.time_ns())
         self._pending = list(part.starts)
-        self._without = part.without
+        self._excluded = part.excluded
         self._is_full = False
-        """Whether new files of a folder were left out because there are too many."""
+        """Whether files were left out because there are too many."""
 
     def run(self) -> Scan:
         while self._pending:
             if self._stop is not None and self._stop.is_set():
                 raise CaptureStoppedError
-            if limit := self._limit_reached():
-                self._scan.out_of_reach.append(Uncaptured(path=".", reason=limit))
+            if self._scan.file_count >= self._limits.max_files:
+                self._is_full = True
+                break
+            if time.monotonic() > self._deadline:
+                self._scan.folders_left = len(self._pending)
                 break
             self._visit(self._pending.pop())
-        else:
-            if self._is_full:
-                self._scan.out_of_reach.append(Uncaptured(path=".", reason=self._too_many))
+        if self._is_full:
+            reason = f"The folder has more than {self._limits.max_files:,} files; the rest is not watched."
+            self._scan.out_of_reach.append(Uncaptured(path=".", reason=reason))
         return self._scan
 
     def _go_on_in(self, folders: list[str]) -> None:
-        if self._without:
-            folders = [path for path in folders if path not in self._without]
+        if self._excluded:
+            folders = [path for path in folders if path not in self._excluded]
         self._pending += folders
-
-    def _limit_reached(self) -> str:
-        """The limit that ends the walk here, for people; empty when there is none."""
-        if self._scan.count >= self._limits.max_files:
-            return self._too_many
-        if time.monotonic() > self._deadline:
-            return (
-                f"Looking through the folder took longer than {self._limits.max_seconds:g} s; "
-                f"{len(self._pending):,} folders, and what is in them, are not watched."
-            )
-        return ""
-
-    @property
-    def _too_many(self) -> str:
-        return f"The folder has more than {self._limits.max_files:,} files; the rest is not watched."
 
     def _visit(self, path: str) -> None:
         place = f"{self._root}/{path}" if path else self._root
@@ -251,7 +246,7 @@ class _Walk:
                     different[name] = _signature(status)
         except FileNotFoundError:
             return False
-        self._scan.count += len(folder.files)
+        self._scan.file_count += len(folder.files)
         prefix = f"{path}/" if path else ""
         if folder.folders:
             self._go_on_in([prefix + name for name in folder.folders])
@@ -278,7 +273,7 @@ class _Walk:
                     if name not in self._ignored:
                         folders.append(name)
                 else:
-                    if self._scan.count >= self._limits.max_files and name not in old.files:
+                    if self._scan.file_count >= self._limits.max_files and name not in old.files:
                         self._is_full = True
                         new.signature = UNKNOWN
                         continue
@@ -302,7 +297,7 @@ class _Walk:
             return
         if not (stat.S_ISREG(now[4]) or stat.S_ISLNK(now[4])):
             return
-        self._scan.count += 1
+        self._scan.file_count += 1
         folder.files[entry.name] = now
         if known != now:
             self._scan.changed[path] = now

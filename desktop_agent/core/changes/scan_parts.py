@@ -32,9 +32,9 @@ def half_of(known: Known) -> tuple[str, ...]:
             missing += cost
         else:
             for name in known[path].folders:
-                below = f"{path}/{name}" if path else name
-                if below in known:
-                    heapq.heappush(biggest_first, (-costs[below], below))
+                child = f"{path}/{name}" if path else name
+                if child in known:
+                    heapq.heappush(biggest_first, (-costs[child], child))
     return tuple(half)
 
 
@@ -64,7 +64,14 @@ def pieces_of_table(folders: Iterable[tuple[str, KnownFolder]]) -> Generator[Kno
 
 def pieces_of_scan(scan: Scan) -> Generator[Scan]:
     """Yield what a walk found in pieces, of which `Scan.add` makes the whole again; at least one."""
-    yield Scan(scan.started_ns, gone=scan.gone, out_of_reach=scan.out_of_reach, count=scan.count)
+    yield Scan(
+        scan.started_ns,
+        gone=scan.gone,
+        out_of_reach=scan.out_of_reach,
+        unread=scan.unread,
+        file_count=scan.file_count,
+        folders_left=scan.folders_left,
+    )
     changed = iter(scan.changed.items())
     while piece := dict(islice(changed, _PIECE)):
         yield Scan(scan.started_ns, changed=piece)
@@ -75,9 +82,19 @@ def pieces_of_scan(scan: Scan) -> Generator[Scan]:
 def are_all_there(scan: Scan, folders: Iterable[str]) -> bool:
     """Whether a walk that went by these folders, without going into them, saw that each still is a folder."""
     gone = set(scan.gone)
-    return not any(path in gone or _is_something_else(scan, path) for path in folders)
+    unreadable = {item.path for item in scan.out_of_reach}
+    return not any(
+        path in gone or _is_something_else(scan, path) or not unreadable.isdisjoint((".", *_above(path)))
+        for path in folders
+    )
 
 
 def _is_something_else(scan: Scan, path: str) -> bool:
     parent, name = split(path)
     return parent in scan.listed and name not in scan.listed[parent].folders
+
+
+def _above(path: str) -> Generator[str]:
+    while path:
+        path, _ = split(path)
+        yield path

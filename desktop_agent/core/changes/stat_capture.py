@@ -17,7 +17,7 @@ from desktop_agent.core.changes.entries import Entry, as_note
 from desktop_agent.core.changes.git_index import unchanged_objects
 from desktop_agent.core.changes.git_objects import GitObjects, index_stamp, object_id
 from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy
-from desktop_agent.core.changes.shared_scan import SharedScan
+from desktop_agent.core.changes.shared_scanner import SharedScanner
 from desktop_agent.core.changes.transitions import Touched, in_order, with_renames
 from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state
 from desktop_agent.core.model import FileImage, Uncaptured
@@ -38,7 +38,7 @@ class StatCapture:
         baseline: Baseline,
         settings: Callable[[], CaptureSettings] = CaptureSettings,
         *,
-        walks: Callable[[Path], SharedScan] = SharedScan,
+        make_scanner: Callable[[Path], SharedScanner] = SharedScanner,
     ) -> None:
         """`settings` are asked for when a command begins, and hold until it has been looked at."""
         self._root = root.resolve()
@@ -47,7 +47,7 @@ class StatCapture:
         self._limits = settings()
         self._open: set[int] = set()
         """The snapshots that were taken and not yet looked at again."""
-        self._walks = walks(self._root)
+        self._scanner = make_scanner(self._root)
         self._known: Known | None = None
         """What the newest generation holds, as this process last saw it."""
         self._generation = -1
@@ -78,7 +78,7 @@ class StatCapture:
             span = session.span(snapshot.number) or span
             paths = session.touched_since(span.generation)
             lost = _Report(session, span, self._objects(), self._limits).send(paths, on_change) if paths else []
-            return CaptureReport(tuple(lost), tuple(scan.out_of_reach))
+            return CaptureReport(tuple(lost), scan.not_watched(self._limits))
 
     def release(self, snapshot: Snapshot) -> None:
         """Let go of a snapshot. See `Capture`."""
@@ -98,8 +98,8 @@ class StatCapture:
             session.note_written(images)
 
     def close(self) -> None:
-        """End what runs beside. See `Capture`."""
-        self._walks.close()
+        """End the worker process. See `Capture`."""
+        self._scanner.close()
 
     @contextmanager
     def _looking(self) -> Generator[tuple[BaselineSession, Known]]:
@@ -115,11 +115,11 @@ class StatCapture:
     def _look(self, session: BaselineSession, known: Known, stop: Event | None) -> Scan:
         """Walk the folder and write down what is new, as the next generation if there is something."""
         deadline = time.monotonic() + self._limits.max_seconds
-        scan = self._walks.scan(known, self._limits, stop)
+        scan = self._scanner.scan(known, self._limits, stop)
         if scan.changed or scan.gone or session.generation == 0:
             _Writer(self._root, session, self._limits, self._objects()).write(scan, deadline, stop)
         self._leave_to_git(session)
-        self._walks.learn(known, scan)
+        self._scanner.learn(known, scan)
         return scan
 
     def _leave_to_git(self, session: BaselineSession) -> None:

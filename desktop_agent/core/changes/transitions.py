@@ -3,7 +3,6 @@
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 
 from desktop_agent.core.changes.entries import Entry
 
@@ -105,6 +104,23 @@ class _Twins:
     sources: list[str] = field(default_factory=list[str])
     targets: list[str] = field(default_factory=list[str])
 
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Pair those of a name that no other has, and then the last two, if there are but two."""
+        sources, targets = _by_name(self.sources), _by_name(self.targets)
+        for name in sources.keys() & targets.keys():
+            if len(sources[name]) == len(targets[name]) == 1:
+                yield sources.pop(name)[0], targets.pop(name)[0]
+        left = [[path for paths in side.values() for path in paths] for side in (sources, targets)]
+        if len(left[0]) == len(left[1]) == 1:
+            yield left[0][0], left[1][0]
+
+
+def _by_name(paths: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(path.rpartition("/")[2], []).append(path)
+    return found
+
 
 def _same_contents(gone: Mapping[str, Entry], came: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
     """Pair by content, as far as it can be told which is which: by name, or because there is but one of each."""
@@ -116,16 +132,4 @@ def _same_contents(gone: Mapping[str, Entry], came: Mapping[str, Entry]) -> Iter
         if entry.digest in groups:
             groups[entry.digest].targets.append(path)
     for group in groups.values():
-        for source in list(group.sources):
-            named = [target for target in group.targets if _name(target) == _name(source)]
-            rivals = [other for other in group.sources if _name(other) == _name(source)]
-            if len(named) == len(rivals) == 1:
-                yield source, named[0]
-                group.sources.remove(source)
-                group.targets.remove(named[0])
-        if len(group.sources) == len(group.targets) == 1:
-            yield group.sources[0], group.targets[0]
-
-
-def _name(path: str) -> str:
-    return PurePosixPath(path).name
+        yield from group.pairs()

@@ -6,13 +6,13 @@ window's process every frame would wait for it. The process writes a snapshot an
 
 import gc
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
 from desktop_agent.core.errors import StorageError
+from desktop_agent.core.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 
 _MODULE: Final = "desktop_agent.core.resuming.process"
 
@@ -23,12 +23,11 @@ class SnapshotProcess:
     def __init__(self, journal: Path, blobs: Path, snapshot: Path) -> None:
         """Start it. Raises `OSError` when there can be no more processes."""
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            # -P: nothing is imported from the current folder, which may be somebody's workspace.
-            [sys.executable, "-P", "-m", _MODULE, str(journal), str(blobs), str(snapshot)],
+            module_command(_MODULE, *map(str, (journal, blobs, snapshot))),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
+            creationflags=NO_WINDOW,
         )
 
     def wait(self) -> bool:
@@ -45,7 +44,7 @@ def main(arguments: list[str]) -> int:
     from desktop_agent.core.resuming.opening import renew_snapshot
     from desktop_agent.core.store.blobs import Blobs
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for the window
+    ignore_interrupts()
     if sys.platform != "win32":
         os.nice(5)  # somebody reads the end of the conversation meanwhile
     gc.disable()  # what is read leaves no cycles

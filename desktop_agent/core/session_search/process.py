@@ -7,7 +7,6 @@ standard input does, so it never outlives whoever started it.
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.processes.priority import stand_back
+from desktop_agent.core.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 from desktop_agent.core.session_search.index import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 
@@ -29,16 +29,12 @@ async def update_beside(sessions: Path, blobs: Path, cache: Path) -> bool:
     """
     try:
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",  # nothing is imported from the current folder, which may be somebody's workspace
-            "-m",
-            _MODULE,
-            *map(str, (sessions, blobs, cache)),
+            *module_command(_MODULE, *map(str, (sessions, blobs, cache))),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=sys.platform != "win32",
-            creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
+            creationflags=NO_WINDOW,
         )
     except OSError:
         return False
@@ -52,7 +48,7 @@ async def update_beside(sessions: Path, blobs: Path, cache: Path) -> bool:
 
 def main(sessions: str, blobs: str, cache: str) -> int:
     """Update until it is done or the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the terminal is for the window
+    ignore_interrupts()
     stand_back()
     stop = threading.Event()
     threading.Thread(target=_watch_input, args=(stop,), daemon=True).start()

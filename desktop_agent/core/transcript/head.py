@@ -124,23 +124,23 @@ class Head:
 
     def active_changes(self, turn: int | None = None) -> list[ChangeRecord]:
         """The agent's changes that stand (are not undone), of one turn or of all."""
-        return [record for record in self._agents(turn) if not record.is_undone]
+        return [record for record in self._agent_records(turn) if not record.is_undone]
 
     def undone_changes(self) -> list[ChangeRecord]:
         """The agent's changes that are undone at the moment, wholly or in part."""
-        return [record for record in self._agents(None) if record.is_undone or record.undone_hunks]
+        return [record for record in self._agent_records(None) if record.is_undone or record.undone_hunks]
 
     @property
     def has_active_changes(self) -> bool:
         """Whether any change of the agent stands."""
-        return any(not record.is_undone for record in self._agents(None))
+        return any(not record.is_undone for record in self._agent_records(None))
 
     @property
     def has_undone_changes(self) -> bool:
         """Whether any change of the agent is undone at the moment, wholly or in part."""
-        return any(record.is_undone or record.undone_hunks for record in self._agents(None))
+        return any(record.is_undone or record.undone_hunks for record in self._agent_records(None))
 
-    def _agents(self, turn: int | None) -> Iterator[ChangeRecord]:
+    def _agent_records(self, turn: int | None) -> Iterator[ChangeRecord]:
         records = (record for record in self.changes.values() if record.change.is_by_agent)
         return (record for record in records if turn in (None, record.turn))
 

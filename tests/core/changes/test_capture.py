@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -20,7 +19,7 @@ from desktop_agent.core.changes.baseline import Baseline
 from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedError, Snapshot
 from desktop_agent.core.changes.git_index import unchanged_objects
 from desktop_agent.core.changes.git_objects import object_id
-from desktop_agent.core.changes.shared_scan import SharedScan
+from desktop_agent.core.changes.shared_scanner import SharedScanner
 from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.files import FileState, FileTransition, read_state, write_state
 from desktop_agent.core.settings import CaptureSettings
@@ -89,8 +88,8 @@ Run = Callable[[str | Callable[[], object]], Found]
 
 @pytest.fixture(params=[10_000, 1], ids=["one walk", "two walks"])
 def capture(root: Path, database: Path, request: pytest.FixtureRequest) -> Iterator[StatCapture]:
-    walks = partial(SharedScan, big_files=request.param, start_s=0)
-    capture = StatCapture(root, Baseline(database), lambda: LIMITS, walks=walks)
+    scanner = SharedScanner(root, big_files=request.param, start_s=0)
+    capture = StatCapture(root, Baseline(database), lambda: LIMITS, make_scanner=lambda _: scanner)
     yield capture
     capture.close()
 

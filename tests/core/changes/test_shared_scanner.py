@@ -1,25 +1,29 @@
 """A walk that is shared with a process finds what one walk alone finds, whatever becomes of the process."""
 
+import errno
 import os
+import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
+from threading import Event, Timer
+from typing import cast
 
 import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes import shared_scan
+from desktop_agent.core.changes import scan_process, shared_scanner
 from desktop_agent.core.changes.capture import CaptureStoppedError
 from desktop_agent.core.changes.scan import Known, KnownFolder, Scan, Signature, learn, scan_folder
 from desktop_agent.core.changes.scan_parts import below, half_of, pieces_of_scan
-from desktop_agent.core.changes.scan_process import ScanProcess
-from desktop_agent.core.changes.shared_scan import SharedScan
+from desktop_agent.core.changes.scan_process import Done, ScanProcess
+from desktop_agent.core.changes.shared_scanner import SharedScanner
+from desktop_agent.core.processes import worker_process
 from desktop_agent.core.settings import CaptureSettings
 
 LIMITS = CaptureSettings()
@@ -30,7 +34,7 @@ class Walks:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.shared = SharedScan(root, big_files=1, start_s=0)
+        self.shared = SharedScanner(root, big_files=1, start_s=0)
         self.together = Known()
         self.alone = Known()
 
@@ -137,11 +141,14 @@ def do(walks: Walks, kind: str, name: str, content: bytes) -> None:
             pass
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(rounds=st.lists(STEPS, min_size=1, max_size=4))
 def test_whatever_happens_to_the_folder_both_ways_see_it(
-    tmp_path_factory: pytest.TempPathFactory, rounds: list[list[tuple[str, str, bytes]]]
+    tmp_path_factory: pytest.TempPathFactory, expected_logs: list[str], rounds: list[list[tuple[str, str, bytes]]]
 ) -> None:
+    expected_logs.append("died")
     root = tmp_path_factory.mktemp("ws")
     grow(root)
     walks = Walks(root)
@@ -165,7 +172,7 @@ def test_whatever_happens_to_the_folder_both_ways_see_it(
 
 
 def test_a_small_folder_has_no_process(root: Path) -> None:
-    shared = SharedScan(root, big_files=1000)
+    shared = SharedScanner(root, big_files=1000)
     known = Known()
     for _ in range(2):
         shared.learn(known, shared.scan(known, LIMITS))
@@ -183,7 +190,8 @@ def test_the_process_walks_about_half_and_finds_what_changed_there(walks: Walks)
         (walks.root / name / "1.txt").write_bytes(b"another\n")
     scan, _ = walks.look()
     assert {"a/1.txt", "b/1.txt"} <= scan.changed.keys()
-    assert scan.count == 24
+    assert scan.file_count == 24
+    assert walks.shared.was_shared
 
 
 def test_without_folders_there_is_no_half(tmp_path: Path) -> None:
@@ -191,8 +199,8 @@ def test_without_folders_there_is_no_half(tmp_path: Path) -> None:
     walks = Walks(tmp_path)
     for _ in range(3):
         scan, _ = walks.look()
-        assert scan.count == 1
-    walks.shared.close()
+        assert scan.file_count == 1
+        assert walks.shared.pid is None
 
 
 @given(st.lists(st.tuples(st.lists(st.sampled_from("abc"), max_size=5), st.integers(0, 400)), max_size=40))
@@ -210,10 +218,16 @@ def test_a_half_is_never_more_than_half_and_no_folder_is_in_it_twice(
     half = list(below(known, half_of(known)))
     assert len({path for path, _ in half}) == len(half)
     cost = sum(len(folder.files) + 5 for _, folder in half)
-    assert cost <= sum(len(folder.files) + 5 for folder in known.values()) / 2
+    whole = sum(len(folder.files) + 5 for folder in known.values())
+    assert cost <= whole / 2
+    left = [sum(len(below_it.files) + 5 for _, below_it in below(known, [name])) for name in known[""].folders]
+    assert half or not left or min(left) > whole / 2
 
 
-def test_when_the_process_dies_the_walk_is_done_without_it_and_there_is_another_soon(walks: Walks) -> None:
+def test_when_the_process_dies_the_walk_is_done_without_it_and_there_is_another_soon(
+    walks: Walks, expected_logs: list[str]
+) -> None:
+    expected_logs.append("died")
     walks.look()
     died = walks.process
     died.kill()
@@ -224,7 +238,8 @@ def test_when_the_process_dies_the_walk_is_done_without_it_and_there_is_another_
     assert walks.process.pid != died.pid
 
 
-def test_a_process_that_dies_every_time_is_not_started_for_ever(walks: Walks) -> None:
+def test_a_process_that_dies_every_time_is_not_started_for_ever(walks: Walks, expected_logs: list[str]) -> None:
+    expected_logs.append("died")
     pids: set[int] = set()
     for _ in range(6):
         if walks.shared.pid is not None:
@@ -237,13 +252,13 @@ def test_a_process_that_dies_every_time_is_not_started_for_ever(walks: Walks) ->
 
 def test_where_no_process_can_be_started_one_walk_does_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
-        raise OSError(11, "Resource temporarily unavailable")
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(shared_scan, "ScanProcess", refuse)
+    monkeypatch.setattr(shared_scanner, "ScanProcess", refuse)
     walks = Walks(root)
     for _ in range(3):
         scan, _ = walks.look()
-        assert scan.count == 24
+        assert scan.file_count == 24
 
 
 def test_a_walk_that_is_stopped_leaves_no_process_behind(walks: Walks) -> None:
@@ -254,7 +269,7 @@ def test_a_walk_that_is_stopped_leaves_no_process_behind(walks: Walks) -> None:
         walks.shared.scan(walks.together, LIMITS, stop)
     assert not process.is_running()
     scan, _ = walks.look()
-    assert scan.count == 24
+    assert scan.file_count == 24
 
 
 @pytest.mark.parametrize("most", [26, 27, 30, 43, 44, 45, 100])
@@ -264,7 +279,7 @@ def test_the_most_files_that_are_watched_are_counted_over_both_halves(walks: Wal
     for path in more:
         path.touch()
     scan, expected = walks.look(limits)
-    assert (scan.count, scan.out_of_reach) == (expected.count, expected.out_of_reach)
+    assert (scan.file_count, scan.out_of_reach) == (expected.file_count, expected.out_of_reach)
     assert paths(walks.together) == paths(walks.alone)
     for path in more:
         path.unlink()
@@ -280,6 +295,7 @@ def test_what_was_found_and_could_not_be_written_down_is_found_again(walks: Walk
     walks.forget()
     scan, _ = walks.look()
     assert {"a/0.txt", "b/0.txt"} <= scan.changed.keys()
+    assert walks.shared.was_shared
 
 
 def test_what_goes_between_the_two_walks_is_gone(walks: Walks, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,11 +305,11 @@ def test_what_goes_between_the_two_walks_is_gone(walks: Walks, monkeypatch: pyte
 
     def begin_and_lose_a_folder(process: ScanProcess, limits: CaptureSettings) -> None:
         begin(process, limits)
-        found.append(result(process, None))
+        found.append(result(process))
         for path in half_of(walks.together):
             shutil.rmtree(walks.root / path)
 
-    def found_early(_: ScanProcess, __: object) -> Scan:
+    def found_early(_: ScanProcess) -> Scan:
         return found.pop()
 
     for path in half_of(walks.together):
@@ -318,14 +334,146 @@ def test_what_was_not_read_in_time_is_found_again_at_the_next_look(walks: Walks,
     for expected in (names, set[str]()):
         scan, _ = walks.look()
         assert scan.changed.keys() == expected
+        assert walks.shared.was_shared
 
 
-def test_after_close_the_process_is_gone_and_the_next_walk_works(walks: Walks) -> None:
+def test_after_close_the_process_is_gone_and_walks_are_done_alone(walks: Walks) -> None:
     process = walks.process
     walks.shared.close()
     assert not process.is_running()
+    for _ in range(2):
+        scan, _ = walks.look()
+        assert scan.file_count == 24
+    assert walks.shared.pid is None
+
+
+def test_the_process_is_not_asked_before_it_has_had_time_to_start(root: Path) -> None:
+    times = [0.0]
+    shared = SharedScanner(root, big_files=1, start_s=0.5, clock=lambda: times[-1])
+    known = Known()
+    shared.learn(known, shared.scan(known, LIMITS))
+    assert shared.pid is not None
+    for now, is_asked in ((0.4, False), (0.6, True)):
+        times.append(now)
+        shared.learn(known, shared.scan(known, LIMITS))
+        assert shared.was_shared is is_asked
+    shared.close()
+
+
+def test_near_the_most_files_that_are_watched_one_walk_counts_them_all(walks: Walks) -> None:
+    walks.look(replace(LIMITS, max_files=26))
+    assert not walks.shared.was_shared
+    walks.look(replace(LIMITS, max_files=27))
+    assert walks.shared.was_shared
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGSTOP")
+def test_a_process_that_stands_still_is_waited_for_as_long_as_a_walk_may_take(
+    walks: Walks, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
+) -> None:
+    expected_logs.append("died")
+    monkeypatch.setattr(scan_process, "_SLACK_S", 0.1)
+    process = walks.process
+    process.suspend()
+    scan = walks.shared.scan(walks.together, replace(LIMITS, max_seconds=0.1))
+    assert scan.folders_left > 0, "nothing is left of the time"
+    assert not process.is_running()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGSTOP")
+def test_whoever_waits_for_a_process_that_stands_still_can_stop_the_walk(walks: Walks) -> None:
+    process = walks.process
+    process.suspend()
+    stop = Event()
+    timer = Timer(0.2, stop.set)  # when our own half has long been walked
+    timer.start()
+    with pytest.raises(CaptureStoppedError):
+        walks.shared.scan(walks.together, LIMITS, stop)
+    timer.join()
+    assert not process.is_running()
+
+
+def test_what_goes_wrong_in_the_process_is_logged_and_one_walk_does_it_all(
+    walks: Walks, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    def spoilt(known: Known, starts: Iterable[str]) -> Iterator[tuple[str, KnownFolder]]:
+        return ((path, replace(folder, folders=cast("tuple[str, ...]", 7))) for path, folder in below(known, starts))
+
+    expected_logs.append("died")
+    monkeypatch.setattr(shared_scanner, "below", spoilt)
     scan, _ = walks.look()
-    assert scan.count == 24
+    assert scan.file_count == 24
+    assert "TypeError: 'int' object is not iterable" in caplog.text
+
+
+def test_what_is_printed_while_python_starts_is_not_taken_for_an_answer(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text("print('activating environment')\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path / "site"), os.environ.get("PYTHONPATH", ""))))
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    walks = Walks(root)
+    for _ in range(2):
+        walks.look()
+    assert walks.shared.was_shared
+    walks.shared.close()
+
+
+@pytest.mark.parametrize("answer", [EOFError(), MemoryError(), pickle.UnpicklingError(), Done(), "something else"])
+def test_an_answer_that_is_none_counts_as_a_death(
+    walks: Walks, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str], answer: object
+) -> None:
+    def read(_: object) -> object:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    expected_logs.append("died")
+    monkeypatch.setattr(worker_process, "read_message", read)
+    process = walks.process
+    scan = walks.shared.scan(walks.together, LIMITS)
+    assert (scan.file_count, walks.shared.was_shared) == (24, False)
+    assert not process.is_running()
+
+
+def test_when_our_half_ends_before_its_time_theirs_is_not_believed(walks: Walks, tmp_path: Path) -> None:
+    """What they walked may lie behind a link out of the workspace by now, which our half would have seen."""
+    walks.look()
+    start = half_of(walks.together)[0]
+    outside = tmp_path / "outside"
+    (walks.root / start).rename(outside)
+    (walks.root / start).symlink_to(outside)
+    (outside / "secret").touch()
+    scan = walks.shared.scan(walks.together, replace(LIMITS, max_seconds=-1.0))
+    assert (scan.changed, scan.gone) == ({}, [])
+    assert scan.folders_left > 1
+
+
+def test_a_folder_is_halved_anew_when_it_has_grown_much(walks: Walks, monkeypatch: pytest.MonkeyPatch) -> None:
+    halves: list[tuple[str, ...]] = []
+    teach = ScanProcess.teach
+
+    def teach_and_tell(
+        process: ScanProcess, root: Path, starts: tuple[str, ...], folders: Iterable[tuple[str, KnownFolder]]
+    ) -> None:
+        halves.append(starts)
+        teach(process, root, starts, folders)
+
+    monkeypatch.setattr(ScanProcess, "teach", teach_and_tell)
+    for number in range(12):
+        (walks.root / "c" / f"more{number}").touch()
+        walks.look()
+    assert 1 < len(halves) < 5
+
+
+def test_folders_that_neither_walk_came_to_in_time_are_counted_together(walks: Walks) -> None:
+    hurried = replace(LIMITS, max_seconds=-1.0)
+    scan = walks.shared.scan(walks.together, hurried)
+    assert walks.shared.was_shared
+    assert scan.folders_left >= 2
+    [note] = scan.not_watched(hurried)
+    assert f"{scan.folders_left} folders" in note.reason
 
 
 def test_the_process_ends_when_whoever_asks_is_gone() -> None:
@@ -339,7 +487,14 @@ def test_the_process_ends_when_whoever_asks_is_gone() -> None:
 def test_a_result_in_pieces_is_the_same_result() -> None:
     signature: Signature = (1, 2, 3, 4, 33_188)
     files: dict[str, Signature] = {f"{number}.txt": signature for number in range(5000)}
-    scan = Scan(7, changed={f"a/{name}": signature for name in files}, gone=["b"], count=5000)
+    scan = Scan(
+        7,
+        changed={f"a/{name}": signature for name in files},
+        gone=["b"],
+        file_count=5000,
+        folders_left=3,
+        unread={"a/1.txt"},
+    )
     scan.listed = {"a": KnownFolder(mode=0, files=files), "c": KnownFolder(mode=0)}
     first, *rest = pieces_of_scan(scan)
     assert len(rest) == 5

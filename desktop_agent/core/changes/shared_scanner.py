@@ -1,0 +1,172 @@
+"""Walks through a folder, which a big one shares with a process of its own: each takes half, at the same time."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import Final
+
+from desktop_agent.core.changes.capture import CaptureStoppedError
+from desktop_agent.core.changes.scan import Known, Part, Scan, learn, scan_folder
+from desktop_agent.core.changes.scan_parts import are_all_there, below, half_of
+from desktop_agent.core.changes.scan_process import ScanProcess
+from desktop_agent.core.processes.worker_process import WorkerDiedError
+from desktop_agent.core.settings import CaptureSettings
+
+BIG_FILES: Final = 10_000
+"""A walk through so many takes 30 ms. Fewer are not worth a process."""
+START_S: Final = 0.5
+"""How long the process is left alone to start: the walk alone is quicker than to wait for it."""
+_NEAR_LIMIT: Final = 0.9
+"""With more than this share of the most files that are watched, one walk has to count them all."""
+_MOST_DEATHS: Final = 3
+"""So often another process takes the place of one that died."""
+
+_log = logging.getLogger(__name__)
+
+
+class SharedScanner:
+    """Walks one folder again and again, with a process beside it once the folder is known to be big.
+
+    The process is only quicker: what it cannot do, because it died or there can be none, is done without it. For one
+    thread at a time, except for `close`.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        big_files: int = BIG_FILES,
+        start_s: float = START_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """From `big_files` files on there is a process, which is asked when it has had `start_s` seconds to start."""
+        self._root = root
+        self._big_files = big_files
+        self._start_s = start_s
+        self._clock = clock
+        self._process: ScanProcess | None = None
+        self._ready_at = 0.0
+        self._deaths = 0
+        self._is_closed = False
+        self._taught_table: Known | None = None
+        """The table of which the process has its half, and has learned all that was learned."""
+        self._taught_files = 0
+        """How many files the folder had when it was halved."""
+        self._starts: tuple[str, ...] = ()
+        """The folders that the process walks."""
+        self._was_shared = False
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, while there is one."""
+        return self._process.pid if self._process else None
+
+    @property
+    def was_shared(self) -> bool:
+        """Whether the process did half of the last walk."""
+        return self._was_shared
+
+    def scan(self, known: Known, limits: CaptureSettings, stop: Event | None = None) -> Scan:
+        """Return what `scan_folder` would. Blocks.
+
+        Raises `CaptureStoppedError` soon after `stop` is set; the process is ended then.
+        """
+        self._was_shared = False
+        begun = self._clock()
+        if (process := self._process) is not None and begun >= self._ready_at and self._is_big(known, limits):
+            scan = self._scan_with(process, known, limits, stop)
+            if scan is not None:
+                self._was_shared = True
+                return scan
+            limits = replace(limits, max_seconds=max(0.0, limits.max_seconds - (self._clock() - begun)))
+        return scan_folder(self._root, known, limits, stop)
+
+    def learn(self, known: Known, scan: Scan) -> None:
+        """Bring `known` up to date with what the last `scan` found, once that has been written down."""
+        learn(known, scan)
+        process = self._process
+        if process is None:
+            self._start(known)
+        elif not self._was_shared:
+            self._taught_table = None
+        else:
+            try:
+                process.confirm(frozenset(scan.unread))
+            except WorkerDiedError as error:
+                self._drop_dead(error)
+
+    def close(self) -> None:
+        """End the process, if there is one, and return when it is gone. Later walks are done alone."""
+        self._is_closed = True
+        self._drop()
+
+    def _start(self, known: Known) -> None:
+        if self._is_closed or self._deaths >= _MOST_DEATHS:
+            return
+        if _count_files(known) < self._big_files or not half_of(known):
+            return
+        try:
+            self._process = ScanProcess()
+        except OSError:  # there can be no more processes
+            return
+        self._ready_at = self._clock() + self._start_s
+        if self._is_closed:  # meanwhile, in another thread
+            self._drop()
+
+    def _drop(self) -> None:
+        process, self._process, self._taught_table = self._process, None, None
+        if process is not None:
+            process.end()
+
+    def _drop_dead(self, error: WorkerDiedError) -> None:
+        if not self._is_closed:
+            self._deaths += 1
+            _log.warning("The process that walks half of the folder died, so one walk does it all: %s", error)
+        self._drop()
+
+    def _is_big(self, known: Known, limits: CaptureSettings) -> bool:
+        return self._big_files <= _count_files(known) <= limits.max_files * _NEAR_LIMIT
+
+    def _scan_with(
+        self, process: ScanProcess, known: Known, limits: CaptureSettings, stop: Event | None
+    ) -> Scan | None:
+        """Walk half of the folder while the process walks the other one; None when one walk has to do it all."""
+        try:
+            with process.limited(limits, stop):
+                if self._taught_table is not known or not _is_about(_count_files(known), self._taught_files):
+                    self._taught_files = _count_files(known)
+                    self._starts = half_of(known)
+                    process.teach(self._root, self._starts, below(known, self._starts))
+                    self._taught_table = known
+                process.begin(limits)
+                scan = scan_folder(self._root, known, limits, stop, Part(excluded=frozenset(self._starts)))
+                theirs = process.result()
+        except WorkerDiedError as error:
+            if stop is not None and stop.is_set():
+                self._drop()
+                raise CaptureStoppedError from None
+            self._drop_dead(error)
+            return None
+        except BaseException:  # it still walks, and nobody will ask what it found
+            self._drop()
+            raise
+        if scan.folders_left:  # so it was not seen whether theirs are still in the workspace
+            self._taught_table = None
+            scan.folders_left += len(self._starts)
+            return scan
+        if not are_all_there(scan, self._starts):
+            self._taught_table = None  # what went meanwhile may be in both halves
+            return None
+        scan.add(theirs)
+        return scan if scan.file_count < limits.max_files else None
+
+
+def _is_about(number: int, expected: int) -> bool:
+    return 0.75 * expected <= number <= 1.25 * expected
+
+
+def _count_files(known: Known) -> int:
+    return sum(len(folder.files) for folder in known.values())
