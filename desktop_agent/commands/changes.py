@@ -26,6 +26,7 @@ from desktop_agent.core.changes.revert import Direction
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import HunkKey, SessionId
 from desktop_agent.core.model import ChangeSelection, FileChange, FileImage, FileOutcome, JsonObject
+from desktop_agent.core.plain_text import on_one_line
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript, replay
 from desktop_agent.core.undoing import draft_revert
@@ -83,7 +84,7 @@ def _list(transcript: Transcript, wanted: ChangeSelection, contents: Contents | 
         document["files"] = [_file_as_json(*file) for file in files]
         parts += [_describe_file(*file) for file in files]
     if uncaptured:
-        missing = [f"{item['path']} ({item['reason']}; turn {item['turn']})" for item in uncaptured]
+        missing = [f"{on_one_line(str(item['path']))} ({item['reason']}; turn {item['turn']})" for item in uncaptured]
         parts.append("\n".join(["Not recorded, so it cannot be undone:", *missing]))
     console.result(document, "\n\n".join(parts))
     return 0
@@ -156,7 +157,7 @@ def _describe_file(row: NetChange, hunks: Sequence[NumberedHunk], kept: Collecti
         [f"  {hunk.number}", hunk.key, f"{hunk.state}, kept" if hunk.key in kept else hunk.state, hunk.title]
         for hunk in hunks
     ]
-    return f"{name}\n{table(rows, right=(0,))}"
+    return f"{on_one_line(name)}\n{table(rows, right=(0,))}"
 
 
 def _uncaptured(transcript: Transcript, wanted: ChangeSelection) -> list[JsonObject]:

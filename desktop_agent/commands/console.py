@@ -12,6 +12,7 @@ from typing import TextIO, TypeVar, cast
 
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.model import JsonObject
+from desktop_agent.core.plain_text import on_one_line, without_controls
 
 T = TypeVar("T", str, bytes)
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
@@ -39,7 +40,7 @@ class Console:
 
     def result(self, document: JsonObject, text: str) -> None:
         """Print a command's result: `document` for programs, `text` for people."""
-        shown = json.dumps(document, ensure_ascii=False, indent=2) if self.is_json else _without_controls(text)
+        shown = json.dumps(document, ensure_ascii=False, indent=2) if self.is_json else without_controls(text)
         self._write(self.out.write, shown.rstrip("\n") + "\n" if shown else "")
 
     def line(self, record: JsonObject) -> None:
@@ -52,7 +53,7 @@ class Console:
 
     def say(self, text: str) -> None:
         """Tell the person something that is not the result."""
-        self.err.write(_without_controls(text) + "\n")
+        self.err.write(without_controls(text) + "\n")
         self.err.flush()
 
     def fail(self, error: AgentError) -> None:
@@ -73,27 +74,6 @@ class Console:
             raise OutputError(error) from error
 
 
-def on_one_line(text: str) -> str:
-    """Return `text`, such as a file's name, as it is shown in one line: no control character, no line feed."""
-    return _without_controls(text).replace("\n", "\\n")
-
-
-def _without_controls(text: str) -> str:
-    """Return `text` with control characters shown as escapes: a model's words must not steer the person's terminal.
-
-    Those that turn the direction of writing are among them: with one, a name reads as another.
-    """
-    return text.translate(_SHOWN_CONTROLS)
-
-
-_TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_CONTROLS = (code for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t")
-_SHOWN_CONTROLS = {
-    **{code: f"\\x{code:02x}" for code in _CONTROLS},
-    **{code: f"\\u{code:04x}" for code in _TURNING},
-}
-
-
 def _standard_output() -> TextIOWrapper:
     """Standard output, with escapes for what has no form in its encoding, such as a file name that is not UTF-8."""
     out = cast("TextIOWrapper", sys.stdout)
@@ -104,7 +84,7 @@ def _standard_output() -> TextIOWrapper:
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """Return `rows` in aligned columns, those in `right` to the right, two spaces apart.
 
-    Line feeds and control characters in a cell are shown as escapes: no name can make up a row or shift a column.
+    A cell is shown `on_one_line`: no name can make up a row or shift a column.
     """
     if not rows:
         return ""

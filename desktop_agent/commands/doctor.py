@@ -5,7 +5,6 @@ Every check tries the thing itself. Qt is tried in a process of its own: without
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from desktop_agent.commands.console import Console, table
 from desktop_agent.core.errors import CredentialsError
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.programs import find_program
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.tools.ripgrep import find_ripgrep
@@ -139,7 +139,7 @@ def _sandboxes() -> list[Check]:
 
 
 def _git() -> Check:
-    program = shutil.which("git")
+    program = find_program("git", os.environ)
     if program is None:
         message = "git is not installed; the application itself does not need it, commands of a model often do."
         return Check(name="git", state="warning", message=message, hint="Install git.")

@@ -5,7 +5,7 @@ import asyncio
 from dataclasses import asdict
 from datetime import datetime
 
-from desktop_agent.commands.console import Console, on_one_line, size_text, table
+from desktop_agent.commands.console import Console, size_text, table
 from desktop_agent.commands.session_exchange import export, import_file
 from desktop_agent.commands.session_filing import file_or_delete
 from desktop_agent.commands.session_search import search_sessions
@@ -15,6 +15,7 @@ from desktop_agent.core.codec import encode_event
 from desktop_agent.core.context.history import History
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import JsonObject, SessionSummary
+from desktop_agent.core.plain_text import on_one_line
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.transcript import (
     CommandEntry,
@@ -110,7 +111,7 @@ def _show(bench: Workbench, console: Console, session_id: SessionId) -> None:
         "messages": [asdict(message) for message in history.messages()],
         "events": [encode_event(event) for event in events],
     }
-    heading = f"{transcript.title}\n{session_id} · {transcript.workspace}\n"
+    heading = f"{on_one_line(transcript.title)}\n{session_id} · {on_one_line(transcript.workspace)}\n"
     console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
 
 
@@ -149,7 +150,7 @@ def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
 
 def _describe_tool(entry: ToolEntry) -> str:
     marks = {"started": "…", "completed": "✓", "failed": "✗"}
-    lines = [f"{marks[entry.state]} {entry.call.name} {entry.title}"]
+    lines = [f"{marks[entry.state]} {entry.call.name} {on_one_line(entry.title)}"]
     if entry.result is not None and entry.result.is_error:
         lines.append(f"  {entry.result.content.strip().splitlines()[0] if entry.result.content.strip() else ''}")
     lines += [f"  {c.kind} {on_one_line(c.path)} +{c.added} -{c.removed} ({c.id})" for c in entry.changes]

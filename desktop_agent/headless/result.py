@@ -7,6 +7,7 @@ from desktop_agent.core.errors import AgentError
 from desktop_agent.core.events import Notice, TurnEndReason
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import Aborted, ApprovalPolicy, FileOutcome, JsonObject, Usage
+from desktop_agent.core.plain_text import on_one_line
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
 
 EXIT_CODES: dict[TurnEndReason, int] = {
@@ -143,7 +144,7 @@ def turn_summary(turn: int, records: list[ChangeRecord], tools: list[ToolEntry])
         mine = [record for record in records if record.change.path == path]
         actions = ", ".join(record.change.kind for record in mine)
         via = ", ".join(dict.fromkeys(names.get(record.call_id, "?") for record in mine))
-        lines.append(f"  {path}: {actions} (via {via})")
+        lines.append(f"  {on_one_line(path)}: {actions} (via {via})")
     return {
         "turn": turn,
         "summary": "\n".join(lines),

@@ -47,9 +47,11 @@ def test_the_list_has_every_change_with_its_author_turn_and_call(changes: Comman
 def test_no_name_makes_up_a_row_or_turns_the_direction_of_writing(changes: Command, session: RecordedSession) -> None:
     session.write("a\n9.9  standing  agent   deleted       +0  -9  precious", b"a\n")
     session.write("photo\u202egpj.exe\u2066\x1b[2J", b"a\n")
+    session.write("tab\there\u2028there", b"a\n")
     assert changes("list", session.id).out.splitlines() == [
         "1.1  standing  agent  created  +1  -0  a\\n9.9  standing  agent   deleted       +0  -9  precious",
         "1.2  standing  agent  created  +1  -0  photo\\u202egpj.exe\\u2066\\x1b[2J",
+        "1.3  standing  agent  created  +1  -0  tab\\there\\u2028there",
     ]
     undone = changes("undo", session.id).out.splitlines()
     assert sorted(undone) == sorted(set(undone))

@@ -36,6 +36,23 @@ def test_a_program_that_a_workspace_brings_along_is_not_found(
     assert search_path({"PATH": f"{path}:/usr/bin"}) == "/usr/bin"
 
 
+@pytest.mark.parametrize("name", ["./tool", "bin/tool", "../ws/tool"])
+def test_a_name_with_a_relative_folder_is_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for folder in ("ws", "ws/bin"):
+        program(tmp_path / folder / "tool")
+    monkeypatch.chdir(tmp_path / "ws")
+    assert find_program(name, {"PATH": "/usr/bin"}) is None
+
+
+def test_a_folder_of_path_in_the_workspace_is_passed_over(tmp_path: Path) -> None:
+    inside, outside = program(tmp_path / "ws" / ".venv" / "tool"), program(tmp_path / "bin" / "tool")
+    path = {"PATH": f"{inside.parent}:{tmp_path}/ws/../ws/.venv:{outside.parent}"}
+    assert find_program("tool", path) == str(inside)
+    assert find_program("tool", path, tmp_path / "ws") == str(outside)
+    assert find_program(str(inside), path, tmp_path / "ws") is None
+    assert search_path(path, tmp_path / "ws") == str(outside.parent)
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """A repository that brings a git of its own along."""
@@ -44,10 +61,10 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("path", [".", ".:{}"])
+@pytest.mark.parametrize("path", [".", ".:{0}", "{1}:{0}"])
 async def test_a_git_that_a_workspace_brings_along_is_not_run(
     repository: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    monkeypatch.setenv("PATH", path.format(os.environ["PATH"]))
+    monkeypatch.setenv("PATH", path.format(os.environ["PATH"], repository))
     await query_status(repository)
     assert not (repository / "trace").exists()

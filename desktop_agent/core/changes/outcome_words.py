@@ -1,12 +1,12 @@
 """What an undo or redo did to a file, in words: for the command line, its logs, and what slash commands say."""
 
 from desktop_agent.core.model import FileImage, FileOutcome, OutcomeState
+from desktop_agent.core.plain_text import on_one_line
 
 
 def describe_outcome(outcome: FileOutcome) -> str:
     """One file of an undo or redo in words; of a clash also what the three versions are."""
-    path = outcome.path.replace("\n", "\\n")  # one file is one line, whatever its name
-    text = f"{_OUTCOME_WORDS[outcome.state]} {path}"
+    text = f"{_OUTCOME_WORDS[outcome.state]} {on_one_line(outcome.path)}"
     details = [outcome.reason]
     if outcome.clash is not None:
         images = {"the agent's": outcome.clash.base, "yours": outcome.clash.yours, "wanted": outcome.clash.wanted}

@@ -72,7 +72,7 @@ async def _start_git(folder: Path, arguments: Sequence[str]) -> asyncio.subproce
             "core.fsmonitor=false",
             *arguments,
             cwd=folder,
-            env=_environment(),
+            env=_environment(folder),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -128,10 +128,10 @@ def _kill(process: asyncio.subprocess.Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _environment() -> dict[str, str]:
+def _environment(workspace: Path) -> dict[str, str]:
     environment = {name: value for name in _PASSED_ON if (value := os.environ.get(name)) is not None}
     return environment | {
-        "PATH": search_path(os.environ) or os.defpath,
+        "PATH": search_path(os.environ, workspace) or search_path({}),
         "LC_ALL": "C",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",

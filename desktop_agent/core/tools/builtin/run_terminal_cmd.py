@@ -232,7 +232,7 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         folder = self.working_folder(arguments, context)
         environ = {**context.environ, **_NEVER_WAIT, **(arguments.env or {})}
         environ.setdefault("TERM", _DEFAULT_TERM)
-        shell = _find_shell(arguments.shell, environ)
+        shell = _find_shell(arguments.shell, environ, context.boundary.root)
         argv = (shell, *_shell_options(shell), arguments.command)
         command = Command(argv=argv, cwd=folder, environ=environ, stdin=arguments.stdin, tty=arguments.tty)
         return context.confine(command)
@@ -309,7 +309,7 @@ def _write_spool(folder: Path, text: str) -> Path | None:
     return path
 
 
-def _find_shell(named: str | None, environ: Mapping[str, str]) -> str:
+def _find_shell(named: str | None, environ: Mapping[str, str], workspace: Path) -> str:
     """Return the shell to run. Blocks. Raises `ToolError` when the named one is not installed."""
     if named is not None:
         if os.name != "nt" and Path(named).name not in _LIKE_SH:
@@ -318,7 +318,7 @@ def _find_shell(named: str | None, environ: Mapping[str, str]) -> str:
                 f"call {Path(named).name} in the command itself.",
                 error_type="validation",
             )
-        if found := find_program(named, environ):
+        if found := find_program(named, environ, workspace):
             return found
         raise ToolError(f"The shell {named!r} is not installed. Leave shell out to use the default.")
     if os.name == "nt":
@@ -327,7 +327,7 @@ def _find_shell(named: str | None, environ: Mapping[str, str]) -> str:
         own = environ.get("SHELL", "")
         usual = (own,) if Path(own).name in _LIKE_SH else ()
     for candidate in (*usual, "bash", "sh"):
-        if found := find_program(candidate, environ):
+        if found := find_program(candidate, environ, workspace):
             return found
     raise ToolError("No shell is installed: neither $SHELL, nor bash, nor sh could be found.")
 

@@ -286,7 +286,7 @@ async def test_text_that_is_not_utf_8_is_shown_with_replacements(work: "Workspac
     assert await grep(work, pattern="hit") == ["a.txt:1:caf\ufffd hit"]
 
 
-def found(program: Path, environ: Mapping[str, str]) -> str:
+def found(program: Path, environ: Mapping[str, str], workspace: Path) -> str:
     return str(program)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -187,7 +188,7 @@ def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> 
 
 
 async def test_without_ripgrep_the_answer_says_what_to_do(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
-    def nowhere(environ: Mapping[str, str]) -> None:
+    def nowhere(environ: Mapping[str, str], workspace: Path) -> None:
         return None
 
     monkeypatch.setattr(ripgrep, "find_ripgrep", nowhere)
