@@ -131,7 +131,7 @@ class Session:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a turn runs here that would be stopped; one that an earlier process left waiting only waits on."""
+        """Whether quitting now would interrupt a turn: none that is ending, and none that an earlier process left."""
         return self._is_interruptible
 
     def submit(self, op: ops.Op) -> None:

@@ -13,7 +13,7 @@ class WorkShare:
         self._looked_at = clock(), work_clock()
 
     def since_last(self) -> float:
-        """Return the share, from 0 to 1, since this was last called; 0 when no time has passed."""
+        """Return the share since this was last called, about 0 to 1, and begin anew; 0 when no time has passed."""
         before, worked_before = self._looked_at
         self._looked_at = now, worked = self._clock(), self._work_clock()
         return (worked - worked_before) / (now - before) if now > before else 0.0

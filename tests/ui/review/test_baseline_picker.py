@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QSignalSpy, QTest
 from pytestqt.qtbot import QtBot
 
@@ -138,3 +138,7 @@ def test_what_git_answers_while_the_list_is_open_comes_into_it(picker: BaselineP
 def test_a_baseline_that_is_gone_gives_way_to_the_first(picker: BaselinePicker) -> None:
     picker.set_choices([1], {}, None, Baseline("turn", 9))
     assert picker.currentText() == "Last turn (1)"
+
+
+def test_beside_the_rows_nothing_can_be_picked(picker: BaselinePicker) -> None:
+    assert picker.model().flags(QModelIndex()) == Qt.ItemFlag.NoItemFlags

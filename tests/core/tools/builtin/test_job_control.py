@@ -41,7 +41,9 @@ async def test_jobs_are_listed_as_they_are_now(work: "Workspace") -> None:
     os.mkfifo(work.root / "gate")
     ended = await begin(work, "echo one; echo; exit 3")
     await work.context.jobs.wait(ended)
-    running = await begin(work, "printf '\\033[32mready\\033[0m\\n'; echo > gate; sleep 100; :")
+    running = await begin(
+        work, "printf '\\033[32mready\\033[0m\\n'; echo > gate; sleep 100; :"
+    )  # or it would be `sleep` itself
     await asyncio.to_thread((work.root / "gate").read_text)
     first, second = (await ask(work, action="list"))["jobs"]
     assert (first["job_id"], first["state"], first["exit_code"], first["last_line"]) == (ended, "exited", 3, "one")
