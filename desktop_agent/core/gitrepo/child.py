@@ -25,6 +25,8 @@ _PASSED_ON: Final = (
     "APPDATA", "LOCALAPPDATA", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP", "PATHEXT",
 )  # fmt: skip
 """Named one by one, so that no key reaches a child process and no GIT_DIR of a calling hook misleads it."""
+_NOWHERE: Final = str(Path(os.sep, "nonexistent"))
+"""Stands for no `PATH`: an empty one is the current folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +133,7 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 def _environment(workspace: Path) -> dict[str, str]:
     environment = {name: value for name in _PASSED_ON if (value := os.environ.get(name)) is not None}
     return environment | {
-        "PATH": search_path(os.environ, workspace) or search_path({}),
+        "PATH": search_path(os.environ, workspace) or _NOWHERE,
         "LC_ALL": "C",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
