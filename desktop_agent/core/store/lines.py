@@ -56,7 +56,10 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Yield the lines from where `file` stands, of which the first has this number; never holds more than `limit`."""
+    """Yield the lines from where `file` stands, of which the first has this number; never holds more than `limit`.
+
+    One without its newline is the last: what a writer adds meanwhile is the rest of it, and no line of its own.
+    """
     offset = file.tell()
     while content := file.readline(limit + 1):
         is_ended = content.endswith(b"\n")
@@ -69,6 +72,8 @@ def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) 
                 size += len(more)
                 is_ended = more.endswith(b"\n")
         yield Line(number, offset, size, kept, is_ended)
+        if not is_ended:
+            return
         offset += size
         number += 1
 

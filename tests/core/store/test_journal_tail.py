@@ -12,6 +12,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Journal, read_journal
+from desktop_agent.core.store.lines import MAX_LINE_BYTES, read_lines
 from tests.core.samples import SAMPLE_EVENTS
 from tests.core.store.journals import record, records, reopen_and_append, write
 
@@ -135,6 +136,22 @@ def test_who_reads_while_another_writes_sees_whole_records_in_order(path: Path, 
     writer.join()
     journal.close()
     assert len(read_journal(path, blobs)[0]) == count
+
+
+@pytest.mark.parametrize("limit", [MAX_LINE_BYTES, 10])
+def test_what_is_added_to_a_line_while_it_is_read_is_not_taken_for_a_line(path: Path, blobs: Blobs, limit: int) -> None:
+    write(path, blobs, records(1, 2, 3))
+    whole = path.read_bytes()
+    cut = len(whole) - 20
+    path.write_bytes(whole[:cut])
+    found: list[tuple[int, bool]] = []
+    with path.open("rb") as file:
+        for line in read_lines(file, limit=limit):
+            found.append((line.number, line.is_ended))
+            if not line.is_ended:
+                with path.open("ab") as writer:
+                    writer.write(whole[cut:] + whole)
+    assert found == [(1, True), (2, True), (3, False)]
 
 
 def test_a_journal_that_another_program_wrote_to_is_not_written_any_more(path: Path, blobs: Blobs) -> None:

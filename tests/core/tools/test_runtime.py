@@ -123,8 +123,9 @@ async def test_a_tool_that_raises_runs_once_and_the_turn_goes_on(ground: Ground,
         assert (await s.prompt()).reason == "completed"
         assert broken.calls == 1
         assert "RuntimeError: boom" in s.results()[0].content
-        assert s.rx.all(ev.ToolCallFinished)[0].result.error_type == "recoverable"
         assert s.results()[1].content == "m"
+        kinds = {event.result.error_type for event in s.rx.all(ev.ToolCallFinished)}  # either may be done first
+        assert kinds == {"recoverable", None}
 
 
 @pytest.mark.parametrize("kind", ["validation", "recoverable", "permission", "not_found"])
