@@ -5,8 +5,9 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_agent.core.errors import UsageError
@@ -46,6 +47,12 @@ class Stamp:
     modified_ns: int
     size: int
     inode: int
+    is_open: bool = False
+    """Whether it was written so shortly before the look that it may change again without that showing."""
+
+
+_TICK_NS = 50_000_000
+"""More than a step of the clock that dates files; two changes within one step have the same date."""
 
 
 class LiveSettings:
@@ -181,7 +188,7 @@ class LiveSettings:
         assert self.path is not None
         with self._lock:
             stamp = stamp_of(self.path)
-            if stamp == self._stamp:
+            if is_unchanged(stamp, self._stamp):
                 self._is_missed = False
                 return False
             if (stamp is None or stamp.size == 0) and not self._is_missed:
@@ -216,4 +223,12 @@ def stamp_of(path: Path) -> Stamp | None:
         status = path.stat()
     except OSError:
         return None
-    return Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
+    is_open = time.time_ns() - status.st_mtime_ns < _TICK_NS
+    return Stamp(status.st_mtime_ns, status.st_size, status.st_ino, is_open)
+
+
+def is_unchanged(now: Stamp | None, earlier: Stamp | None) -> bool:
+    """Whether a file is certainly as it was at the earlier look, or still missing."""
+    if now is None or earlier is None:
+        return now is earlier
+    return not earlier.is_open and replace(now, is_open=False) == earlier

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from desktop_agent.core.live_settings import LiveSettings, Stamp, stamp_of
+from desktop_agent.core.live_settings import LiveSettings, Stamp, is_unchanged, stamp_of
 from desktop_agent.core.project_trust import Answer, ProjectTrust, Trust
 from desktop_agent.core.settings import LoadedSettings, Settings
 from desktop_agent.core.settings.loading import FileText, parse_file
@@ -75,7 +75,7 @@ class WorkspaceSettings:
     def look(self) -> None:
         """Read the project's file and the answer about it again, if they changed. Blocks."""
         stamps = (stamp_of(self._root / PROJECT_FOLDER / PROJECT_FILE), stamp_of(self._trust.path_for(self._root)))
-        if stamps == (None, None) or stamps == self._project.stamps:
+        if stamps == (None, None) or all(map(is_unchanged, stamps, self._project.stamps)):
             if stamps == (None, None) and self._project.stamps != stamps:
                 self._project = _Project()
             return

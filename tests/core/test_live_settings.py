@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,11 @@ def told(live: LiveSettings) -> list[str]:
 
 def write(file: Path, text: str) -> None:
     file.write_text(text)
+
+
+def write_at(file: Path, text: str, date_ns: int) -> None:
+    file.write_text(text)
+    os.utime(file, ns=(date_ns, date_ns))
 
 
 def text_of(file: Path) -> str:
@@ -189,6 +195,15 @@ async def test_a_bad_value_does_not_loosen_what_held(live: LiveSettings, file: P
     await live.refresh()
     assert live.current.execution.approval == "always"
     assert "using 'always'" in str(live.problems[0])
+
+
+async def test_an_edit_within_one_tick_of_the_files_clock_is_noticed(live: LiveSettings, file: Path) -> None:
+    """Same size, same file, same date: what tells is only that the date was too young to be relied on."""
+    now_ns = time.time_ns() + 3_600 * 10**9
+    for line in ('theme = "dark" ', 'theme = "light"'):
+        write_at(file, f"[ui]\n{line}\n", now_ns)
+        await live.refresh()
+    assert live.current.ui.theme == "light"
 
 
 async def test_a_file_that_an_editor_is_just_writing_is_not_an_empty_one(live: LiveSettings, file: Path) -> None:
