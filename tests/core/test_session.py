@@ -383,7 +383,7 @@ async def test_stopping_while_the_model_writes_keeps_what_was_read(ground: Groun
 async def test_stopping_a_command_ends_its_processes_and_answers_every_call(ground: Ground) -> None:
     """Z-44, Z-55."""
     calls = [
-        Call("run_terminal_cmd", {"command": "echo started; echo $$ > pid; sleep 1000"}),
+        Call("run_terminal_cmd", {"command": "echo $$ > pid; echo started; sleep 1000"}),
         Call("edit_file", {"path": "pid", "old_str": "", "new_str": ""}),
     ]
     async with ground.session([calls, [Say("ok")]], sandbox="none") as s:  # in the sandbox a command has other pids
