@@ -21,6 +21,7 @@ from desktop_agent.core.processes.runner import Command, ProcessOutcome, Process
 from desktop_agent.core.tools.builtin import run_terminal_cmd as module
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.spec import ToolContext
+from tests.loop_time import let_time_pass
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace
@@ -36,6 +37,22 @@ async def run(work: "Workspace", command: str, **arguments: object) -> ToolResul
 
 async def output(work: "Workspace", command: str, **arguments: object) -> str:
     return json.loads((await run(work, command, **arguments)).content)["output"]
+
+
+async def timed_out_after(work: "Workspace", printed: str, command: str, **arguments: object) -> ToolResult:
+    """Run a command whose time is over as soon as it has printed something."""
+    seen = asyncio.Event()
+
+    def take(text: str) -> None:
+        work.shown.append(text)
+        if printed in "".join(work.shown):
+            seen.set()
+
+    context = replace(work.context, emit_output=take)
+    task = asyncio.create_task(TOOL.run(TOOL.parse({"command": command, "timeout": 600, **arguments}), context))
+    await seen.wait()
+    let_time_pass(600)
+    return await task
 
 
 def with_environment(work: "Workspace", **variables: str) -> ToolContext:
@@ -172,7 +189,7 @@ async def test_a_command_that_cannot_be_started_is_an_error(work: "Workspace") -
 
 async def test_a_timeout_keeps_what_was_printed(work: "Workspace") -> None:
     """T-91, Z-45, Z-50."""
-    result = await run(work, "echo before; sleep 100", timeout=1)
+    result = await timed_out_after(work, "before\n", "echo before; sleep 100")
     answer = json.loads(result.content)
     assert re.fullmatch(r"command timed out after \d+\.\ds\nbefore\n", answer["output"])
     assert (answer["metadata"]["exit_code"], answer["metadata"]["timed_out"]) == (-1, True)
@@ -317,7 +334,8 @@ async def test_a_terminal_passes_any_amount_of_output(work: "Workspace") -> None
 
 
 async def test_a_timeout_in_a_terminal_keeps_what_was_printed(work: "Workspace") -> None:
-    result = await run(work, "trap '' HUP TERM; echo before; sleep 100; sleep 100", tty=True, timeout=1)
+    script = "trap '' HUP TERM; echo before; sleep 100; sleep 100"
+    result = await timed_out_after(work, "before\n", script, tty=True)
     answer = json.loads(result.content)
     assert answer["output"].endswith("s\nbefore\n")
     assert answer["metadata"]["timed_out"] is True
