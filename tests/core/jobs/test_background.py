@@ -38,7 +38,10 @@ def shell(script: str, folder: Path) -> Command:
 
 
 def is_alive(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 async def test_a_job_runs_on_while_its_starter_goes_on(jobs: Jobs, tmp_path: Path) -> None:
@@ -126,6 +129,8 @@ async def test_a_snapshot_has_memory_and_the_last_line(jobs: Jobs, tmp_path: Pat
     script = "printf 'one\\ntwo\\n\\n'; (echo > gate; exec sleep 100)"
     job = await jobs.start(shell(script, tmp_path), shown="x")
     await asyncio.to_thread((tmp_path / "gate").read_text)
+    while not (await jobs.tail(job.id)).endswith("two\n\n"):  # it is printed, but in the log a moment later
+        await jobs.wait(job.id, 0.01)
     [seen] = await jobs.snapshot()
     assert (seen.id, seen.state, seen.last_line) == (job.id, "running", "two")
     assert seen.memory_bytes > psutil.Process(job.pid).memory_info().rss > 0

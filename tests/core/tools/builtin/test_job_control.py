@@ -45,6 +45,8 @@ async def test_jobs_are_listed_as_they_are_now(work: "Workspace") -> None:
         work, "printf '\\033[32mready\\033[0m\\n'; echo > gate; sleep 100; :"
     )  # or it would be `sleep` itself
     await asyncio.to_thread((work.root / "gate").read_text)
+    while "ready" not in await work.context.jobs.tail(running):  # it is printed, but in the log a moment later
+        await work.context.jobs.wait(running, 0.01)
     first, second = (await ask(work, action="list"))["jobs"]
     assert (first["job_id"], first["state"], first["exit_code"], first["last_line"]) == (ended, "exited", 3, "one")
     assert first["command"] == "echo one; echo; exit 3"
