@@ -4,8 +4,8 @@ The loop's own pipes hand over 64 KiB at a time on the loop's thread; a command 
 window's loop. Here the loop hears only of the end. The thread reads, and while its sink is busy (a slow
 disk) the command simply waits at its full pipe.
 
-A terminal's other direction is typed here too, a line whenever the command has been silent for a moment: programs that
-ask for passwords throw away what was typed before they asked.
+A terminal's other direction is typed here too, a line whenever the command has been silent for a moment after it read
+the line before: programs that ask for passwords throw away what was typed before they asked.
 """
 
 import asyncio
@@ -34,12 +34,24 @@ ThreadSink = Callable[[bytes], None]
 class OutputReader:
     """Reads `fd`, which it owns, from `start` until its end or `stop`."""
 
-    def __init__(self, fd: int, sink: ThreadSink, *, typed: Iterable[bytes] | None = None) -> None:
-        """`typed` is for a terminal: what to type, line by line, and then its end; None types nothing ever."""
+    def __init__(
+        self,
+        fd: int,
+        sink: ThreadSink,
+        *,
+        typed: Iterable[bytes] | None = None,
+        unread_bytes: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`typed` is for a terminal: what to type, line by line, and then its end; None types nothing ever.
+
+        `unread_bytes` says how much of what was typed waits to be read.
+        """
         self._loop = asyncio.get_running_loop()
         self._file = FileIO(fd, "r")
         self._sink = sink
         self._typed = deque(typed) if typed is not None else None
+        self._unread_bytes = unread_bytes
+        self._was_unread = False
         self._wake = os.pipe() if sys.platform != "win32" else None
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name=f"output {fd}", daemon=True)
@@ -129,6 +141,9 @@ class OutputReader:
     def _type_next(self) -> None:
         """Type the next line, or when there is none, say again that this was all: it may have been thrown away."""
         assert self._typed is not None
+        was_unread, self._was_unread = self._was_unread, bool(self._typed) and self._unread_bytes() > 0
+        if was_unread or self._was_unread:
+            return  # it was read only just now, or not yet
         line = self._typed.popleft() if self._typed else END_OF_INPUT
         try:
             written = os.write(self._file.fileno(), line)

@@ -210,7 +210,7 @@ async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_
             theirs, stdin = terminal.theirs, terminal.theirs
             ours.callback(os.close, theirs)
             typed = typed_lines(command.stdin) if types_end else None
-            reader = OutputReader(terminal.ours, output, typed=typed)
+            reader = OutputReader(terminal.ours, output, typed=typed, unread_bytes=terminal.unread_bytes)
             argv = terminal.launching(command.argv)
         else:
             stdin, argv = await _stdin(command, ours), command.argv

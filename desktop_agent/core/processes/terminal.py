@@ -43,6 +43,23 @@ class Terminal:
         os.set_blocking(ours, False)
         return cls(ours, theirs, os.ttyname(theirs))
 
+    def unread_bytes(self) -> int:
+        """Return how much of what was typed nobody has read yet, of lines that are whole. Blocks for a moment."""
+        import fcntl
+        import struct
+        import termios
+
+        try:
+            theirs = os.open(self.path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        except OSError:  # it is closed
+            return 0
+        try:
+            return struct.unpack("i", fcntl.ioctl(theirs, termios.FIONREAD, struct.pack("i", 0)))[0]
+        except OSError:
+            return 0
+        finally:
+            os.close(theirs)
+
     def launching(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """Return `argv` so that it has this terminal as its controlling one."""
         return ("/bin/sh", "-c", _TAKE_TERMINAL, self.path, *argv)

@@ -311,8 +311,8 @@ async def test_a_command_can_have_a_terminal(work: "Workspace") -> None:
 
 
 async def test_in_a_terminal_answers_are_typed_when_they_are_asked_for(work: "Workspace") -> None:
-    """The second prompt throws away what was typed before it, as those for passwords do."""
-    script = f"""{sys.executable} -c '
+    """The second prompt throws away what was typed before it, as those for passwords do; the program starts slowly."""
+    script = f"""sleep 0.5; {sys.executable} -c '
 import getpass
 name = input("Name: ")
 word = getpass.getpass("Password: ")
