@@ -66,7 +66,7 @@ class OutputReader:
         self._thread.start()
 
     def stop(self) -> None:
-        """Read no more; `ended` tells when the sink is left alone."""
+        """Read no more than what is there already; `ended` tells when the sink is left alone."""
         if self._is_stopped:
             return
         self._is_stopped = True
@@ -97,25 +97,43 @@ class OutputReader:
         self._wake = None
 
     def _read_all(self) -> None:
-        fd = self._file.fileno()
         is_ready = self._waiting()
         while is_ready():
-            try:
-                chunk = os.read(fd, READ_BYTES)
-            except BlockingIOError:  # a terminal's promise of output may be broken
-                continue
-            except OSError as error:
-                if error.errno == errno.EIO:  # how a terminal says that nobody is at its other end
-                    return
-                raise
-            if not chunk or self._is_stopped:
+            if not self._read_chunk():
                 return
-            self.received_bytes += len(chunk)
-            self.is_taking = True
-            try:
-                self._sink(chunk)
-            finally:
-                self.is_taking = False
+        self._read_what_is_there()
+
+    def _read_what_is_there(self) -> None:
+        """Take what came before reading was stopped: this thread may have had no processor since."""
+        if self._wake is None:
+            return
+        poll = select.poll()
+        poll.register(self._file, select.POLLIN)
+        begun, seen = self.received_bytes, -1
+        while seen < self.received_bytes < begun + PIPE_BYTES and poll.poll(0):
+            seen = self.received_bytes
+            if not self._read_chunk():
+                return
+
+    def _read_chunk(self) -> bool:
+        """Read once; False at the end of the output."""
+        try:
+            chunk = os.read(self._file.fileno(), READ_BYTES)
+        except BlockingIOError:  # a terminal's promise of output may be broken
+            return True
+        except OSError as error:
+            if error.errno == errno.EIO:  # how a terminal says that nobody is at its other end
+                return False
+            raise
+        if not chunk or (self._wake is None and self._is_stopped):
+            return False
+        self.received_bytes += len(chunk)
+        self.is_taking = True
+        try:
+            self._sink(chunk)
+        finally:
+            self.is_taking = False
+        return True
 
     def _waiting(self) -> Callable[[], bool]:
         """Return what waits for output and says whether there is any; False means that reading was stopped."""

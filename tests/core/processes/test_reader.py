@@ -62,6 +62,18 @@ async def test_a_stopped_reader_ends_although_the_pipe_is_held_open() -> None:
     os.close(writing)
 
 
+async def test_what_came_before_reading_was_stopped_is_taken_although_the_thread_comes_late() -> None:
+    reading, writing = open_pipe()
+    chunks: list[bytes] = []
+    reader = OutputReader(reading, chunks.append)
+    os.write(writing, b"last words")
+    reader.stop()
+    reader.start()
+    await reader.ended
+    os.close(writing)
+    assert chunks == [b"last words"]
+
+
 async def test_a_slow_sink_makes_the_command_wait_and_loses_nothing(runner: ProcessRunner, tmp_path: Path) -> None:
     """The disk may be slower than the command: nothing piles up in memory meanwhile."""
     gate = threading.Event()
