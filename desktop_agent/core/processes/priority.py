@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 NICENESS = 10
-"""How far commands stand back, from 0 (not at all) to 19."""
+"""How far commands stand back behind us, from 0 (not at all) to 19."""
 
 _FURTHEST = 19
 
@@ -20,7 +20,8 @@ def give_way(transport: asyncio.SubprocessTransport) -> None:
     if sys.platform == "win32":
         return
     with suppress(OSError):  # it has ended already
-        os.setpriority(os.PRIO_PGRP, transport.get_pid(), NICENESS)
+        behind = min(os.getpriority(os.PRIO_PROCESS, 0) + NICENESS, _FURTHEST)
+        os.setpriority(os.PRIO_PGRP, transport.get_pid(), behind)
     if sys.platform == "linux":
         _share_less(transport)
 
