@@ -361,5 +361,5 @@ def sleepers(time: str) -> list[psutil.Process]:
 
 def still_there(time: str) -> list[psutil.Process]:
     """Return who goes on. A namespace is killed when its first process has gone; that takes the kernel a moment."""
-    _, alive = psutil.wait_procs(sleepers(time), timeout=5)
+    _, alive = psutil.wait_procs(sleepers(time), timeout=30)
     return alive
