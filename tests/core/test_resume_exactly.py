@@ -155,7 +155,7 @@ SCENARIOS: dict[str, Scenario] = {
         {"a.py": "x = 1\n"},
     ),
     "stopped": Scenario(
-        [reply(text("Half of a sentence."), fault.stall_after(events=4)), LAST], [stopped, prompt("b")]
+        [reply(text("Half of a sentence."), fault.stall_after(events=3)), LAST], [stopped, prompt("b")]
     ),
     "queued": Scenario([reply(text("One.")), reply(text("Two.")), LAST], [queued, prompt("c")]),
     "another mode": Scenario(
