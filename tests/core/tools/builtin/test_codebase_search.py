@@ -184,12 +184,15 @@ async def test_an_answer_that_cannot_wait_says_what_is_missing_and_the_update_go
     project: "Workspace", gated: tuple[CodebaseSearch, Gate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool, gate = gated
-    monkeypatch.setattr(module, "MOST_WAITED_S", 0.02)
-    monkeypatch.setattr(module, "SHOWN_EVERY_S", 0.01)
-    (note,) = await project.answer(tool, query="resume")
+    first = asyncio.create_task(project.call(tool, query="resume"))
+    assert await asyncio.to_thread(gate.reached.wait, 30)  # by now the update knows how many files there are
+    first.cancel()
+    with monkeypatch.context() as hurried:
+        hurried.setattr(module, "MOST_WAITED_S", 0.02)
+        hurried.setattr(module, "SHOWN_EVERY_S", 0.01)
+        (note,) = await project.answer(tool, query="resume")
     assert "not complete yet (0 of 3 files)" in note["note"]
     gate.opened.set()
-    monkeypatch.undo()
     assert (await project.answer(tool, query="resume"))[0]["path"] == "src/session_store.py"
 
 
