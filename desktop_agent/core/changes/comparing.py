@@ -23,6 +23,8 @@ BIG_LINES = 20_000
 """Both contents together: smaller ones are matched in about 5 ms."""
 TIME_LIMIT_S = 5.0
 """For one comparison, as in VS Code. What takes longer becomes one edit: 300,000 lines and more, all mixed up."""
+_COARSE_LIMIT_S = 60.0
+"""For a coarse one, which never takes long: a guard against a process that hangs, on the slowest machine."""
 _GRACE_S = 0.5
 """How long a comparison that nobody waits for any more may go on when there is another to do."""
 _BREATH_S = 0.0001
@@ -93,7 +95,8 @@ class Comparer:
             await asyncio.wait([self._running], timeout=_GRACE_S)
         await self._stop_running()
         self._running = asyncio.create_task(asyncio.to_thread(self._work, comparison))
-        done, _ = await asyncio.wait([self._running], timeout=self._time_limit_s)
+        limit_s = _COARSE_LIMIT_S if comparison.is_coarse else self._time_limit_s
+        done, _ = await asyncio.wait([self._running], timeout=limit_s)
         if not done:
             await self._stop_running()
             raise TimeoutError

@@ -6,7 +6,7 @@ them with `core.quotePath` off. What git would not show line by line is there as
 
 import io
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,9 +41,9 @@ def make_patch(files: Iterable[PatchFile]) -> bytes:
     for file in files:
         left_out += (f"# not in this patch: {note}\n".encode() for note in _left_out(file.change))
         steps += _steps(file)
-    # A new file at the place that another one leaves has to wait for it, or git cannot take the patch back.
-    origins = {old.path for old, new in steps if old and new and old.path != new.path}
-    steps.sort(key=lambda step: step.old is None and step.new is not None and step.new.path in origins)
+    renames = [(old.path, new.path) for old, new in steps if old and new and old.path != new.path]
+    origins, targets = {origin for origin, _ in renames}, {target for _, target in renames}
+    steps.sort(key=lambda step: _rank(step, origins, targets))
     return b"".join([*left_out, *(part for step in steps for part in _section(*step))])
 
 
@@ -69,6 +69,16 @@ class _Step(NamedTuple):
 
     old: _Side | None
     new: _Side | None
+
+
+def _rank(step: _Step, origins: Set[str], targets: Set[str]) -> int:
+    """Return when its turn is: a file goes before another one takes its place, and comes after that one has left.
+
+    Unless it renames, git does a step to what the steps before it made of the path, and takes the last one back first.
+    """
+    if step.new is None:
+        return -1 if step.old is not None and step.old.path in targets else 0
+    return 1 if step.old is None and step.new.path in origins else 0
 
 
 def _left_out(change: FileChange) -> Iterator[str]:

@@ -147,7 +147,7 @@ def load(journal: Path, snapshot: Path, breathe: Breathe) -> Known:
     if offset is None:
         return Known()
     try:
-        return known_of(read_sections(snapshot), offset, breathe)
+        return known_of(read_sections(snapshot, offset), offset, breathe)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         _log.info("The snapshot of a session is of no use and is made again: %s", type(error).__name__)
         return Known()

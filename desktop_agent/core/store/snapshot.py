@@ -75,20 +75,24 @@ def read_extent(path: Path, journal: Path) -> int | None:
         return None
 
 
-def read_sections(path: Path) -> Iterator[Section]:
-    """Yield the sections one after the other. Raises `OSError`, or `ValueError` when it is not whole."""
+def read_sections(path: Path, offset: int) -> Iterator[Section]:
+    """Yield the sections one after the other, of the snapshot that stands for the journal up to `offset`.
+
+    Raises `OSError`, or `ValueError` when it is not whole, or another one by now: its extent was read before.
+    """
     number = 0
     with open_regular(path) as file:
+        if _object(file.readline(_MAX_LINE_BYTES)).get("offset") != offset:
+            raise ValueError("The snapshot was replaced")
         while line := file.readline(_MAX_LINE_BYTES):
+            number += 1
             fields = _object(line)
             [(name, value)] = fields.items() if len(fields) == 1 else [("", None)]
             if name == "end":
                 if value != number:
                     break
                 return
-            if number:
-                yield name, value
-            number += 1
+            yield name, value
     raise ValueError("The snapshot is not whole")
 
 

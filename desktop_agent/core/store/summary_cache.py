@@ -71,12 +71,14 @@ class SummaryCache:
             self._file.discard()
 
     def _write(self, gone: Collection[SessionId]) -> None:
-        rows = {name: _row(name, glance) for name, glance in self._unsaved.items()}
+        unsaved = dict(self._unsaved)  # at once: another thread may keep something meanwhile
+        rows = [_row(name, glance) for name, glance in unsaved.items()]
         with self._file.opened(busy_s=_BUSY_S) as connection, transaction(connection):
             connection.executemany("DELETE FROM session WHERE id = ?", [(name,) for name in gone])
-            connection.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", rows.values())
-        for name in rows:
-            self._unsaved.pop(name, None)
+            connection.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", rows)
+        for name, glance in unsaved.items():
+            if self._unsaved.get(name) is glance:
+                self._unsaved.pop(name, None)
 
     def _rows(self, statement: str, *values: str) -> list[_Row]:
         try:

@@ -169,6 +169,11 @@ async def test_what_takes_too_long_is_one_edit_and_says_so() -> None:
         assert diff.notes == (TOO_DIFFERENT_NOTE,)
 
 
+async def test_a_process_that_is_slow_to_start_costs_time_and_not_the_comparison() -> None:
+    async with comparing(time_limit_s=0.0) as comparer:
+        assert (await comparer.diff(*BIG)).notes == (TOO_DIFFERENT_NOTE,)
+
+
 async def test_without_another_process_the_comparison_is_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     async with comparing() as comparer:

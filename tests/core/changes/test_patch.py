@@ -217,6 +217,18 @@ def test_a_new_file_comes_to_where_a_renamed_one_was(folder: Path, is_new_first:
     check(folder, before, after, *(files[::-1] if is_new_first else files))
 
 
+@pytest.mark.parametrize("is_reversed", [True, False])
+def test_a_renamed_file_comes_to_where_one_was_that_became_a_link_elsewhere(folder: Path, is_reversed: bool) -> None:
+    before = {"a": File(b"a\n"), "b": File(b"b\n"), "c": File(b"c\n")}
+    after = {"b": File(b"edited\n"), "c": File(b"to", "symlink"), "d": before["c"]}
+    files = [
+        change("b", before["a"], after["b"], "a"),
+        change("c", before["b"], after["c"], "b"),
+        change("d", before["c"], after["d"], "c"),
+    ]
+    check(folder, before, after, *(files[::-1] if is_reversed else files))
+
+
 @oracle
 @given(chance=st.randoms(use_true_random=False), steps=st.integers(1, 9))
 def test_whatever_happened_to_the_files_of_a_session_is_one_patch(

@@ -447,6 +447,7 @@ def test_a_folder_is_halved_anew_when_it_has_grown_much(walks: Walks, monkeypatc
 
 
 def test_folders_that_neither_walk_came_to_in_time_are_counted_together(walks: Walks) -> None:
+    walks.look()  # the process has started when it has answered
     hurried = replace(LIMITS, max_seconds=-1.0)
     scan = walks.shared.scan(walks.together, hurried)
     assert walks.shared.was_shared

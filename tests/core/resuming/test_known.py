@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.resuming import opening
 from desktop_agent.core.resuming.known import Known
 from desktop_agent.core.resuming.opening import load, resume
 from desktop_agent.core.resuming.sections import sections_of
@@ -17,7 +18,7 @@ from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.store.pages import PageSize, read_page
-from desktop_agent.core.store.snapshot import SNAPSHOT_NAME, extent_of, write_snapshot
+from desktop_agent.core.store.snapshot import SNAPSHOT_NAME, extent_of, read_extent, write_snapshot
 from desktop_agent.core.transcript import Entry, Head, PromptEntry, Transcript
 from tests.journals import asked, compacted, opened, recorded, said, started, turn, undone, wild_events, write_journal
 
@@ -182,6 +183,28 @@ def test_a_snapshot_of_another_journal_is_not_read(journal: Path, blobs: Blobs) 
     make_snapshot(journal, blobs)
     journal.write_bytes(journal.read_bytes().replace(b"That was turn 2", b"This was turn 2"))
     assert load(journal, journal.with_name(SNAPSHOT_NAME), no_breath) == Known()
+    check(journal, blobs)
+
+
+def test_a_snapshot_that_is_replaced_while_it_is_read_counts_nothing_twice(
+    journal: Path, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who makes it may outlive the process that asked for it, and the next one opens the session meanwhile."""
+    count = write_journal(journal, blobs, [opened(), *turn(1), *turn(2)])
+    make_snapshot(journal, blobs)
+    snapshot = journal.with_name(SNAPSHOT_NAME)
+    earlier = snapshot.read_bytes()
+    write_journal(journal, blobs, turn(3), first=count + 1)
+    make_snapshot(journal, blobs)
+    later = snapshot.read_bytes()
+    snapshot.write_bytes(earlier)
+
+    def read_then_replace(path: Path, of: Path) -> int | None:
+        offset = read_extent(path, of)
+        path.write_bytes(later)
+        return offset
+
+    monkeypatch.setattr(opening, "read_extent", read_then_replace)
     check(journal, blobs)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.model import Rule
+from desktop_agent.core.store import rules_file
 from desktop_agent.core.store.rules_file import RulesFile
 
 NOW = datetime(2026, 11, 22, 4, 0, tzinfo=UTC)
@@ -121,7 +122,8 @@ def test_two_rules_with_one_id_do_not_hide_each_other(file: RulesFile) -> None:
     assert "another rule" in str(loaded.problems[0])
 
 
-def test_writers_side_by_side_lose_nothing(file: RulesFile) -> None:
+def test_writers_side_by_side_lose_nothing(file: RulesFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules_file, "_LOCK_TIMEOUT_S", 60.0)  # a disk that syncs slowly makes the last one wait longer
     rules = [replace(PUSH, id=f"r-{number}") for number in range(8)]
     threads = [threading.Thread(target=RulesFile(file.path).add, args=(rule,)) for rule in rules]
     for thread in threads:
