@@ -75,7 +75,7 @@ def test_changes_that_never_stop_are_told_all_the_same(qtbot: QtBot, tmp_path: P
         (tmp_path / f"file{next(numbers)}").touch()
         return bool(told.folders)
 
-    qtbot.waitUntil(was_told_meanwhile, timeout=20_000)
+    qtbot.waitUntil(was_told_meanwhile)
     told.watch.pause()
 
 
