@@ -14,6 +14,7 @@ from typing import cast
 import psutil
 import pytest
 from hypothesis import HealthCheck, settings
+from pytestqt.qtbot import QtBot
 
 from tests.full_disk import FullDisk
 
@@ -25,12 +26,19 @@ settings.register_profile("default", deadline=None, max_examples=60, suppress_he
 settings.register_profile("nightly", parent=settings.get_profile("default"), max_examples=2000)
 
 
+QT_PATIENCE_MS = 30_000
+"""How long `qtbot` waits before it gives up, instead of 5 seconds: it only matters for tests that fail."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--profile", choices=("default", "nightly"), default="default", help="how long to try")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(str(config.getoption("--profile")))
+    for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitExposed, QtBot.waitActive):
+        assert wait.__kwdefaults__ is not None  # the library has no option for it
+        wait.__kwdefaults__["timeout"] = QT_PATIENCE_MS
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Final, NamedTuple
@@ -45,8 +46,16 @@ class Watchdog(QObject):
     `stalls` counts every stall; the log gets one warning per stall, and few of them.
     """
 
-    def __init__(self, parent: QObject | None = None, *, limit_ms: float = LIMIT_MS) -> None:
+    def __init__(
+        self,
+        parent: QObject | None = None,
+        *,
+        limit_ms: float = LIMIT_MS,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """`clock` tells the time in seconds, to any thread."""
         super().__init__(parent)
+        self._clock = clock
         self._limit_s = limit_ms / 1000
         self._stalls = Stalls()
         self._last_beat = 0.0
@@ -68,7 +77,7 @@ class Watchdog(QObject):
         if self._thread is not None:
             return
         self._watched = threading.get_ident()
-        self._last_beat = time.perf_counter()
+        self._last_beat = self._clock()
         self._over.clear()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._thread.start()
@@ -83,7 +92,7 @@ class Watchdog(QObject):
             self._thread = None
 
     def _beat(self) -> None:
-        now = time.perf_counter()
+        now = self._clock()
         late_s = now - self._last_beat - BEAT_MS / 1000
         self._last_beat = now
         if late_s > self._limit_s:
@@ -96,7 +105,7 @@ class Watchdog(QObject):
         reported = 0.0
         unsaid = 0
         while True:
-            beat, now = self._last_beat, time.perf_counter()
+            beat, now = self._last_beat, self._clock()
             left_s = beat + patience_s - now
             if left_s <= 0 and beat != reported:
                 reported = beat  # one warning per stall

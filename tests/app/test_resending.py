@@ -12,7 +12,7 @@ from desktop_agent.core.errors import AgentError
 from desktop_agent.core.providers.scripted import Call, Hang, Say
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge
-from tests.harness import Ground, Open
+from tests.harness import PATIENCE_S, Ground, Open
 
 
 @pytest.fixture
@@ -64,5 +64,5 @@ async def test_while_the_agent_works_nothing_is_taken_back(ground: Ground) -> No
         s.submit(ops.SubmitPrompt(text="more"))
         await s.rx.expect(ev.TextDelta, lambda event: event.turn == 2)
         with pytest.raises(AgentError, match="working"):
-            await asyncio.wait_for(take_back_since(bridged(s), 1), 5)
+            await asyncio.wait_for(take_back_since(bridged(s), 1), PATIENCE_S)
         assert ground.read("a.py") == "x = 2\n"

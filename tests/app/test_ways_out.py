@@ -175,9 +175,9 @@ def test_words_that_could_not_be_saved_come_back_with_one_card(go: Go, project: 
 
 
 def fill_up(path: Path) -> Callable[[], None]:
-    """Point this process's one open descriptor of a file at a full device; what is returned points it back."""
-    entries = Path("/proc/self/fd").iterdir()
-    [descriptor] = [int(entry.name) for entry in entries if os.path.realpath(entry) == str(path)]
+    """Point this process's one descriptor that writes a file at a full device; what is returned points it back."""
+    descriptors = [int(entry.name) for entry in Path("/proc/self/fd").iterdir() if os.path.realpath(entry) == str(path)]
+    [descriptor] = [descriptor for descriptor in descriptors if is_written(descriptor)]
     kept = os.dup(descriptor)
     full = os.open("/dev/full", os.O_WRONLY)
     os.dup2(full, descriptor)
@@ -188,6 +188,16 @@ def fill_up(path: Path) -> Callable[[], None]:
         os.close(kept)
 
     return make_room
+
+
+def is_written(descriptor: int) -> bool:
+    """Whether something is written by it: the list of sessions reads the same file, in its own time."""
+    import fcntl  # not on every system, and needed where there is a full device only
+
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+    except OSError:  # closed meanwhile, by who read
+        return False
 
 
 def test_a_disk_that_is_full_from_the_start_is_one_card(go: Go, project: Path) -> None:

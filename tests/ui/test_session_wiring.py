@@ -369,7 +369,7 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     assert scopes is not None
     assert allowed is not None
     scopes.setCurrentIndex(2)
-    assert [allowed.item(row).text() for row in range(allowed.count())] == ["git push --force"]
+    qtbot.waitUntil(lambda: [allowed.item(row).text() for row in range(allowed.count())] == ["git push --force"])
     qtbot.waitUntil(lambda: dialog.can_allow)
     dialog.allow()
     (answer,) = shown.asked

@@ -82,6 +82,7 @@ class FolderWatch(QObject):
         self._poll.stop()
         self._changed.clear()
         if self._watcher is not None:
+            self._watcher.blockSignals(True)  # it may have news already, which come before its end does
             self._watcher.deleteLater()
             self._watcher = None
 

@@ -280,7 +280,9 @@ def test_a_long_rule_is_cut_on_the_button_and_whole_for_screen_readers(ask: Ask)
     assert button.width() < dialog.width() * 0.6
 
 
-def test_only_what_the_rule_itself_changes_is_counted_and_listed(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_the_rule_itself_changes_is_counted_and_listed(
+    qtbot: QtBot, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What another rule, or the policy, leaves free says nothing about the rule in the making."""
     judge = WordRules.would_allow
 
@@ -291,6 +293,6 @@ def test_only_what_the_rule_itself_changes_is_counted_and_listed(ask: Ask, monke
     dialog = ask(push())
     picker(dialog).setCurrentIndex(SESSION)
     assert push().command is not None
-    assert listed(dialog, "ruleAllowedList") == [push().command, "git push origin"]
+    qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == [push().command, "git push origin"])
     assert listed(dialog, "ruleAskingList") == ["git push --force"]
     assert label(dialog, "ruleAskedLine").text() == "You were asked 2 times for commands like this."

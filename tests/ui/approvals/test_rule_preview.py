@@ -24,8 +24,9 @@ def shown(preview: RulePreview, name: str) -> tuple[str, list[str]]:
     return box.accessibleName(), [box.item(row).text() for row in range(box.count())]
 
 
-def test_calls_are_told_apart_and_counted(preview: RulePreview) -> None:
+def test_calls_are_told_apart_and_counted(qtbot: QtBot, preview: RulePreview) -> None:
     preview.judge(["git push", "ls", "git log"], lambda subject: subject.startswith("git"))
+    qtbot.waitUntil(lambda: preview.is_finished)
     assert shown(preview, "ruleAllowedList") == ("Would have been allowed · 2", ["git push", "git log"])
     assert shown(preview, "ruleAskingList") == ("Would still ask · 1", ["ls"])
 

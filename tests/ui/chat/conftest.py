@@ -28,6 +28,6 @@ def until(qtbot: QtBot) -> Callable[[Callable[[], bool]], None]:
     """Wait until something is so; the window goes on meanwhile."""
 
     def wait(is_so: Callable[[], bool]) -> None:
-        qtbot.waitUntil(is_so, timeout=20_000)
+        qtbot.waitUntil(is_so)
 
     return wait

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.model import ToolResult
@@ -309,7 +309,10 @@ class TestSelecting:
         assert copied.startswith("hello\n\nAnswer *0*.\n\nAnswer *1*.")
         assert copied.endswith("Answer *299*.\n\nRun ls\na\nb")
 
-    def test_a_double_click_selects_a_word_and_a_third_click_the_line(self, stage: Stage) -> None:
+    def test_a_double_click_selects_a_word_and_a_third_click_the_line(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(QApplication, "doubleClickInterval", lambda: 60_000)  # a slow machine is no slow hand
         stage.show(answer("one two-three four\nsecond line"))
         at = stage.point_of(0, "three")
         stage.double_click(at)

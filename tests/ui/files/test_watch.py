@@ -4,6 +4,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt, QTimer
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.files.watch import FolderWatch
@@ -75,7 +76,7 @@ def test_changes_that_never_stop_are_told_all_the_same(qtbot: QtBot, tmp_path: P
         (tmp_path / f"file{next(numbers)}").touch()
         return bool(told.folders)
 
-    qtbot.waitUntil(was_told_meanwhile, timeout=20_000)
+    qtbot.waitUntil(was_told_meanwhile)
     told.watch.pause()
 
 
@@ -103,6 +104,18 @@ def test_a_paused_watch_is_silent_and_goes_on_afterwards(qtbot: QtBot, tmp_path:
     qtbot.waitUntil(lambda: told.folders == [str(tmp_path)])
     assert told.times == 1
     told.watch.pause()
+
+
+def test_news_that_are_on_their_way_when_it_is_paused_are_not_told(qtbot: QtBot, tmp_path: Path) -> None:
+    told = Told()
+    told.watch.watch_folders([tmp_path])
+    told.watch.resume()
+    told.watch.due.connect(told.watch.pause, Qt.ConnectionType.QueuedConnection)
+    (tmp_path / "new").touch()
+    told.watch.due.emit()  # now both are waiting for the next round of the loop
+    qtbot.waitUntil(lambda: not told.watch.is_active)
+    assert not any(timer.isActive() for timer in told.watch.findChildren(QTimer))
+    assert told.folders == []
 
 
 def test_a_nudge_counts_as_a_change(qtbot: QtBot) -> None:

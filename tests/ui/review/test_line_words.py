@@ -31,4 +31,5 @@ def test_another_file_has_its_own_words() -> None:
     words = LineWords()
     words.of(DIFF, FIRST, "new")
     words.clear()
+    words.begin()
     assert words.of(make_diff("one = 1\n", "one, 1\n"), FIRST, "new") == ((3, 4),)
