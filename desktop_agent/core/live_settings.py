@@ -5,12 +5,12 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.errors import UsageError
+from desktop_agent.core.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.settings.loading import (
     LoadedSettings,
     SettingsProblem,
@@ -40,21 +40,6 @@ class SettingChange:
     """The environment variable that goes before the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """What tells one state of a file from another."""
-
-    modified_ns: int
-    size: int
-    inode: int
-    is_open: bool = False
-    """Whether it was written so shortly before the look that it may change again without that showing."""
-
-
-_TICK_NS = 50_000_000
-"""More than a step of the clock that dates files; two changes within one step have the same date."""
-
-
 class LiveSettings:
     """The person's settings. Safe to read from any thread; listeners are told on the thread that made the change."""
 
@@ -71,7 +56,7 @@ class LiveSettings:
         self._loaded = LoadedSettings(settings or Settings(), ())
         self._listeners: list[Callable[[], None]] = []
         self._lock = threading.Lock()
-        self._stamp: Stamp | None = None
+        self._stamp: FileStamp | None = None
         self._is_missed = False
 
     @classmethod
@@ -215,20 +200,3 @@ class LiveSettings:
 
 _DEFAULT = object()
 """Stands for no value of its own."""
-
-
-def stamp_of(path: Path) -> Stamp | None:
-    """Return the state of a file; None while it is missing. Blocks."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    is_open = time.time_ns() - status.st_mtime_ns < _TICK_NS
-    return Stamp(status.st_mtime_ns, status.st_size, status.st_ino, is_open)
-
-
-def is_unchanged(now: Stamp | None, earlier: Stamp | None) -> bool:
-    """Whether a file is certainly as it was at the earlier look, or still missing."""
-    if now is None or earlier is None:
-        return now is earlier
-    return not earlier.is_open and replace(now, is_open=False) == earlier

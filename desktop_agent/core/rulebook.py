@@ -6,22 +6,13 @@ that was revoked elsewhere does not go on allowing here.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.model import Rule
 from desktop_agent.core.store.rules_file import LoadedRules, RulesFile
-
-
-@dataclass(frozen=True, slots=True)
-class _Stamp:
-    """What tells one state of a file from another."""
-
-    modified_ns: int
-    size: int
-    inode: int
 
 
 class RuleBook:
@@ -33,7 +24,7 @@ class RuleBook:
         self._session_rules = session_rules
         self._log = log
         self._lasting = LoadedRules()
-        self._stamp: _Stamp | None = None
+        self._stamp: FileStamp | None = None
         self._told: tuple[str, ...] = ()
         self._is_read = False
 
@@ -44,12 +35,15 @@ class RuleBook:
 
     async def refresh(self) -> None:
         """Read the file if it changed, and tell the fronts what is in force and what of it cannot be used."""
-        stamp = await asyncio.to_thread(self._look)
-        if stamp == self._stamp and self._is_read:
+        stamp = await asyncio.to_thread(stamp_of, self._file.path)
+        if self._is_read and is_unchanged(stamp, self._stamp):
+            return
+        loaded = await asyncio.to_thread(self._file.load)
+        self._stamp = stamp
+        if self._is_read and loaded == self._lasting:
             return
         self._is_read = True
-        self._lasting = await asyncio.to_thread(self._file.load)
-        self._stamp = stamp
+        self._lasting = loaded
         self.tell()
         await self._tell_problems()
 
@@ -79,13 +73,6 @@ class RuleBook:
     def tell(self) -> None:
         """Tell the fronts what is in force."""
         self._log.emit(ev.RulesReported(rules=self.rules))
-
-    def _look(self) -> _Stamp | None:
-        try:
-            status = self._file.path.stat()
-        except OSError:
-            return None
-        return _Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
 
     async def _tell_problems(self) -> None:
         problems = tuple(map(str, self._lasting.problems))

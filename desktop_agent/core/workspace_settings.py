@@ -4,7 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from desktop_agent.core.live_settings import LiveSettings, Stamp, is_unchanged, stamp_of
+from desktop_agent.core.file_stamp import FileStamp, is_unchanged, stamp_of
+from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.project_trust import Answer, ProjectTrust, Trust
 from desktop_agent.core.settings import LoadedSettings, Settings
 from desktop_agent.core.settings.loading import FileText, parse_file
@@ -23,7 +24,7 @@ class _Project:
 
     file: FileText | None = None
     trust: Trust = field(default_factory=Trust)
-    stamps: tuple[Stamp | None, Stamp | None] = (None, None)
+    stamps: tuple[FileStamp | None, FileStamp | None] = (None, None)
 
 
 class WorkspaceSettings:

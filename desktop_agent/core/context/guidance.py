@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from desktop_agent.core.file_stamp import FileStamp, is_unchanged
 from desktop_agent.core.model import GuidanceFile, GuidanceScope
 
 GUIDANCE_NAME = "AGENTS.md"
@@ -30,8 +31,6 @@ _MARKS = (
 
 _NOT_TEXT = "it is not text in UTF-8; what cannot be read is shown as \ufffd"
 
-_Signature = tuple[int, int, int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class GuidanceProblem:
@@ -43,7 +42,8 @@ class GuidanceProblem:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    signature: _Signature
+    stamp: FileStamp | None
+    """None where nothing could be looked at."""
     file: GuidanceFile | None
     problem: GuidanceProblem | None
 
@@ -99,33 +99,33 @@ class GuidanceReader:
             if getattr(error, "errno", None) == errno.ENAMETOOLONG:
                 return None  # a path that the model made up: there can be no such file
             reason = getattr(error, "strerror", None) or error
-            return _Read((0, 0, 0, 0), None, GuidanceProblem(name, f"it cannot be read: {reason}"))
-        signature = (facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size)
+            return _Read(None, None, GuidanceProblem(name, f"it cannot be read: {reason}"))
+        stamp = FileStamp.of(facts)
         known = self._known.get(path)
-        if known is not None and known.signature == signature:
+        if known is not None and is_unchanged(stamp, known.stamp):
             return known
         if scope != "person" and not real.is_relative_to(self._root):
-            read = _Read(signature, None, GuidanceProblem(name, "it is a link that leads out of the workspace"))
+            read = _Read(stamp, None, GuidanceProblem(name, "it is a link that leads out of the workspace"))
         elif not stat.S_ISREG(facts.st_mode):
-            read = _Read(signature, None, GuidanceProblem(name, "it is not a file"))
+            read = _Read(stamp, None, GuidanceProblem(name, "it is not a file"))
         else:
-            read = _loaded(real, name, scope, signature)
+            read = _loaded(real, name, scope, stamp)
         self._known[path] = read
         return read
 
 
-def _loaded(path: Path, name: str, scope: GuidanceScope, signature: _Signature) -> _Read:
+def _loaded(path: Path, name: str, scope: GuidanceScope, stamp: FileStamp) -> _Read:
     try:
         with open(path, "rb", opener=_not_through_a_link) as source:
             content = source.read(MAX_BYTES + 1)
     except OSError as error:
-        return _Read(signature, None, GuidanceProblem(name, f"it cannot be read: {error.strerror}"))
+        return _Read(stamp, None, GuidanceProblem(name, f"it cannot be read: {error.strerror}"))
     is_cut = len(content) > MAX_BYTES
     text, is_clean = _decoded(content[:MAX_BYTES], is_cut=is_cut)
     problem = None if is_clean else GuidanceProblem(name, _NOT_TEXT)
     if not text.strip():
-        return _Read(signature, None, problem)
-    return _Read(signature, GuidanceFile(path=name, scope=scope, text=text, is_cut=is_cut), problem)
+        return _Read(stamp, None, problem)
+    return _Read(stamp, GuidanceFile(path=name, scope=scope, text=text, is_cut=is_cut), problem)
 
 
 def _not_through_a_link(path: str, flags: int) -> int:

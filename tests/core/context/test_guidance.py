@@ -1,12 +1,15 @@
 """AGENTS.md as it is read: where from, how much, what is refused, and that unchanged files are not read twice."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from desktop_agent.core.context.guidance import MAX_BYTES, GuidanceReader
 from desktop_agent.core.model import GuidanceFile
+
+LONG_AGO_NS = 10**18
 
 
 class Folders:
@@ -55,12 +58,20 @@ def test_nothing_there_is_nothing_wrong(at: Folders) -> None:
 
 def test_a_file_is_read_again_only_when_it_changed(at: Folders) -> None:
     path = at.write("AGENTS.md", "one")
+    os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
     first = at.files()["AGENTS.md"]
     assert at.files()["AGENTS.md"] is first
     path.write_text("other")
     assert at.files()["AGENTS.md"].text == "other"
     path.unlink()
     assert at.files() == {}
+
+
+def test_a_change_within_one_step_of_the_files_clock_is_noticed(at: Folders) -> None:
+    soon_ns = time.time_ns() + 3_600 * 10**9  # young, however long this test takes
+    for text in ("one", "two"):
+        os.utime(at.write("AGENTS.md", text), ns=(soon_ns, soon_ns))
+        assert at.files()["AGENTS.md"].text == text
 
 
 def test_a_long_file_is_cut_between_two_characters_and_says_so(at: Folders) -> None:

@@ -1,0 +1,47 @@
+"""Whether a small file that others may write has changed since it was read, without reading it again.
+
+Two writes within one step of the clock that dates files leave the same date. As git does with its index
+(https://git-scm.com/docs/racy-git), a date that is too young to be relied on counts as open to change.
+"""
+
+import os
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+_RACY_NS = 50_000_000
+"""More than a step of the clock that dates files, which is 1 to 16 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What tells one state of a file from another."""
+
+    modified_ns: int
+    size: int
+    inode: int
+    device: int
+    is_racy: bool = False
+    """Whether it was written so shortly before the look that it may change again without that showing."""
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Self:
+        """Return the stamp of a file that was looked at just now."""
+        is_racy = time.time_ns() - status.st_mtime_ns < _RACY_NS
+        return cls(status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev, is_racy)
+
+
+def stamp_of(path: Path) -> FileStamp | None:
+    """Return the state of a file; None while it is missing. Blocks. Take it before the file is read."""
+    try:
+        return FileStamp.of(path.stat())
+    except OSError:
+        return None
+
+
+def is_unchanged(now: FileStamp | None, earlier: FileStamp | None) -> bool:
+    """Whether a file is certainly as it was at the earlier look, or still missing."""
+    if now is None or earlier is None:
+        return now is earlier
+    return not earlier.is_racy and replace(now, is_racy=False) == earlier

@@ -1,0 +1,62 @@
+"""The lasting rules are the file's at every moment, whoever writes it and however quickly."""
+
+import os
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.model import Rule
+from desktop_agent.core.rulebook import RuleBook
+from desktop_agent.core.store.rules_file import RulesFile
+
+PUSH = Rule(
+    id="r-1", effect="allow", kind="command", pattern="git push", scope="always",
+    created_at=datetime(2026, 11, 22, tzinfo=UTC),
+)  # fmt: skip
+
+
+@dataclass
+class Told:
+    """A log that keeps what it is told."""
+
+    events: list[ev.KnownEvent | ev.LiveEvent] = field(default_factory=list)
+
+    async def record(self, event: ev.KnownEvent) -> None:
+        self.events.append(event)
+
+    def emit(self, event: ev.LiveEvent) -> None:
+        self.events.append(event)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> RulesFile:
+    file = RulesFile(tmp_path / "rules.toml")
+    file.add(PUSH)
+    return file
+
+
+async def test_a_rule_changed_within_one_step_of_the_files_clock_does_not_go_on_allowing(file: RulesFile) -> None:
+    """Same size, same file, same date."""
+    book = RuleBook(file, {}, Told())
+    now_ns = time.time_ns() + 3_600 * 10**9
+    text = file.path.read_text()
+    for effect in ("allow", "alarm"):
+        with file.path.open("r+") as opened:
+            opened.write(text.replace('"allow"', f'"{effect}"'))
+        os.utime(file.path, ns=(now_ns, now_ns))
+        await book.refresh()
+    assert book.rules == ()
+
+
+async def test_what_is_read_again_and_says_the_same_is_not_told_again(file: RulesFile) -> None:
+    told = Told()
+    book = RuleBook(file, {}, told)
+    now_ns = time.time_ns() + 3_600 * 10**9
+    os.utime(file.path, ns=(now_ns, now_ns))
+    for _ in range(3):
+        await book.refresh()
+    assert told.events == [ev.RulesReported(rules=(PUSH,))]
