@@ -136,6 +136,10 @@ def no_unexpected_logs(expected_logs: list[str]) -> Generator[None]:
     assert not surprising, f"unexpected logs: {surprising}"
 
 
+_ENDING_S = 30.0
+"""How long a thread that has done its work may take to end, on a machine that does something else."""
+
+
 @pytest.fixture(autouse=True)
 def no_leaks(request: pytest.FixtureRequest) -> Generator[None]:
     """Fail a test that leaves a thread, a child process or a running Qt timer behind, and say which."""
@@ -168,14 +172,14 @@ def _stays(thread: threading.Thread) -> bool:
     """Whether it is one of ours and goes on. One that has done its work may need a moment to end."""
     if not _is_ours(thread):
         return False
-    thread.join(timeout=5)
+    thread.join(timeout=_ENDING_S)
     return thread.is_alive()
 
 
 def _is_ours(thread: threading.Thread) -> bool:
     """Whether a thread is one that a test must end. Executors keep theirs until the loop that owns them closes."""
     if thread.name.startswith("waitpid-"):
-        thread.join(timeout=5)  # asyncio's child watcher on Python 3.11: it ends with the child, a moment later
+        thread.join(timeout=_ENDING_S)  # asyncio's child watcher on Python 3.11: it ends with the child, a moment later
     return thread.is_alive() and not thread.name.startswith(("asyncio_", "ThreadPoolExecutor"))
 
 
