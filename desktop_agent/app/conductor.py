@@ -68,7 +68,9 @@ class Conductor(QObject):
         self._bench = bench
         self._spawner = spawner
         self._try = Attempts(spawner, desk.banner)
-        self._live = LiveSessions(bench)
+        drafts = Drafts(bench.paths.data / "drafts")
+        self._unsent = UnsentKeeper(desk.composer, desk.transcript, drafts, spawner, self)
+        self._live = LiveSessions(bench, self._unsent)
         self._sessions = SessionList(desk, bench, self._live)
         self._workspace: Path | None = None
         self._clock = SystemClock()
@@ -85,8 +87,6 @@ class Conductor(QObject):
         self._searching = Searching(desk.search, bench, self._clock, spawner, self._sessions.known)
         self._diffs = BlobDiffs(bench.blobs)
         diffs.provide(self._diffs)
-        drafts = Drafts(bench.paths.data / "drafts")
-        self._unsent = UnsentKeeper(desk.composer, desk.transcript, drafts, spawner, self)
         self._connect()
 
     # -- start and end --

@@ -2,18 +2,20 @@
 
 import asyncio
 import gc
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from desktop_agent.app.pages import PageLoader
+from desktop_agent.app.unsent import UnsentKeeper
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.ids import SessionId, new_prompt_id
 from desktop_agent.core.model import ApprovalPolicy, ModelRef
 from desktop_agent.core.session import Session
+from desktop_agent.core.store.drafts import session_draft
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.workbench import Workbench
@@ -40,8 +42,10 @@ class OpeningSession:
 class LiveSessions:
     """Opens, keeps and closes sessions. All methods run on the window's loop."""
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Workbench, unsent: UnsentKeeper) -> None:
+        """`unsent` keeps what is sent to a session before it can take it."""
         self._bench = bench
+        self._unsent = unsent
         self._live: dict[SessionId, LiveSession] = {}
         self._opening: dict[SessionId, OpeningSession] = {}
 
@@ -114,7 +118,7 @@ class LiveSessions:
         end = await self._bench.read_end(session_id)
         if session_id in self.ids:  # somebody else asked for it meanwhile
             return await self.open(session_id)
-        waiting = _Waiting()
+        waiting = _Waiting(partial(self._unsent.note_sent, session_draft(session_id)))
         waiting.bridge = SessionBridge(end, waiting.submit)
         task = asyncio.create_task(self._open_rest(session_id, waiting), name=f"open {session_id}")
         self._opening[session_id] = OpeningSession(waiting.bridge, task)
@@ -127,8 +131,8 @@ class LiveSessions:
         try:
             opened = await self._bench.open_session(session_id, sink=inlet.take)
         except AgentError as error:
-            waiting.give_back()
-            waiting.bridge.failed.emit(error)
+            self._unsent.give_back(session_draft(session_id))
+            waiting.refuse(error)
             return
         finally:
             del self._opening[session_id]
@@ -138,6 +142,7 @@ class LiveSessions:
         self._serve(opened.session, waiting.bridge, pages)
         for op in waiting.asked:
             opened.session.submit(op)
+        self._unsent.note_sent(session_draft(session_id), ())
 
     def _loader(self, session_id: SessionId, bridge: SessionBridge) -> PageLoader:
         read, find = partial(self._bench.read_page, session_id), partial(self._bench.find_pages, session_id)
@@ -164,9 +169,13 @@ class _Inlet:
 class _Waiting:
     """Takes what the person asks for while a session is being opened. Prompts are shown as waiting."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep: Callable[[Sequence[str]], None]) -> None:
+        """`keep` is told of all prompts that wait, whenever they change."""
         self.bridge: SessionBridge | None = None
+        self._keep = keep
         self._asked: dict[str, ops.Op] = {}
+        self._error: AgentError | None = None
+        """Why nothing will come of it."""
 
     @property
     def asked(self) -> list[ops.Op]:
@@ -174,21 +183,31 @@ class _Waiting:
         return list(self._asked.values())
 
     def submit(self, op: ops.Op) -> None:
-        """Keep it."""
+        """Let it wait."""
         assert self.bridge is not None
-        name = new_prompt_id()
-        if isinstance(op, ops.Unqueue):
-            with suppress(KeyError):
-                del self._asked[op.prompt_id]
-                self.bridge.deliver(ev.Unqueued(prompt_id=op.prompt_id))
-            return
-        self._asked[name] = op
-        if isinstance(op, ops.SubmitPrompt):
-            self.bridge.deliver(ev.Queued(prompt_id=name, text=op.text))
-
-    def give_back(self) -> None:
-        """Give the prompts back to the person."""
-        assert self.bridge is not None
-        for op in self.asked:
-            if isinstance(op, ops.SubmitPrompt):
+        if self._error is not None:
+            if isinstance(op, ops.SubmitPrompt | ops.RunCommand):
                 self.bridge.deliver(ev.PromptRejected(text=op.text))
+            self.bridge.failed.emit(self._error)
+            return
+        name = new_prompt_id()
+        match op:
+            case ops.Unqueue(prompt_id=prompt_id):
+                if self._asked.pop(prompt_id, None) is not None:
+                    self.bridge.deliver(ev.Unqueued(prompt_id=prompt_id))
+            case ops.SubmitPrompt(text=text):
+                self._asked[name] = op
+                self.bridge.deliver(ev.Queued(prompt_id=name, text=text))
+            case _:
+                self._asked[name] = op
+        self._keep([op.text for op in self.asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)])
+
+    def refuse(self, error: AgentError) -> None:
+        """Let nothing wait any more: the session could not be opened."""
+        assert self.bridge is not None
+        self._error = error
+        for name, op in self._asked.items():
+            if isinstance(op, ops.SubmitPrompt):
+                self.bridge.deliver(ev.Unqueued(prompt_id=name))
+        self._asked.clear()
+        self.bridge.failed.emit(error)

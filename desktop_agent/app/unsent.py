@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer
@@ -69,7 +70,7 @@ class UnsentKeeper(QObject):
         found, own = self._written.pop(source, Unsent()), self._written.get(key, Unsent())
         if not found.is_empty:
             text = "\n\n".join(part for part in (own.text, found.text) if part)
-            self._written[key] = Unsent(text, {**found.edits, **own.edits})
+            self._written[key] = replace(own, text=text, edits={**found.edits, **own.edits})
             self._unsaved |= {source, key}
             self._save_soon()
 
@@ -79,6 +80,27 @@ class UnsentKeeper(QObject):
         self._unsaved.add(self._key)
         self._key = key
         self._note(unsent)
+        self._save_soon()
+
+    def note_sent(self, key: DraftKey, prompts: Sequence[str]) -> None:
+        """Keep what was sent in a conversation and is not in its journal yet, in place of what was kept so before."""
+        unsent = self._written.get(key, Unsent())
+        if unsent.sent == tuple(prompts):
+            return
+        self._written[key] = replace(unsent, sent=tuple(prompts))
+        self._unsaved.add(key)
+        if prompts:
+            self._save_soon()
+        else:
+            self._pause.start()  # the session has them, and writes them down before that
+
+    def give_back(self, key: DraftKey) -> None:
+        """Make a draft again of what was sent there: it was not taken."""
+        unsent = self._written.get(key, Unsent()).given_back()
+        self._written[key] = unsent
+        self._unsaved.add(key)
+        if key == self._key:
+            self._composer.set_text(unsent.text)
         self._save_soon()
 
     async def aclose(self) -> None:

@@ -1,17 +1,24 @@
 """A long session in the real application: its end at once, the rest as it is looked at."""
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.errors import AgentError, StorageError
+from desktop_agent.core.ids import SessionId
 from desktop_agent.core.ops import RenameSession
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.recorder import Sink
 from desktop_agent.core.resuming.opening import LONG_BYTES
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.drafts import Drafts, Unsent, session_draft
 from desktop_agent.core.store.snapshot import SNAPSHOT_NAME
+from desktop_agent.workbench import OpenedSession, Workbench
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.journals import SESSION_ID, opened, turn, write_journal
@@ -80,6 +87,90 @@ def test_what_is_asked_while_a_session_is_being_opened_waits_for_it(go: Go, jour
         person.window.desk.wiring.submit(RenameSession(title="Fruit"))
         await person.until_true(lambda: person.transcript.title == "Fruit", "the title came")
         assert len(person.transcript.pages) > 10
+
+    go(["--resume", SESSION_ID], journey)
+
+
+class SlowBench:
+    """Holds the opening of sessions until it is let go, or fails it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.go_on = asyncio.Event()
+        self.error: AgentError | None = None
+        open_session = Workbench.open_session
+
+        async def held(bench: Workbench, session_id: SessionId, *, sink: Sink) -> OpenedSession:
+            await self.go_on.wait()
+            if self.error is not None:
+                raise self.error
+            return await open_session(bench, session_id, sink=sink)
+
+        monkeypatch.setattr(Workbench, "open_session", held)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> SlowBench:
+    return SlowBench(monkeypatch)
+
+
+async def send_while_it_opens(person: Driver, *texts: str) -> None:
+    await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
+    for text in texts:
+        person.window.desk.composer.set_text("")
+        await person.type("composer", text)
+        await person.press(Qt.Key.Key_Return)
+    await person.until_true(lambda: [prompt.text for prompt in person.transcript.queued] == [*texts], "they wait")
+
+
+def kept(journal: Path) -> Unsent:
+    return Drafts(AppPaths.from_environment(os.environ).data / "drafts").load(session_draft(journal.parent.name))
+
+
+def test_what_was_sent_to_a_session_that_was_still_being_opened_outlives_the_window(
+    go: Go, journal: Path, slow: SlowBench
+) -> None:
+    async def first(person: Driver) -> None:
+        await send_while_it_opens(person, "And the pears?", "And the plums?")
+        both = "And the pears?\n\nAnd the plums?"
+        await person.until_true(lambda: kept(journal).text == both, "a kill would not lose them")
+
+    async def second(person: Driver) -> None:
+        await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
+        assert person.window.desk.composer.text() == "And the pears?\n\nAnd the plums?"
+
+    go(["--resume", SESSION_ID], first)
+    go(["--resume", SESSION_ID], second)
+
+
+def test_what_the_session_has_taken_is_no_draft_any_more(go: Go, journal: Path, slow: SlowBench) -> None:
+    async def journey(person: Driver) -> None:
+        await send_while_it_opens(person, "And the pears?")
+        await person.until_true(lambda: kept(journal).text == "And the pears?", "it is kept")
+        slow.go_on.set()
+        await person.until_true(lambda: person.transcript.turn == TURNS + 1, "it is asked")
+        await person.until_true(lambda: kept(journal).is_empty, "it is kept in the journal")
+        assert person.window.desk.composer.text() == ""
+        person.window.main_window.actions_.stop.trigger()
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+
+    go(["--resume", SESSION_ID], journey)
+
+
+def test_what_was_sent_to_a_session_that_cannot_be_opened_is_a_draft_again(
+    go: Go, journal: Path, slow: SlowBench
+) -> None:
+    slow.error = StorageError("The session could not be read.", hint="Check the permissions.")
+
+    async def journey(person: Driver) -> None:
+        composer = person.window.desk.composer
+        await send_while_it_opens(person, "And the pears?")
+        slow.go_on.set()
+        await person.until_true(lambda: composer.text() == "And the pears?", "it is given back")
+        assert not person.transcript.queued
+        assert "could not be read" in "".join(person.banner)
+        await person.press(Qt.Key.Key_Return)
+        await person.until_true(lambda: composer.text() == "And the pears?", "as often as it is sent")
+        assert not person.transcript.queued
 
     go(["--resume", SESSION_ID], journey)
 

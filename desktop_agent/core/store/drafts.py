@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -49,11 +49,17 @@ class Unsent:
     """In the composer."""
     edits: Mapping[int, str] = field(default_factory=dict[int, str])
     """Of earlier prompts that are being edited, by turn."""
+    sent: tuple[str, ...] = ()
+    """Prompts that were sent and are in no journal yet: their session is still being opened."""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to keep."""
-        return not self.text and not self.edits
+        return not self.text and not self.edits and not self.sent
+
+    def given_back(self) -> "Unsent":
+        """Return it with what was sent, and not taken, before what was written since."""
+        return replace(self, text="\n\n".join(text for text in (*self.sent, self.text) if text), sent=())
 
 
 class Drafts:
@@ -64,13 +70,13 @@ class Drafts:
         self._folder = folder
 
     def load(self, key: DraftKey) -> Unsent:
-        """Return what is kept, or nothing."""
+        """Return what is kept, or nothing. What was sent before the process ended is to be sent again."""
         try:
             with open_regular(self._path(key)) as file:
                 fields: object = json.loads(file.read(MAX_BYTES))
         except (OSError, ValueError, RecursionError):
             return Unsent()
-        return _unsent(cast("dict[str, object]", fields)) if isinstance(fields, dict) else Unsent()
+        return _unsent(cast("dict[str, object]", fields)).given_back() if isinstance(fields, dict) else Unsent()
 
     def save(self, key: DraftKey, unsent: Unsent) -> None:
         """Keep this instead of what was kept; nothing at all when it is empty. Raises `StorageError`."""
@@ -89,7 +95,8 @@ class Drafts:
 
 
 def _content(unsent: Unsent) -> bytes:
-    fields = {"text": unsent.text, "edits": {str(turn): text for turn, text in unsent.edits.items()}}
+    edits = {str(turn): text for turn, text in unsent.edits.items()}
+    fields = {"text": unsent.text, "edits": edits, "sent": unsent.sent}
     content = json.dumps(fields).encode()
     if len(content) > MAX_BYTES:
         raise OSError(errno.EFBIG, "It is too long")
@@ -97,9 +104,12 @@ def _content(unsent: Unsent) -> bytes:
 
 
 def _unsent(fields: dict[str, object]) -> Unsent:
-    text, edits = fields.get("text"), fields.get("edits")
+    text, edits, sent = fields.get("text"), fields.get("edits"), fields.get("sent")
     listed = cast("dict[str, object]", edits) if isinstance(edits, dict) else {}
     return Unsent(
         text if isinstance(text, str) else "",
         {int(turn): edit for turn, edit in listed.items() if _TURN.fullmatch(turn) and isinstance(edit, str)},
+        tuple(prompt for prompt in cast("list[object]", sent) if isinstance(prompt, str))
+        if isinstance(sent, list)
+        else (),
     )

@@ -18,6 +18,13 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     assert (tmp_path / "drafts" / f"{KEY}.json").stat().st_mode & 0o777 == 0o600
 
 
+def test_what_was_sent_and_never_taken_comes_back_before_what_was_written_since(tmp_path: Path) -> None:
+    Drafts(tmp_path).save(KEY, Unsent("third", {2: "edited"}, sent=("first", "second")))
+    assert Drafts(tmp_path).load(KEY) == Unsent("first\n\nsecond\n\nthird", {2: "edited"})
+    Drafts(tmp_path).save(KEY, Unsent(sent=("only",)))
+    assert Drafts(tmp_path).load(KEY) == Unsent("only")
+
+
 def test_each_conversation_has_its_own(tmp_path: Path) -> None:
     drafts = Drafts(tmp_path)
     keys = [
@@ -43,7 +50,17 @@ def test_what_was_sent_leaves_nothing_behind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"text": 3, "edits": []}', b'{"edits": {"x": "y", "2": 5}}'],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"text": 3, "edits": []}',
+        b'{"edits": {"x": "y", "2": 5}}',
+        b'{"sent": 3}',
+        b'{"sent": [3]}',
+    ],
 )
 def test_a_damaged_file_counts_as_nothing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / f"{KEY}.json").write_bytes(content)
