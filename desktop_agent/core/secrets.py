@@ -23,9 +23,13 @@ _KEY_SHAPED = re.compile(
       | \b(?-i:A[KS]IA|AIza)                                  # Amazon, Google
       | \b(?:glpat-|xox[abeoprs]-|[rs]k_live_)                # GitLab, Slack, Stripe
       | \b(?:gh[opsur]_|github_pat_)
+      | \b(?-i:hf_(?=[A-Za-z0-9]{30})|npm_(?=[A-Za-z0-9]{36}))  # Hugging Face, npm; not npm_config_cache
+      | \b(?-i:pypi-AgE|dop_v1_|ya29\.)                       # PyPI, DigitalOcean, Google's OAuth
       )[\w-]{12,}
+    | (?P<web_token>\b(?-i:eyJ))[\w-]{8,}\.[\w-]{8,}\.[\w-]*   # https://www.rfc-editor.org/rfc/rfc7519
+    | (?P<block>-----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----).*?(?:-----END\ [A-Z\ ]*PRIVATE\ KEY-----|\Z)
     """,
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 
 _SECRET_NAME = re.compile(
@@ -66,8 +70,8 @@ def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
 def _is_key(value: str) -> bool:
     """Whether `value` is a key as a whole; an address with a password in it, such as a proxy's, is needed."""
     match = _KEY_SHAPED.fullmatch(value.strip())
-    return match is not None and bool(match["prefix"])
+    return match is not None and bool(match["prefix"] or match["web_token"] or match["block"])
 
 
 def _hide(match: re.Match[str]) -> str:
-    return f"{match['header'] or match['userinfo'] or match['prefix']}{HIDDEN}"
+    return f"{match[match.lastgroup or 0]}{HIDDEN}"

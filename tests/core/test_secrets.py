@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.secrets import HIDDEN, child_environment, is_secret_name, mask
 
+PRIVATE_KEY = "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEpAIBAAKCAQEA\nu1SU1LfVLPHCozMx\n-----END RSA PRIVATE KEY-----"
+
 
 @pytest.mark.parametrize(
     ("text", "masked"),
@@ -24,6 +26,12 @@ from desktop_agent.core.secrets import HIDDEN, child_environment, is_secret_name
         ("glpat-" + "0123456789abcdefghij", "glpat-***"),
         ("xoxb-" + "123456789012-abcdefghij", "xoxb-***"),
         ("sk_live_" + "0123456789abcdefghij", "sk_live_***"),
+        ("token hf_" + "aB3" * 12, "token hf_***"),
+        ("//registry.example/:_authToken=npm_" + "aB3" * 12, "//registry.example/:_authToken=npm_***"),
+        ("pypi-AgE" + "IcHlwaS5vcmc", "pypi-AgE***"),
+        ("cookie eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl;", "cookie eyJ***;"),
+        (f"a\n{PRIVATE_KEY}\nb", "a\n-----BEGIN RSA PRIVATE KEY-----***\nb"),
+        (PRIVATE_KEY[:60], "-----BEGIN RSA PRIVATE KEY-----***"),
         ("https://me:hunter2@example.com/v1", "https://me:***@example.com/v1"),
     ],
 )
@@ -32,7 +40,17 @@ def test_what_has_the_shape_of_a_key_is_hidden(text: str, masked: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["task-management-board", "the bearer of good news", "https://example.com:8080/a@b", ""]
+    "text",
+    [
+        "task-management-board",
+        "the bearer of good news",
+        "https://example.com:8080/a@b",
+        "npm_config_user_agent and npm_package_version_of_the_thing",
+        "from huggingface_hub import hf_hub_download_with_progress_of_all_files",
+        "eyJ is how a web token begins",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        "",
+    ],
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert mask(text) == text
@@ -110,5 +128,9 @@ def test_a_child_gets_everything_but_the_secrets() -> None:
 
 
 def test_a_child_gets_no_key_under_an_innocent_name_but_its_proxy() -> None:
-    environ = {"CLAUDE": "sk-ant-api03-AbCdEf_0123456789-xyz", "HTTPS_PROXY": "http://me:hunter22@proxy:3128"}
+    environ = {
+        "CLAUDE": "sk-ant-api03-AbCdEf_0123456789-xyz",
+        "SIGNING": PRIVATE_KEY,
+        "HTTPS_PROXY": "http://me:hunter22@proxy:3128",
+    }
     assert child_environment(environ) == {"HTTPS_PROXY": "http://me:hunter22@proxy:3128"}
