@@ -15,6 +15,7 @@ from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.log import LOG_LIMIT_BYTES
 from desktop_agent.core.processes.runner import Command, ProcessRunner
+from tests.core.printed import until_logged
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
@@ -129,8 +130,7 @@ async def test_a_snapshot_has_memory_and_the_last_line(jobs: Jobs, tmp_path: Pat
     script = "printf 'one\\ntwo\\n\\n'; (echo > gate; exec sleep 100)"
     job = await jobs.start(shell(script, tmp_path), shown="x")
     await asyncio.to_thread((tmp_path / "gate").read_text)
-    while not (await jobs.tail(job.id)).endswith("two\n\n"):  # it is printed, but in the log a moment later
-        await jobs.wait(job.id, 0.01)
+    await until_logged(jobs, job.id, "two\n\n")
     [seen] = await jobs.snapshot()
     assert (seen.id, seen.state, seen.last_line) == (job.id, "running", "two")
     assert seen.memory_bytes > psutil.Process(job.pid).memory_info().rss > 0

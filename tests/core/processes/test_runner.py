@@ -17,6 +17,7 @@ from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.processes.output import KEPT_BYTES, LIVE_LIMIT_BYTES, SPOOL_LIMIT_BYTES, OutputCapture
 from desktop_agent.core.processes.priority import NICENESS
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
+from tests.core.printed import Printed
 from tests.loop_time import let_time_pass
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
@@ -49,20 +50,6 @@ class Reports:
 
     def close(self) -> None:
         os.close(self._end)
-
-
-class Printed:
-    """Tells when a command has printed `text`."""
-
-    def __init__(self, text: str) -> None:
-        self.event = asyncio.Event()
-        self._text = text
-        self._seen = ""
-
-    def take(self, text: str) -> None:
-        self._seen += text
-        if self._text in self._seen:
-            self.event.set()
 
 
 @pytest.fixture
@@ -143,15 +130,18 @@ async def test_a_signal_counts_as_shells_count_it(runner: ProcessRunner, tmp_pat
 # --- timeouts, cancelling, left-overs ---------------------------------------------------------------------------------
 
 
+async def timed_out_after(printed: str, runner: ProcessRunner, command: Command) -> ProcessOutcome:
+    """Run a command whose time is over as soon as it has printed something."""
+    output = Printed(printed)
+    task = asyncio.create_task(runner.run(command, timeout_s=600, on_text=output.take))
+    await output.wait()
+    let_time_pass(600)
+    return await task
+
+
 async def test_a_timeout_keeps_what_was_printed(runner: ProcessRunner, tmp_path: Path) -> None:
     """Z-45."""
-    printed = Printed("before\n")
-    task = asyncio.create_task(
-        runner.run(shell("echo before; sleep 100", tmp_path), timeout_s=600, on_text=printed.take)
-    )
-    await printed.event.wait()
-    let_time_pass(600)
-    outcome = await task
+    outcome = await timed_out_after("before\n", runner, shell("echo before; sleep 100", tmp_path))
     assert outcome.timed_out
     assert outcome.head == "before\n"
     assert outcome.exit_code == 128 + signal.SIGTERM
@@ -159,12 +149,8 @@ async def test_a_timeout_keeps_what_was_printed(runner: ProcessRunner, tmp_path:
 
 async def test_last_words_after_a_timeout_are_kept(tmp_path: Path) -> None:
     runner = ProcessRunner(SystemClock(), grace_s=30)
-    printed = Printed("hello\n")
     script = "trap 'echo goodbye; exit 7' TERM; echo hello; while :; do sleep 0.01; done"
-    task = asyncio.create_task(runner.run(shell(script, tmp_path), timeout_s=600, on_text=printed.take))
-    await printed.event.wait()
-    let_time_pass(600)
-    outcome = await task
+    outcome = await timed_out_after("hello\n", runner, shell(script, tmp_path))
     assert outcome.head.startswith("hello\n")
     assert outcome.head.endswith("goodbye\n")
     assert (outcome.timed_out, outcome.exit_code) == (True, 7)

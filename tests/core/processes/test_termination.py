@@ -17,6 +17,7 @@ import pytest
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.processes.runner import GRACE_S, Command, ProcessOutcome, ProcessRunner
+from tests.core.printed import Printed, until_logged
 from tests.core.stubborn import STUBBORN, survivors
 from tests.loop_time import let_time_pass
 
@@ -94,26 +95,15 @@ async def left(mark: str) -> list[int]:
     return await asyncio.to_thread(survivors, mark)
 
 
-class Ready:
-    """Tells when the command has started everything."""
-
-    def __init__(self) -> None:
-        self.event = asyncio.Event()
-
-    def take(self, text: str) -> None:
-        if "ready" in text:
-            self.event.set()
-
-
 @every_way_to_run
 async def test_a_timeout_leaves_nothing_and_keeps_what_was_printed(
     runner: ProcessRunner, wrap: Wrap, mark: str
 ) -> None:
     """Z-45, Z-46."""
-    ready = Ready()
+    ready = Printed("ready")
     task = asyncio.create_task(runner.run(stubborn(wrap, mark), timeout_s=600, on_text=ready.take))
     async with asyncio.timeout(GUARD_S):
-        await ready.event.wait()
+        await ready.wait()
     assert await left(mark)
     let_time_pass(600)
     async with asyncio.timeout(GUARD_S):
@@ -129,12 +119,12 @@ async def test_cancelling_leaves_nothing_and_hands_over_what_was_printed(
     runner: ProcessRunner, wrap: Wrap, mark: str
 ) -> None:
     """Z-44."""
-    ready = Ready()
+    ready = Printed("ready")
     partial: list[ProcessOutcome] = []
     running = runner.run(stubborn(wrap, mark), on_text=ready.take, on_cancelled=partial.append)
     task = asyncio.create_task(running)
     async with asyncio.timeout(GUARD_S):
-        await ready.event.wait()
+        await ready.wait()
         assert await left(mark)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -150,8 +140,7 @@ async def test_stopping_a_job_leaves_nothing_and_keeps_its_log(jobs: Jobs, wrap:
     """Z-47."""
     async with asyncio.timeout(GUARD_S):
         job = await jobs.start(stubborn(wrap, mark), shown="x")
-        while "ready" not in await jobs.tail(job.id):
-            await jobs.wait(job.id, 0.01)
+        await until_logged(jobs, job.id, "ready")
         stopped = await jobs.stop(job.id)
     assert await left(mark) == []
     assert stopped.state == "stopped"
@@ -162,7 +151,11 @@ async def test_stopping_a_job_leaves_nothing_and_keeps_its_log(jobs: Jobs, wrap:
 async def test_a_jobs_own_limit_leaves_nothing(jobs: Jobs, wrap: Wrap, mark: str) -> None:
     """Z-47."""
     async with asyncio.timeout(GUARD_S):
-        job = await jobs.start(stubborn(wrap, mark), shown="x", timeout_s=1)
+        job = await jobs.start(stubborn(wrap, mark), shown="x", timeout_s=600)
+        await until_logged(jobs, job.id, "ready")
+    assert await left(mark)
+    let_time_pass(600)
+    async with asyncio.timeout(GUARD_S):
         ended = await jobs.wait(job.id)
     assert await left(mark) == []
     assert ended.state == "timed_out"
@@ -174,8 +167,7 @@ async def test_closing_the_session_leaves_nothing(runner: ProcessRunner, wrap: W
     jobs = Jobs(runner, SystemClock(), folder=tmp_path / "logs")
     async with asyncio.timeout(GUARD_S):
         job = await jobs.start(stubborn(wrap, mark), shown="x")
-        while "ready" not in await jobs.tail(job.id):
-            await jobs.wait(job.id, 0.01)
+        await until_logged(jobs, job.id, "ready")
         await jobs.aclose()
     assert await left(mark) == []
 
@@ -183,10 +175,10 @@ async def test_closing_the_session_leaves_nothing(runner: ProcessRunner, wrap: W
 async def test_a_cancelled_run_that_nobody_asks_about_leaves_no_file(
     runner: ProcessRunner, mark: str, tmp_path: Path
 ) -> None:
-    ready = Ready()
+    ready = Printed("ready")
     command = Command(argv=(BASH, "-c", "seq 100000; echo ready; sleep 300"), cwd=tmp_path, environ={"PATH": "/bin"})
     task = asyncio.create_task(runner.run(command, spool_folder=tmp_path / "spool", on_text=ready.take))
-    await ready.event.wait()
+    await ready.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

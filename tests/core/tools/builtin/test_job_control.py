@@ -17,6 +17,7 @@ from desktop_agent.core.policy.engine import Allow, decide
 from desktop_agent.core.tools.builtin import job_control as module
 from desktop_agent.core.tools.builtin.job_control import JobControl
 from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
+from tests.core.printed import until_logged
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace
@@ -45,8 +46,7 @@ async def test_jobs_are_listed_as_they_are_now(work: "Workspace") -> None:
         work, "printf '\\033[32mready\\033[0m\\n'; echo > gate; sleep 100; :"
     )  # or it would be `sleep` itself
     await asyncio.to_thread((work.root / "gate").read_text)
-    while "ready" not in await work.context.jobs.tail(running):  # it is printed, but in the log a moment later
-        await work.context.jobs.wait(running, 0.01)
+    await until_logged(work.context.jobs, running, "ready")
     first, second = (await ask(work, action="list"))["jobs"]
     assert (first["job_id"], first["state"], first["exit_code"], first["last_line"]) == (ended, "exited", 3, "one")
     assert first["command"] == "echo one; echo; exit 3"

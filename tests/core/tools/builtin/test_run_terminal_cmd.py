@@ -21,6 +21,7 @@ from desktop_agent.core.processes.runner import Command, ProcessOutcome, Process
 from desktop_agent.core.tools.builtin import run_terminal_cmd as module
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.spec import ToolContext
+from tests.core.printed import Printed
 from tests.loop_time import let_time_pass
 
 if TYPE_CHECKING:
@@ -39,18 +40,12 @@ async def output(work: "Workspace", command: str, **arguments: object) -> str:
     return json.loads((await run(work, command, **arguments)).content)["output"]
 
 
-async def timed_out_after(work: "Workspace", printed: str, command: str, **arguments: object) -> ToolResult:
+async def timed_out_after(printed: str, work: "Workspace", command: str, **arguments: object) -> ToolResult:
     """Run a command whose time is over as soon as it has printed something."""
-    seen = asyncio.Event()
-
-    def take(text: str) -> None:
-        work.shown.append(text)
-        if printed in "".join(work.shown):
-            seen.set()
-
-    context = replace(work.context, emit_output=take)
+    output = Printed(printed)
+    context = replace(work.context, emit_output=output.take)
     task = asyncio.create_task(TOOL.run(TOOL.parse({"command": command, "timeout": 600, **arguments}), context))
-    await seen.wait()
+    await output.wait()
     let_time_pass(600)
     return await task
 
@@ -189,7 +184,7 @@ async def test_a_command_that_cannot_be_started_is_an_error(work: "Workspace") -
 
 async def test_a_timeout_keeps_what_was_printed(work: "Workspace") -> None:
     """T-91, Z-45, Z-50."""
-    result = await timed_out_after(work, "before\n", "echo before; sleep 100")
+    result = await timed_out_after("before\n", work, "echo before; sleep 100")
     answer = json.loads(result.content)
     assert re.fullmatch(r"command timed out after \d+\.\ds\nbefore\n", answer["output"])
     assert (answer["metadata"]["exit_code"], answer["metadata"]["timed_out"]) == (-1, True)
@@ -335,7 +330,7 @@ async def test_a_terminal_passes_any_amount_of_output(work: "Workspace") -> None
 
 async def test_a_timeout_in_a_terminal_keeps_what_was_printed(work: "Workspace") -> None:
     script = "trap '' HUP TERM; echo before; sleep 100; sleep 100"
-    result = await timed_out_after(work, "before\n", script, tty=True)
+    result = await timed_out_after("before\n", work, script, tty=True)
     answer = json.loads(result.content)
     assert answer["output"].endswith("s\nbefore\n")
     assert answer["metadata"]["timed_out"] is True

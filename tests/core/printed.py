@@ -1,0 +1,31 @@
+"""What a command has printed so far, for tests that go on when it has said something."""
+
+import asyncio
+
+from desktop_agent.core.jobs.background import Jobs
+
+
+class Printed:
+    """Takes what a command prints, as `on_text` hands it over, and tells when `text` is in it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._seen = ""
+        self._is_there = asyncio.Event()
+
+    def take(self, text: str) -> None:
+        self._seen += text  # it may come in pieces
+        if self._text in self._seen:
+            self._is_there.set()
+
+    async def wait(self) -> None:
+        await self._is_there.wait()
+
+
+async def until_logged(jobs: Jobs, job_id: str, text: str) -> None:
+    """Return when a job's log has `text`, which is a moment after it was printed. Fails when the job ends without."""
+    while True:
+        state = (await jobs.wait(job_id, 0.01)).state
+        if text in await jobs.tail(job_id):
+            return
+        assert state == "running", f"the job is {state} and never printed {text!r}"
