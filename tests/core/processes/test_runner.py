@@ -17,7 +17,7 @@ from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.processes.output import KEPT_BYTES, LIVE_LIMIT_BYTES, SPOOL_LIMIT_BYTES, OutputCapture
 from desktop_agent.core.processes.priority import NICENESS
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
-from tests.loop_time import let_time_pass
+from tests.loop_time import LoopTime
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
@@ -145,12 +145,12 @@ async def test_a_signal_counts_as_shells_count_it(runner: ProcessRunner, tmp_pat
 
 async def test_a_timeout_keeps_what_was_printed(runner: ProcessRunner, tmp_path: Path) -> None:
     """Z-45."""
-    printed = Printed("before\n")
+    time, printed = LoopTime(), Printed("before\n")
     task = asyncio.create_task(
         runner.run(shell("echo before; sleep 100", tmp_path), timeout_s=600, on_text=printed.take)
     )
     await printed.event.wait()
-    let_time_pass(600)
+    await time.let_pass(600)
     outcome = await task
     assert outcome.timed_out
     assert outcome.head == "before\n"
@@ -159,11 +159,11 @@ async def test_a_timeout_keeps_what_was_printed(runner: ProcessRunner, tmp_path:
 
 async def test_last_words_after_a_timeout_are_kept(tmp_path: Path) -> None:
     runner = ProcessRunner(SystemClock(), grace_s=30)
-    printed = Printed("hello\n")
+    time, printed = LoopTime(), Printed("hello\n")
     script = "trap 'echo goodbye; exit 7' TERM; echo hello; while :; do sleep 0.01; done"
     task = asyncio.create_task(runner.run(shell(script, tmp_path), timeout_s=600, on_text=printed.take))
     await printed.event.wait()
-    let_time_pass(600)
+    await time.let_pass(600)
     outcome = await task
     assert outcome.head.startswith("hello\n")
     assert outcome.head.endswith("goodbye\n")
@@ -184,10 +184,11 @@ wait
 
 async def test_a_timeout_ends_the_whole_tree(runner: ProcessRunner, tmp_path: Path, reports: Reports) -> None:
     """Z-46: grandchildren, TERM-ignoring ones, new sessions and orphans do not live on."""
+    time = LoopTime()
     task = asyncio.create_task(runner.run(shell(TREE, tmp_path), timeout_s=600))
     processes = await reports.pids(6)
     assert len(living(processes)) == 6
-    let_time_pass(600)
+    await time.let_pass(600)
     outcome = await task
     assert living(processes) == []
     assert outcome.timed_out

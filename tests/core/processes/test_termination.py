@@ -18,7 +18,7 @@ from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.processes.runner import GRACE_S, Command, ProcessOutcome, ProcessRunner
 from tests.core.stubborn import STUBBORN, survivors
-from tests.loop_time import let_time_pass
+from tests.loop_time import LoopTime
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the commands and the look at them are Linux'")
 
@@ -110,12 +110,12 @@ async def test_a_timeout_leaves_nothing_and_keeps_what_was_printed(
     runner: ProcessRunner, wrap: Wrap, mark: str
 ) -> None:
     """Z-45, Z-46."""
-    ready = Ready()
+    time, ready = LoopTime(), Ready()
     task = asyncio.create_task(runner.run(stubborn(wrap, mark), timeout_s=600, on_text=ready.take))
     async with asyncio.timeout(GUARD_S):
         await ready.event.wait()
     assert await left(mark)
-    let_time_pass(600)
+    await time.let_pass(600)
     async with asyncio.timeout(GUARD_S):
         outcome = await task
     assert await left(mark) == []

@@ -21,7 +21,7 @@ from desktop_agent.core.processes.runner import Command, ProcessOutcome, Process
 from desktop_agent.core.tools.builtin import run_terminal_cmd as module
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.spec import ToolContext
-from tests.loop_time import let_time_pass
+from tests.loop_time import LoopTime
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace
@@ -41,7 +41,7 @@ async def output(work: "Workspace", command: str, **arguments: object) -> str:
 
 async def timed_out_after(work: "Workspace", printed: str, command: str, **arguments: object) -> ToolResult:
     """Run a command whose time is over as soon as it has printed something."""
-    seen = asyncio.Event()
+    time, seen = LoopTime(), asyncio.Event()
 
     def take(text: str) -> None:
         work.shown.append(text)
@@ -51,7 +51,7 @@ async def timed_out_after(work: "Workspace", printed: str, command: str, **argum
     context = replace(work.context, emit_output=take)
     task = asyncio.create_task(TOOL.run(TOOL.parse({"command": command, "timeout": 600, **arguments}), context))
     await seen.wait()
-    let_time_pass(600)
+    await time.let_pass(600)
     return await task
 
 
