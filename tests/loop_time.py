@@ -1,10 +1,37 @@
 """Time that passes when a test says so: for limits that must not pass before something else has happened."""
 
 import asyncio
+from collections.abc import Callable
+from contextvars import Context
 
 
-def let_time_pass(seconds: float) -> None:
-    """Put the running loop's clock forward: whatever waits for no longer than that is due at once."""
-    loop = asyncio.get_running_loop()
-    now = loop.time
-    loop.time = lambda: now() + seconds  # pyright: ignore[reportAttributeAccessIssue] - each test has a loop of its own
+class LoopTime:
+    """The clock of the running loop, from now on. Make it before what is limited begins."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._now, self._call_at = loop.time, loop.call_at
+        self._passed_s = 0.0
+        self._waits: set[int] = set()
+        """How long, in whole seconds, something was to wait when it began to."""
+        self._news = asyncio.Event()
+        # Each test has a loop of its own, so nobody else sees this.
+        loop.time = self._time  # pyright: ignore[reportAttributeAccessIssue]
+        loop.call_at = self._watched_call_at  # pyright: ignore[reportAttributeAccessIssue]
+
+    async def let_pass(self, limit_s: int) -> None:
+        """Let the time pass of what is limited to so many seconds, as soon as it is."""
+        while limit_s not in self._waits:
+            self._news.clear()
+            await self._news.wait()
+        self._passed_s += limit_s
+
+    def _time(self) -> float:
+        return self._now() + self._passed_s
+
+    def _watched_call_at(
+        self, when: float, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        self._waits.add(round(when - self._time()))
+        self._news.set()
+        return self._call_at(when, callback, *args, context=context)

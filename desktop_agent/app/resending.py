@@ -32,17 +32,19 @@ async def take_back_since(bridge: SessionBridge, turn: int) -> None:
 
 
 class _Undone(QObject):
-    """Waits for the end of an undo, or the notice that says why it did not happen."""
+    """Waits for the end of an undo, or for what says why it did not happen: a notice, or that nothing can."""
 
     def __init__(self, bridge: SessionBridge) -> None:
         super().__init__()
         self.done: asyncio.Future[Notice | None] = asyncio.get_running_loop().create_future()
         self._bridge = bridge
         bridge.happened.connect(self._on_happened)
+        bridge.failed.connect(self._on_failed)
 
     def stop(self) -> None:
         """Hear nothing more."""
         self._bridge.happened.disconnect(self._on_happened)
+        self._bridge.failed.disconnect(self._on_failed)
 
     def _on_happened(self, event: object) -> None:
         if self.done.done():
@@ -51,3 +53,8 @@ class _Undone(QObject):
             self.done.set_result(None)
         elif isinstance(event, Notice) and event.code in ("busy", "storage", "nothing_selected"):
             self.done.set_result(event)
+
+    def _on_failed(self, error: AgentError) -> None:
+        """It was asked of a session that was still being opened, and could not be."""
+        if not self.done.done():
+            self.done.set_exception(error)

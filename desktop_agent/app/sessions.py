@@ -37,6 +37,7 @@ class OpeningSession:
 
     bridge: SessionBridge
     task: asyncio.Task[None]
+    waiting: "_Waiting"
 
 
 class LiveSessions:
@@ -96,7 +97,11 @@ class LiveSessions:
         return live is not None and live.session.transcript.is_running
 
     async def close(self, session_id: SessionId) -> None:
-        """Close one session, if it is open here; returns when it is."""
+        """Close one session, if it is open here or being opened; returns when it is. What waits for it is dropped."""
+        opening = self._opening.get(session_id)
+        if opening is not None:
+            opening.waiting.forget()
+            await asyncio.wait([opening.task])  # cancelled, it could leave the session locked
         live = self._live.pop(session_id, None)
         if live is not None:
             live.session.submit(ops.Shutdown())
@@ -116,12 +121,14 @@ class LiveSessions:
 
     async def _open_end(self, session_id: SessionId) -> SessionBridge:
         end = await self._bench.read_end(session_id)
+        # Before anything can be sent or go wrong: from here to who shows it nothing else gets a turn.
+        await self._unsent.fetch(session_draft(session_id))
         if session_id in self.ids:  # somebody else asked for it meanwhile
             return await self.open(session_id)
         waiting = _Waiting(partial(self._unsent.note_sent, session_draft(session_id)))
         waiting.bridge = SessionBridge(end, waiting.submit)
         task = asyncio.create_task(self._open_rest(session_id, waiting), name=f"open {session_id}")
-        self._opening[session_id] = OpeningSession(waiting.bridge, task)
+        self._opening[session_id] = OpeningSession(waiting.bridge, task, waiting)
         return waiting.bridge
 
     async def _open_rest(self, session_id: SessionId, waiting: "_Waiting") -> None:
@@ -192,15 +199,20 @@ class _Waiting:
             return
         name = new_prompt_id()
         match op:
-            case ops.Unqueue(prompt_id=prompt_id):
-                if self._asked.pop(prompt_id, None) is not None:
-                    self.bridge.deliver(ev.Unqueued(prompt_id=prompt_id))
+            case ops.Unqueue(prompt_id=prompt_id) if prompt_id in self._asked:
+                del self._asked[prompt_id]
+                self.bridge.deliver(ev.Unqueued(prompt_id=prompt_id))
             case ops.SubmitPrompt(text=text):
                 self._asked[name] = op
                 self.bridge.deliver(ev.Queued(prompt_id=name, text=text))
             case _:
                 self._asked[name] = op
         self._keep([op.text for op in self.asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)])
+
+    def forget(self) -> None:
+        """Let nothing wait any more: nobody wants it."""
+        self._asked.clear()
+        self._keep(())
 
     def refuse(self, error: AgentError) -> None:
         """Let nothing wait any more: the session could not be opened."""

@@ -96,8 +96,10 @@ class UnsentKeeper(QObject):
 
     def give_back(self, key: DraftKey) -> None:
         """Make a draft again of what was sent there: it was not taken."""
-        unsent = self._written.get(key, Unsent()).given_back()
-        self._written[key] = unsent
+        unsent = self._written.get(key, Unsent())
+        if not unsent.sent:
+            return
+        unsent = self._written[key] = unsent.given_back()
         self._unsaved.add(key)
         if key == self._key:
             self._composer.set_text(unsent.text)

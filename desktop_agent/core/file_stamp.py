@@ -12,6 +12,8 @@ from typing import Self
 
 _RACY_NS = 50_000_000
 """More than a step of the clock that dates files, which is 1 to 16 ms."""
+_WHOLE_SECONDS_RACY_NS = 2_050_000_000
+"""The same where dates are kept in whole seconds, as HFS+ does, or in every other one, as FAT does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class FileStamp:
     @classmethod
     def of(cls, status: os.stat_result) -> Self:
         """Return the stamp of a file that was looked at just now."""
-        is_racy = time.time_ns() - status.st_mtime_ns < _RACY_NS
+        step_ns = _RACY_NS if status.st_mtime_ns % 10**9 else _WHOLE_SECONDS_RACY_NS
+        is_racy = time.time_ns() - status.st_mtime_ns < step_ns
         return cls(status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev, is_racy)
 
 

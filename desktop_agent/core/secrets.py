@@ -13,10 +13,11 @@ HIDDEN = "***"
 _SHORTEST_SECRET = 8
 """Shorter known keys (`none`, `ollama`) are placeholders; hiding them would only garble words."""
 
+# No alternative looks twice at the same text: what is masked may be megabytes, made by somebody who means ill.
 _KEY_SHAPED = re.compile(
     r"""
       (?P<header>\bbearer\s+|\bx-api-key["']?\s*[:=]\s*["']?|\bauthorization["']?\s*[:=]\s*["']?(?:basic\s+)?)[\w.~+/=-]{16,}
-    | (?P<userinfo>://[^\s/?\#@]*:)[^\s/?\#@]+(?=@)           # https://user:password@host
+    | (?P<userinfo>://[^\s/?\#@:]*+:)[^\s/?\#@]++(?=@)        # https://user:password@host
     | (?P<prefix>
         \bsk-(?:(?:ant|or|proj|svcacct)-)?                   # Anthropic, OpenAI, OpenRouter and lookalikes
       | \bxai-
@@ -24,12 +25,17 @@ _KEY_SHAPED = re.compile(
       | \b(?:glpat-|xox[abeoprs]-|[rs]k_live_)                # GitLab, Slack, Stripe
       | \b(?:gh[opsur]_|github_pat_)
       | \b(?-i:hf_(?=[A-Za-z0-9]{30})|npm_(?=[A-Za-z0-9]{36}))  # Hugging Face, npm; not npm_config_cache
-      | \b(?-i:pypi-AgE|dop_v1_|ya29\.)                       # PyPI, DigitalOcean, Google's OAuth
+      | \b(?-i:pypi-AgE|dop_v1_|ya29\.(?:c\.)?)               # PyPI, DigitalOcean, Google's OAuth
       )[\w-]{12,}
-    | (?P<web_token>\b(?-i:eyJ))[\w-]{8,}\.[\w-]{8,}\.[\w-]*   # https://www.rfc-editor.org/rfc/rfc7519
-    | (?P<block>-----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----).*?(?:-----END\ [A-Z\ ]*PRIVATE\ KEY-----|\Z)
+    | (?P<web_token>(?<![\w-])(?-i:eyJ))[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*   # https://www.rfc-editor.org/rfc/rfc7519
+    | (?P<block>-----BEGIN\ [A-Z\ ]*PRIVATE\ KEY(?:\ BLOCK)?-----)
+      (?:
+        [^-]*+(?:-(?!----)[^-]*+)*+-----END\ [A-Z\ ]*PRIVATE\ KEY(?:\ BLOCK)?-----
+      | (?=[\W\d_rn]{0,40}(?:[a-z0-9+/=]{16}|Proc-Type|Version))   # cut off, and not only named
+        [^-]*+(?:-(?!----)[^-]*+)*+
+      )
     """,
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 _SECRET_NAME = re.compile(
@@ -69,8 +75,10 @@ def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _is_key(value: str) -> bool:
     """Whether `value` is a key as a whole; an address with a password in it, such as a proxy's, is needed."""
-    match = _KEY_SHAPED.fullmatch(value.strip())
-    return match is not None and bool(match["prefix"] or match["web_token"] or match["block"])
+    begun, whole = _KEY_SHAPED.match(value.strip()), _KEY_SHAPED.fullmatch(value.strip())
+    if begun is not None and begun["block"]:  # certificates may follow
+        return True
+    return whole is not None and bool(whole["prefix"] or whole["web_token"])
 
 
 def _hide(match: re.Match[str]) -> str:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.errors import AgentError, StorageError
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.ops import RenameSession
+from desktop_agent.core.ops import RenameSession, Unqueue
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.resuming.opening import LONG_BYTES
@@ -178,3 +178,50 @@ def test_what_was_sent_to_a_session_that_cannot_be_opened_is_a_draft_again(
 def _shows_papaya(person: Driver, index: int) -> bool:
     entry = person.window.desk.transcript.rows[index].entry
     return entry.kind == "text" and "papaya" in entry.text
+
+
+def test_a_session_that_is_being_opened_can_be_deleted(go: Go, journal: Path, slow: SlowBench) -> None:
+    async def journey(person: Driver) -> None:
+        await send_while_it_opens(person, "And the pears?")
+        person.window.desk.sessions.wished.emit("delete", SESSION_ID)
+        question = await person.see(QMessageBox, "deleteSessionDialog")
+        button = question.findChild(QPushButton, "deleteSessionButton")
+        assert button is not None
+        button.click()
+        slow.go_on.set()
+        await person.until_true(lambda: not journal.parent.exists(), "it is gone")
+        await person.until_true(lambda: not person.transcript.session_id, "a new conversation is shown")
+        await person.until_true(lambda: kept(journal).is_empty, "what was sent went with it")
+        assert not person.banner
+
+    go(["--resume", SESSION_ID], journey)
+
+
+def test_a_draft_outlives_a_session_that_cannot_be_opened(go: Go, journal: Path, slow: SlowBench) -> None:
+    drafts = Drafts(AppPaths.from_environment(os.environ).data / "drafts")
+    drafts.save(session_draft(SESSION_ID), Unsent("My precious words"))
+    slow.error = StorageError("The session could not be read.", hint="Check the permissions.")
+    slow.go_on.set()
+
+    async def journey(person: Driver) -> None:
+        await person.until_true(lambda: "could not be read" in "".join(person.banner), "it is told")
+        assert person.window.desk.composer.text() == "My precious words"
+
+    go(["--resume", SESSION_ID], journey)
+    assert kept(journal).text == "My precious words"
+
+
+def test_a_prompt_that_an_earlier_process_left_is_taken_back_while_its_session_is_being_opened(
+    go: Go, journal: Path, slow: SlowBench
+) -> None:
+    async def journey(person: Driver) -> None:
+        await person.until_true(lambda: len(person.transcript.queued) == 1, "it waits")
+        person.window.desk.wiring.submit(Unqueue(prompt_id="p-left"))
+        slow.go_on.set()
+        await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
+        await person.until_true(lambda: not person.transcript.queued, "it is taken back")
+
+    left = ev.Queued(prompt_id="p-left", text="And the figs?")
+    blobs = Blobs(AppPaths.from_environment(os.environ).blobs)
+    write_journal(journal, blobs, [left], first=len(journal.read_bytes().splitlines()) + 1)
+    go(["--resume", SESSION_ID], journey)

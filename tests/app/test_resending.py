@@ -13,6 +13,7 @@ from desktop_agent.core.providers.scripted import Call, Hang, Say
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge
 from tests.harness import PATIENCE_S, Ground, Open
+from tests.journals import turn
 
 
 @pytest.fixture
@@ -66,3 +67,16 @@ async def test_while_the_agent_works_nothing_is_taken_back(ground: Ground) -> No
         with pytest.raises(AgentError, match="working"):
             await asyncio.wait_for(take_back_since(bridged(s), 1), PATIENCE_S)
         assert ground.read("a.py") == "x = 2\n"
+
+
+async def test_of_a_session_that_could_not_be_opened_nothing_is_taken_back() -> None:
+    transcript = Transcript()
+    for event in (*turn(1), *turn(2)):
+        transcript.apply(event)
+
+    def refuse(_: ops.Op) -> None:
+        asyncio.get_running_loop().call_soon(bridge.failed.emit, AgentError("The session could not be read."))
+
+    bridge = SessionBridge(transcript, refuse)
+    with pytest.raises(AgentError, match="could not be read"):
+        await asyncio.wait_for(take_back_since(bridge, 1), PATIENCE_S)

@@ -4,6 +4,8 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from desktop_agent.core.file_stamp import is_unchanged, stamp_of
 
 HOUR_NS = 3_600 * 10**9
@@ -45,3 +47,13 @@ def test_once_its_date_is_old_enough_it_is_known(tmp_path: Path) -> None:
     assert before is not None
     assert not before.is_racy
     assert is_unchanged(stamp_of(path), before)
+
+
+@pytest.mark.parametrize(("date_ns", "is_known"), [(10**18, False), (10**18 + 10**6, True)])
+def test_a_date_in_whole_seconds_is_young_for_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, date_ns: int, *, is_known: bool
+) -> None:
+    """FAT dates what is written now with the last even second."""
+    monkeypatch.setattr(time, "time_ns", lambda: 10**18 + 1_900_000_000)
+    path = dated(tmp_path / "a", "one", date_ns)
+    assert is_unchanged(stamp_of(path), stamp_of(path)) == is_known

@@ -32,7 +32,12 @@ PRIVATE_KEY = "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEpAIBAAKCAQEA\nu1SU1LfVL
         ("cookie eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl;", "cookie eyJ***;"),
         (f"a\n{PRIVATE_KEY}\nb", "a\n-----BEGIN RSA PRIVATE KEY-----***\nb"),
         (PRIVATE_KEY[:60], "-----BEGIN RSA PRIVATE KEY-----***"),
+        (f"  1\t{PRIVATE_KEY[:31]}\n  2\tMIIEpAIBAAKCAQEA", "  1\t-----BEGIN RSA PRIVATE KEY-----***"),
+        (PRIVATE_KEY.replace("RSA ", "PGP ").replace("KEY-", "KEY BLOCK-"), "-----BEGIN PGP PRIVATE KEY BLOCK-----***"),
+        ("ya29." + "a0AfH6SMBx-0123456789", "ya29.***"),
+        ("ya29." + "c.c0ASRK0GaAbCdEf-0123456789", "ya29.c.***"),
         ("https://me:hunter2@example.com/v1", "https://me:***@example.com/v1"),
+        ("https://me:hunter2:and:more@example.com", "https://me:***@example.com"),
     ],
 )
 def test_what_has_the_shape_of_a_key_is_hidden(text: str, masked: str) -> None:
@@ -49,6 +54,7 @@ def test_what_has_the_shape_of_a_key_is_hidden(text: str, masked: str) -> None:
         "from huggingface_hub import hf_hub_download_with_progress_of_all_files",
         "eyJ is how a web token begins",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        f'if "{PRIVATE_KEY[:31]}" in text:\n    hide(text)\n\n\ndef unrelated() -> None:\n    pass\n',
         "",
     ],
 )
@@ -131,6 +137,16 @@ def test_a_child_gets_no_key_under_an_innocent_name_but_its_proxy() -> None:
     environ = {
         "CLAUDE": "sk-ant-api03-AbCdEf_0123456789-xyz",
         "SIGNING": PRIVATE_KEY,
+        "SIGNED": f"{PRIVATE_KEY}\n-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
         "HTTPS_PROXY": "http://me:hunter22@proxy:3128",
     }
     assert child_environment(environ) == {"HTTPS_PROXY": "http://me:hunter22@proxy:3128"}
+
+
+@pytest.mark.parametrize(
+    "piece", ["eyJ-", "eyJaaaaaaaa.-", "://:", ":", "a:", "-----BEGIN PRIVATE KEY-----", "-----END "]
+)
+def test_the_time_it_takes_grows_no_faster_than_the_text(piece: str) -> None:
+    """A hundred kilobytes of it took half a minute where each place was looked at again from every other."""
+    for begin in ("", "://", "eyJ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN "):
+        mask(begin + piece * (100_000 // len(piece)))

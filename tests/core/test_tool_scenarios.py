@@ -16,7 +16,7 @@ from desktop_agent.core.tools.output import RESULT_LIMIT
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.turn import TurnLimits
 from tests.harness import Ground, Open
-from tests.loop_time import let_time_pass
+from tests.loop_time import LoopTime
 
 WITHOUT_WRITING = CallRules(capabilities=CAPABILITIES - {"write_fs"})
 
@@ -97,12 +97,13 @@ async def test_a_slow_tool_is_ended_by_its_timeout_or_by_the_person(ground: Grou
     if not is_stopped:
         command["timeout"] = 600
     async with ground.session([[Call("run_terminal_cmd", command)], [Say("ok")]]) as s:
+        time = LoopTime()
         s.submit(ops.SubmitPrompt(text="go"))
         await s.rx.expect(ev.ToolOutputDelta, lambda event: "begun" in event.text)
         if is_stopped:
             s.submit(ops.Interrupt())
         else:
-            let_time_pass(600)
+            await time.let_pass(600)
         finished = await s.rx.expect(ev.ToolCallFinished)
         assert finished.state == "failed"
         assert (await s.rx.expect(ev.TurnEnded)).reason == ("interrupted" if is_stopped else "completed")

@@ -8,17 +8,24 @@ import sys
 import textwrap
 import tracemalloc
 from collections.abc import AsyncIterator, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
 import pytest
 
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.processes.output import KEPT_BYTES, LIVE_LIMIT_BYTES, SPOOL_LIMIT_BYTES, OutputCapture
+from desktop_agent.core.processes.output import (
+    KEPT_BYTES,
+    LIVE_INTERVAL_S,
+    LIVE_LIMIT_BYTES,
+    SPOOL_LIMIT_BYTES,
+    OutputCapture,
+)
 from desktop_agent.core.processes.priority import NICENESS
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
 from tests.core.printed import Printed
-from tests.loop_time import let_time_pass
+from tests.loop_time import LoopTime
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
@@ -132,10 +139,10 @@ async def test_a_signal_counts_as_shells_count_it(runner: ProcessRunner, tmp_pat
 
 async def timed_out_after(printed: str, runner: ProcessRunner, command: Command) -> ProcessOutcome:
     """Run a command whose time is over as soon as it has printed something."""
-    output = Printed(printed)
+    time, output = LoopTime(), Printed(printed)
     task = asyncio.create_task(runner.run(command, timeout_s=600, on_text=output.take))
     await output.wait()
-    let_time_pass(600)
+    await time.let_pass(600)
     return await task
 
 
@@ -170,10 +177,11 @@ wait
 
 async def test_a_timeout_ends_the_whole_tree(runner: ProcessRunner, tmp_path: Path, reports: Reports) -> None:
     """Z-46: grandchildren, TERM-ignoring ones, new sessions and orphans do not live on."""
+    time = LoopTime()
     task = asyncio.create_task(runner.run(shell(TREE, tmp_path), timeout_s=600))
     processes = await reports.pids(6)
     assert len(living(processes)) == 6
-    let_time_pass(600)
+    await time.let_pass(600)
     outcome = await task
     assert living(processes) == []
     assert outcome.timed_out
@@ -415,8 +423,14 @@ async def test_live_text_comes_while_the_command_runs(runner: ProcessRunner, tmp
 
 async def test_live_text_is_limited_in_rate_and_size(runner: ProcessRunner, tmp_path: Path) -> None:
     texts: list[str] = []
-    outcome = await runner.run(shell("yes | head -c 50000000", tmp_path), on_text=texts.append)
-    assert len(texts) <= outcome.duration_s * 30 + 2
+    moments: list[float] = []
+
+    def take(text: str) -> None:
+        texts.append(text)
+        moments.append(asyncio.get_running_loop().time())
+
+    await runner.run(shell("yes | head -c 50000000", tmp_path), on_text=take)
+    assert all(later - earlier > LIVE_INTERVAL_S * 0.99 for earlier, later in pairwise(moments[:-1])), "but the end"
     assert max(map(len, texts)) <= LIVE_LIMIT_BYTES + 100
     assert any("bytes not shown live" in text for text in texts)
     assert texts[-1].endswith("y\ny\n")

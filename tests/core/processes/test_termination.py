@@ -19,7 +19,7 @@ from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.processes.runner import GRACE_S, Command, ProcessOutcome, ProcessRunner
 from tests.core.printed import Printed, until_logged
 from tests.core.stubborn import STUBBORN, survivors
-from tests.loop_time import let_time_pass
+from tests.loop_time import LoopTime
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the commands and the look at them are Linux'")
 
@@ -100,12 +100,12 @@ async def test_a_timeout_leaves_nothing_and_keeps_what_was_printed(
     runner: ProcessRunner, wrap: Wrap, mark: str
 ) -> None:
     """Z-45, Z-46."""
-    ready = Printed("ready")
+    time, ready = LoopTime(), Printed("ready")
     task = asyncio.create_task(runner.run(stubborn(wrap, mark), timeout_s=600, on_text=ready.take))
     async with asyncio.timeout(GUARD_S):
         await ready.wait()
     assert await left(mark)
-    let_time_pass(600)
+    await time.let_pass(600)
     async with asyncio.timeout(GUARD_S):
         outcome = await task
     assert await left(mark) == []
@@ -150,11 +150,12 @@ async def test_stopping_a_job_leaves_nothing_and_keeps_its_log(jobs: Jobs, wrap:
 @every_way_to_run
 async def test_a_jobs_own_limit_leaves_nothing(jobs: Jobs, wrap: Wrap, mark: str) -> None:
     """Z-47."""
+    time = LoopTime()
     async with asyncio.timeout(GUARD_S):
         job = await jobs.start(stubborn(wrap, mark), shown="x", timeout_s=600)
         await until_logged(jobs, job.id, "ready")
     assert await left(mark)
-    let_time_pass(600)
+    await time.let_pass(600)
     async with asyncio.timeout(GUARD_S):
         ended = await jobs.wait(job.id)
     assert await left(mark) == []

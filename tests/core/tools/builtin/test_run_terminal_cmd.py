@@ -22,7 +22,7 @@ from desktop_agent.core.tools.builtin import run_terminal_cmd as module
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.spec import ToolContext
 from tests.core.printed import Printed
-from tests.loop_time import let_time_pass
+from tests.loop_time import LoopTime
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace
@@ -42,11 +42,11 @@ async def output(work: "Workspace", command: str, **arguments: object) -> str:
 
 async def timed_out_after(printed: str, work: "Workspace", command: str, **arguments: object) -> ToolResult:
     """Run a command whose time is over as soon as it has printed something."""
-    output = Printed(printed)
+    time, output = LoopTime(), Printed(printed)
     context = replace(work.context, emit_output=output.take)
     task = asyncio.create_task(TOOL.run(TOOL.parse({"command": command, "timeout": 600, **arguments}), context))
     await output.wait()
-    let_time_pass(600)
+    await time.let_pass(600)
     return await task
 
 

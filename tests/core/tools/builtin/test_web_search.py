@@ -14,7 +14,7 @@ import pytest
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.tools.builtin.web_search import LARGEST_ANSWER_BYTES, MOST_RESULTS, WebSearch
 from desktop_agent.core.tools.web.engines import LONGEST_SNIPPET, LONGEST_TITLE, standard_engines
-from tests.loop_time import let_time_pass
+from tests.loop_time import LoopTime
 from tests.servers.web_server import Canned, WebServer, redirect
 
 if TYPE_CHECKING:
@@ -199,9 +199,10 @@ async def test_a_circle_of_redirects_is_no_answer(web: WebServer, work: "Workspa
 
 async def test_an_engine_that_stays_silent_does_not_take_all_the_time(web: WebServer, work: "Workspace") -> None:
     web.pages |= {"/html/": Canned("<html>", stalls=True), "/w/api.php": Canned(WIKIPEDIA, JSON)}
+    time = LoopTime()
     asking = asyncio.create_task(work.answer(tool(web, engine_timeout_s=5), search_term="x"))
     await web.has_stalled.wait()
-    let_time_pass(5)
+    await time.let_pass(5)
     assert (await asking)["engine"] == "wikipedia"
 
 
