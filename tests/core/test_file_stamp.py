@@ -1,24 +1,22 @@
 """A file that others write: what is known of it without reading it, and when that is not to be relied on."""
 
-import os
 import time
 from pathlib import Path
 
 import pytest
 
 from desktop_agent.core.file_stamp import is_unchanged, stamp_of
-
-HOUR_NS = 3_600 * 10**9
+from tests.file_dates import LONG_AGO_NS, TO_COME_NS, put_date
 
 
 def dated(path: Path, text: str, date_ns: int) -> Path:
     path.write_text(text)
-    os.utime(path, ns=(date_ns, date_ns))
+    put_date(path, date_ns)
     return path
 
 
 def test_a_file_that_nobody_touched_is_unchanged_and_one_that_is_missing_stays_missing(tmp_path: Path) -> None:
-    path = dated(tmp_path / "a", "one", time.time_ns() - HOUR_NS)
+    path = dated(tmp_path / "a", "one", LONG_AGO_NS)
     assert is_unchanged(stamp_of(path), stamp_of(path))
     assert is_unchanged(stamp_of(tmp_path / "none"), None)
     assert not is_unchanged(None, stamp_of(path))
@@ -26,27 +24,30 @@ def test_a_file_that_nobody_touched_is_unchanged_and_one_that_is_missing_stays_m
 
 
 def test_size_date_and_place_tell_a_change(tmp_path: Path) -> None:
-    long_ago = time.time_ns() - HOUR_NS
-    path = dated(tmp_path / "a", "one", long_ago)
+    path = dated(tmp_path / "a", "one", LONG_AGO_NS)
     before = stamp_of(path)
-    assert not is_unchanged(stamp_of(dated(path, "other", long_ago)), before)
-    assert not is_unchanged(stamp_of(dated(path, "two", long_ago + 1)), before)
-    dated(tmp_path / "b", "two", long_ago).replace(path)
+    assert not is_unchanged(stamp_of(dated(path, "other", LONG_AGO_NS)), before)
+    assert not is_unchanged(stamp_of(dated(path, "two", LONG_AGO_NS + 1)), before)
+    dated(tmp_path / "b", "two", LONG_AGO_NS).replace(path)
     assert not is_unchanged(stamp_of(path), before)
 
 
 def test_a_file_that_was_written_a_moment_before_it_was_looked_at_may_have_changed(tmp_path: Path) -> None:
     """A second write within one step of the clock leaves no trace in the date."""
-    path = dated(tmp_path / "a", "one", time.time_ns() + HOUR_NS)  # young, however long this test takes
+    path = dated(tmp_path / "a", "one", TO_COME_NS)
     assert not is_unchanged(stamp_of(path), stamp_of(path))
 
 
-def test_once_its_date_is_old_enough_it_is_known(tmp_path: Path) -> None:
-    path = dated(tmp_path / "a", "one", time.time_ns() - HOUR_NS)
-    before = stamp_of(path)
-    assert before is not None
-    assert not before.is_racy
-    assert is_unchanged(stamp_of(path), before)
+def test_a_file_that_was_too_young_is_known_from_the_next_look_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = dated(tmp_path / "a", "one", LONG_AGO_NS)
+    monkeypatch.setattr(time, "time_ns", lambda: LONG_AGO_NS)
+    first = stamp_of(path)
+    monkeypatch.setattr(time, "time_ns", lambda: LONG_AGO_NS + 10**10)
+    second, third = stamp_of(path), stamp_of(path)
+    assert not is_unchanged(second, first)
+    assert is_unchanged(third, second)
 
 
 @pytest.mark.parametrize(("date_ns", "is_known"), [(10**18, False), (10**18 + 10**6, True)])

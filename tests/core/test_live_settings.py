@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.settings import Settings, Source, declared_settings, setting_values
+from tests.file_dates import TO_COME_NS, put_date
 
 MINE = '# mine\n[ui]\ntheme = "light"  # easier in the sun\n'
 
@@ -36,11 +36,6 @@ def told(live: LiveSettings) -> list[str]:
 
 def write(file: Path, text: str) -> None:
     file.write_text(text)
-
-
-def write_at(file: Path, text: str, date_ns: int) -> None:
-    file.write_text(text)
-    os.utime(file, ns=(date_ns, date_ns))
 
 
 def text_of(file: Path) -> str:
@@ -199,9 +194,9 @@ async def test_a_bad_value_does_not_loosen_what_held(live: LiveSettings, file: P
 
 async def test_an_edit_within_one_tick_of_the_files_clock_is_noticed(live: LiveSettings, file: Path) -> None:
     """Same size, same file, same date: what tells is only that the date was too young to be relied on."""
-    now_ns = time.time_ns() + 3_600 * 10**9
     for line in ('theme = "dark" ', 'theme = "light"'):
-        write_at(file, f"[ui]\n{line}\n", now_ns)
+        write(file, f"[ui]\n{line}\n")
+        put_date(file, TO_COME_NS)
         await live.refresh()
     assert live.current.ui.theme == "light"
 

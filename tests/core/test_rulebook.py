@@ -1,7 +1,5 @@
 """The lasting rules are the file's at every moment, whoever writes it and however quickly."""
 
-import os
-import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +10,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core.model import Rule
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.store.rules_file import RulesFile
+from tests.file_dates import TO_COME_NS, put_date
 
 PUSH = Rule(
     id="r-1", effect="allow", kind="command", pattern="git push", scope="always",
@@ -42,12 +41,11 @@ def file(tmp_path: Path) -> RulesFile:
 async def test_a_rule_changed_within_one_step_of_the_files_clock_does_not_go_on_allowing(file: RulesFile) -> None:
     """Same size, same file, same date."""
     book = RuleBook(file, {}, Told())
-    now_ns = time.time_ns() + 3_600 * 10**9
     text = file.path.read_text()
-    for effect in ("allow", "alarm"):
+    for effect in ("allow", "alarm"):  # as long as the word, and nothing that a rule can do
         with file.path.open("r+") as opened:
             opened.write(text.replace('"allow"', f'"{effect}"'))
-        os.utime(file.path, ns=(now_ns, now_ns))
+        put_date(file.path, TO_COME_NS)
         await book.refresh()
     assert book.rules == ()
 
@@ -55,8 +53,7 @@ async def test_a_rule_changed_within_one_step_of_the_files_clock_does_not_go_on_
 async def test_what_is_read_again_and_says_the_same_is_not_told_again(file: RulesFile) -> None:
     told = Told()
     book = RuleBook(file, {}, told)
-    now_ns = time.time_ns() + 3_600 * 10**9
-    os.utime(file.path, ns=(now_ns, now_ns))
+    put_date(file.path, TO_COME_NS)
     for _ in range(3):
         await book.refresh()
     assert told.events == [ev.RulesReported(rules=(PUSH,))]

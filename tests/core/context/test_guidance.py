@@ -1,15 +1,13 @@
 """AGENTS.md as it is read: where from, how much, what is refused, and that unchanged files are not read twice."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 
 from desktop_agent.core.context.guidance import MAX_BYTES, GuidanceReader
 from desktop_agent.core.model import GuidanceFile
-
-LONG_AGO_NS = 10**18
+from tests.file_dates import LONG_AGO_NS, TO_COME_NS, put_date
 
 
 class Folders:
@@ -58,7 +56,7 @@ def test_nothing_there_is_nothing_wrong(at: Folders) -> None:
 
 def test_a_file_is_read_again_only_when_it_changed(at: Folders) -> None:
     path = at.write("AGENTS.md", "one")
-    os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
+    put_date(path, LONG_AGO_NS)
     first = at.files()["AGENTS.md"]
     assert at.files()["AGENTS.md"] is first
     path.write_text("other")
@@ -68,9 +66,8 @@ def test_a_file_is_read_again_only_when_it_changed(at: Folders) -> None:
 
 
 def test_a_change_within_one_step_of_the_files_clock_is_noticed(at: Folders) -> None:
-    soon_ns = time.time_ns() + 3_600 * 10**9  # young, however long this test takes
     for text in ("one", "two"):
-        os.utime(at.write("AGENTS.md", text), ns=(soon_ns, soon_ns))
+        put_date(at.write("AGENTS.md", text), TO_COME_NS)
         assert at.files()["AGENTS.md"].text == text
 
 
