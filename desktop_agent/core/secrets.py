@@ -1,6 +1,6 @@
 """Keep secrets out of texts and out of child processes.
 
-`mask` goes over every text that leaves the program on the side: error details, logs, reports. `child_environment` is
+`mask` goes over texts that leave the program on the side: details of errors, exports. `child_environment` is
 the environment that commands and servers get: everything except what is a secret by its name, or by its value's shape.
 """
 
@@ -82,4 +82,5 @@ def _is_key(value: str) -> bool:
 
 
 def _hide(match: re.Match[str]) -> str:
-    return f"{match[match.lastgroup or 0]}{HIDDEN}"
+    named = match[match.lastgroup] if match.lastgroup else ""  # of every alternative, what may be seen of it
+    return f"{named}{HIDDEN}"
