@@ -190,7 +190,7 @@ class _Waiting:
         return list(self._asked.values())
 
     def submit(self, op: ops.Op) -> None:
-        """Let it wait."""
+        """Let `op` wait; once the session could not be opened, say so and give back what was written."""
         assert self.bridge is not None
         if self._error is not None:
             if isinstance(op, ops.SubmitPrompt | ops.RunCommand):

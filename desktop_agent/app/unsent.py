@@ -1,4 +1,7 @@
-"""Keeps what is written and not sent: each conversation has its own, and a kill costs half a second of typing."""
+"""Keeps what is written and not sent: each conversation has its own, and a kill costs half a second of typing.
+
+What was sent to a session that is still being opened is kept in the same way, until the session has it.
+"""
 
 import asyncio
 import logging

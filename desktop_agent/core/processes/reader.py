@@ -52,6 +52,7 @@ class OutputReader:
         self._typed = deque(typed) if typed is not None else None
         self._unread_bytes = unread_bytes
         self._was_unread = False
+        """At the last look. What was read since then may still be thrown away with what follows: one more pause."""
         self._wake = os.pipe() if sys.platform != "win32" else None
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name=f"output {fd}", daemon=True)
@@ -104,7 +105,10 @@ class OutputReader:
         self._read_what_is_there()
 
     def _read_what_is_there(self) -> None:
-        """Take what came before reading was stopped: this thread may have had no processor since."""
+        """Take what came before reading was stopped: this thread may have had no processor since.
+
+        No more than a pipe holds, or a command that prints for ever would never be left.
+        """
         if self._wake is None:
             return
         poll = select.poll()

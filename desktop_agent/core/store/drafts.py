@@ -1,4 +1,4 @@
-"""What was written and not sent: one small private file for each conversation, replaced as a whole.
+"""What was written, and no session has yet: one small private file for each conversation, replaced as a whole.
 
 A file that cannot be read counts as empty: a draft is a convenience, and nothing depends on it.
 """
@@ -43,7 +43,7 @@ def folder_draft(workspace: Path) -> DraftKey:
 
 @dataclass(frozen=True, slots=True)
 class Unsent:
-    """What a person has written in one conversation and not sent."""
+    """What a person has written in one conversation and its session does not have."""
 
     text: str = ""
     """In the composer."""
@@ -106,10 +106,9 @@ def _content(unsent: Unsent) -> bytes:
 def _unsent(fields: dict[str, object]) -> Unsent:
     text, edits, sent = fields.get("text"), fields.get("edits"), fields.get("sent")
     listed = cast("dict[str, object]", edits) if isinstance(edits, dict) else {}
+    prompts = cast("list[object]", sent) if isinstance(sent, list) else []
     return Unsent(
         text if isinstance(text, str) else "",
         {int(turn): edit for turn, edit in listed.items() if _TURN.fullmatch(turn) and isinstance(edit, str)},
-        tuple(prompt for prompt in cast("list[object]", sent) if isinstance(prompt, str))
-        if isinstance(sent, list)
-        else (),
+        tuple(prompt for prompt in prompts if isinstance(prompt, str)),
     )

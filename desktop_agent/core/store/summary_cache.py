@@ -77,7 +77,7 @@ class SummaryCache:
             connection.executemany("DELETE FROM session WHERE id = ?", [(name,) for name in gone])
             connection.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", rows)
         for name, glance in unsaved.items():
-            if self._unsaved.get(name) is glance:
+            if self._unsaved.get(name) is glance:  # and not what another thread has kept of it since
                 self._unsaved.pop(name, None)
 
     def _rows(self, statement: str, *values: str) -> list[_Row]:
