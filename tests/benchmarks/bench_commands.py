@@ -29,6 +29,7 @@ from desktop_agent.core.processes.runner import Command, ProcessRunner
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.spec import unconfined
 from desktop_agent.ui.eventloop import run
+from tests.core.printed import until_logged
 from tests.core.stubborn import STUBBORN, survivors
 from tests.core.tools.conftest import Workspace, workspace
 
@@ -206,8 +207,7 @@ async def test_ending_a_stubborn_tree(tmp_path: Path, capsys: pytest.CaptureFixt
         async def by_stopping() -> float:
             started = await TOOL.run(TOOL.parse(arguments | {"timeout": 60, "is_background": True}), context)
             job_id = str(started.metadata["job_id"])
-            while "ready" not in await jobs.tail(job_id):
-                await jobs.wait(job_id, 0.01)
+            await until_logged(jobs, job_id, "ready")
             begun = time.perf_counter()
             await jobs.stop(job_id)
             return time.perf_counter() - begun

@@ -1,4 +1,4 @@
-"""A command that is hard to end, and the look at the process table that says whether it was."""
+"""A command that is hard to end, and looks at the process table that say whether one was."""
 
 import psutil
 
@@ -18,6 +18,14 @@ sleep 300
 """Background sleeps, one without the pipe; a child that ignores TERM and starts a new sleep whenever one is ended; two
 in sessions of their own, one of them orphaned; a grandchild that holds the pipe; and one without any environment.
 Everything it starts has `mark`, which must be quoted for a shell, in its arguments."""
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process still runs. One that has ended and was not taken note of does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def survivors(mark: str) -> list[int]:

@@ -16,6 +16,7 @@ from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.log import LOG_LIMIT_BYTES
 from desktop_agent.core.processes.runner import Command, ProcessRunner
 from tests.core.printed import until_logged
+from tests.core.stubborn import is_alive
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
@@ -36,13 +37,6 @@ async def jobs(processes: ProcessRunner, tmp_path: Path) -> AsyncIterator[Jobs]:
 
 def shell(script: str, folder: Path) -> Command:
     return Command(argv=("/bin/bash", "-c", script), cwd=folder, environ=os.environ)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 async def test_a_job_runs_on_while_its_starter_goes_on(jobs: Jobs, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from desktop_agent.core.processes.output import (
 from desktop_agent.core.processes.priority import NICENESS
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
 from tests.core.printed import Printed
+from tests.core.stubborn import is_alive
 from tests.loop_time import LoopTime
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
@@ -72,13 +73,6 @@ def _lines(file: Path) -> list[str]:
 
 def living(pids: list[int]) -> list[int]:
     return [pid for pid in pids if is_alive(pid)]
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 # --- plain runs -------------------------------------------------------------------------------------------------------
