@@ -168,7 +168,9 @@ def test_what_was_sent_to_a_session_that_cannot_be_opened_is_a_draft_again(
         await person.until_true(lambda: composer.text() == "And the pears?", "it is given back")
         assert not person.transcript.queued
         assert "could not be read" in "".join(person.banner)
+        (await person.see(QPushButton, "bannerDismissButton")).click()
         await person.press(Qt.Key.Key_Return)
+        await person.until_true(lambda: "could not be read" in "".join(person.banner), "it is told again")
         await person.until_true(lambda: composer.text() == "And the pears?", "as often as it is sent")
         assert not person.transcript.queued
 
