@@ -1,6 +1,7 @@
 """The window's log: what the application noticed about itself, for whoever looks into a problem.
 
-It holds no conversation and no file contents, and the libraries that handle keys may only warn.
+It holds no conversation and no file contents, the libraries that handle keys may only warn, and whatever looks like a
+key is masked.
 """
 
 import logging
@@ -16,6 +17,19 @@ _QUIET: Final = ("anthropic", "httpx2", "httpcore2", "asyncio")
 """At `DEBUG` some of them write down request headers."""
 
 
+class _MaskingFormatter(logging.Formatter):
+    """Masks the whole of what is written, tracebacks too: the message of an error may quote anything."""
+
+    def __init__(self, pattern: str) -> None:
+        from desktop_agent.core.secrets import mask  # here is a thread, which may take its time
+
+        super().__init__(pattern)
+        self._mask = mask
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._mask(super().format(record))
+
+
 class _LogFile(RotatingFileHandler):
     """A log that fails in silence: a full disk is told where it matters, not once for each line here."""
 
@@ -28,7 +42,7 @@ class WindowLog:
 
     def __init__(self, folder: Path) -> None:
         self._handler = _open(folder)
-        self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        self._handler.setFormatter(_MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         levels = {"desktop_agent": logging.INFO} | dict.fromkeys(_QUIET, logging.WARNING)
         self._levels_before = {name: logging.getLogger(name).level for name in levels}
         _set_levels(levels)

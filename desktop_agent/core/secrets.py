@@ -1,6 +1,6 @@
 """Keep secrets out of texts and out of child processes.
 
-`mask` goes over texts that leave the program on the side: details of a provider's errors, exports.
+`mask` goes over texts that leave the program on the side: details of a provider's errors, the log, exports.
 `child_environment` is the environment that commands and servers get: everything except what is a secret by its name, or
 by its value's shape.
 """

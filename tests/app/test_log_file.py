@@ -24,6 +24,20 @@ def test_libraries_that_see_keys_may_only_warn(tmp_path: Path) -> None:
     assert (tmp_path / "desktop-agent.log").read_text() == ""
 
 
+def test_a_key_that_an_error_quotes_is_masked(tmp_path: Path, expected_logs: list[str]) -> None:
+    expected_logs += ["git said", "it failed"]
+    log = WindowLog(tmp_path)
+    logger = logging.getLogger("desktop_agent.test")
+    key = "ghp_" + "0123456789abcdefghij"
+    logger.warning("git said: %s", f"https://me:{key}@example.com/ is gone")
+    logger.warning("it failed", exc_info=OSError(f"bad header x-api-key: {key}"))
+    log.close()
+    text = (tmp_path / "desktop-agent.log").read_text()
+    assert key not in text
+    assert "https://me:***@example.com/ is gone" in text
+    assert "x-api-key: ***" in text
+
+
 def test_a_folder_that_cannot_be_made_costs_the_log_only(tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("a file")
     WindowLog(tmp_path / "logs").close()
