@@ -299,3 +299,11 @@ def test_a_digest_is_found_wherever_it_stands_and_wherever_the_text_is_cut(
     edges = sorted({0, *(edge for edge in cut if edge < len(text)), len(text)})
     blocks = [text[start:end] for start, end in pairwise(edges)]
     assert digests_in(blocks, {digest, digest_of(b"another")}) == {digest}
+
+
+@given(pieces=st.lists(st.tuples(st.text("0f", min_size=50, max_size=140), st.text("0f -Gé", max_size=9)), max_size=6))
+def test_every_digest_there_could_be_is_found_wherever_it_starts(pieces: list[tuple[str, str]]) -> None:
+    text = "".join(digits + other for digits, other in pieces)
+    windows = {text[start : start + 64] for start in range(len(text) - 63)}
+    digests = {window for window in windows if set(window) <= set("0123456789abcdef")}
+    assert digests_in([text.encode()], digests) == digests
