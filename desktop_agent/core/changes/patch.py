@@ -43,7 +43,8 @@ def make_patch(files: Iterable[PatchFile]) -> bytes:
         steps += _steps(file)
     renames = [(old.path, new.path) for old, new in steps if old and new and old.path != new.path]
     origins, targets = {origin for origin, _ in renames}, {target for _, target in renames}
-    steps.sort(key=lambda step: _rank(step, origins, targets))
+    taken = targets | {new.path for old, new in steps if new and not old}
+    steps.sort(key=lambda step: _rank(step, origins, taken))
     return b"".join([*left_out, *(part for step in steps for part in _section(*step))])
 
 
@@ -71,13 +72,13 @@ class _Step(NamedTuple):
     new: _Side | None
 
 
-def _rank(step: _Step, origins: Set[str], targets: Set[str]) -> int:
+def _rank(step: _Step, origins: Set[str], taken: Set[str]) -> int:
     """Return when its turn is: a file goes before another one takes its place, and comes after that one has left.
 
     Unless it renames, git does a step to what the steps before it made of the path, and takes the last one back first.
     """
     if step.new is None:
-        return -1 if step.old is not None and step.old.path in targets else 0
+        return -1 if step.old is not None and step.old.path in taken else 0
     return 1 if step.old is None and step.new.path in origins else 0
 
 

@@ -229,6 +229,13 @@ def test_a_renamed_file_comes_to_where_one_was_that_became_a_link_elsewhere(fold
     check(folder, before, after, *(files[::-1] if is_reversed else files))
 
 
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_a_new_file_comes_to_where_one_was_that_became_a_link_elsewhere(folder: Path, is_reversed: bool) -> None:
+    before, after = {"a": File(b"a\n")}, {"a": File(b"new\n"), "b": File(b"to", "symlink")}
+    files = [change("a", None, after["a"]), change("b", before["a"], after["b"], "a")]
+    check(folder, before, after, *(files[::-1] if is_reversed else files))
+
+
 @oracle
 @given(chance=st.randoms(use_true_random=False), steps=st.integers(1, 9))
 def test_whatever_happened_to_the_files_of_a_session_is_one_patch(
