@@ -5,7 +5,7 @@ file, each one's before-image being the after-image of the one in front, are one
 stands between them there are several, and each is merged into what the file is by then (`undo` does it).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -85,11 +85,11 @@ def plan_revert(
         target = there if there and there not in by_path and there not in plans else path
         plans[target] = _plan(direction, target, changes, recorded, hunks)
     if not hunks:
-        return tuple(_inverse_together(plans))
+        return inverse_together(plans)
     return tuple(replace(plan, net=net, elsewhere=tuple(elsewhere)) for plan in plans.values())
 
 
-def _inverse_together(plans: dict[str, FilePlan]) -> list[FilePlan]:
+def inverse_together(plans: Mapping[str, FilePlan]) -> tuple[FilePlan, ...]:
     """Return the plans without a way back to the very bytes where another path of the same file has none."""
     partners = {
         path: {p for c in plan.changes for p in (c.moved_from, c.moved_to) if p in plans}
@@ -101,7 +101,7 @@ def _inverse_together(plans: dict[str, FilePlan]) -> list[FilePlan]:
         reached = partners[pending.pop()] - inexact
         inexact |= reached
         pending += reached
-    return [replace(plan, inverse=None) if path in inexact else plan for path, plan in plans.items()]
+    return tuple(replace(plan, inverse=None) if path in inexact else plan for path, plan in plans.items())
 
 
 def _moved_on(changes: Sequence[FileChange], later: Sequence[FileChange], standing: Collection[ChangeId]) -> str:

@@ -14,7 +14,7 @@ from desktop_agent.core.changes.hunk_edit import missing_keys, sole_missing_keys
 from desktop_agent.core.changes.hunk_keys import MODE, WHOLE_FILE, all_keys
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.changes.revert import Delta, Direction, FilePlan
+from desktop_agent.core.changes.revert import Delta, Direction, FilePlan, inverse_together
 from desktop_agent.core.changes.text import as_utf8
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import FileState, FileTransition
@@ -71,6 +71,7 @@ class Drafter:
         """Return what carrying out `plans` comes to with the files as they are now."""
         self._planned = frozenset(plan.path for plan in plans)
         self._leaving = frozenset(folder for plan in plans for folder in plan.new_folders)
+        plans = inverse_together({plan.path: self._without_lost_way_back(plan) for plan in plans})
         moved = self._follow_moves(plans)
         # Undo goes backwards over the files, too: the one that came with a new folder goes last, when that is empty.
         ordered = plans if direction == "redo" else tuple(reversed(plans))
@@ -235,6 +236,19 @@ class Drafter:
         return tuple(reverts)
 
     # -- renamed files --
+
+    def _without_lost_way_back(self, plan: FilePlan) -> FilePlan:
+        """Return the plan without the way back to the very bytes, if somebody changed one path of a renamed file since.
+
+        What they took away there must not come back at the other path.
+        """
+        if plan.inverse is None or not any(change.moved_from or change.moved_to for change in plan.changes):
+            return plan
+        try:
+            is_as_left = self._now(plan.path) == self._ledger.state(plan.inverse.base)
+        except (OSError, StorageError):
+            is_as_left = False
+        return plan if is_as_left else replace(plan, inverse=None)
 
     def _follow_moves(self, plans: Sequence[FilePlan]) -> dict[str, FileState | None]:
         """Where somebody edited a renamed file, its content goes with it: what both paths of it become."""

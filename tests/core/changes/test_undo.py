@@ -152,6 +152,19 @@ def test_a_renamed_and_edited_file_goes_back_with_what_the_person_wrote(history:
     assert history.tree() == edited
 
 
+@pytest.mark.parametrize("is_tool", [True, False])
+def test_what_somebody_deleted_with_a_renamed_file_does_not_come_back_with_it(
+    history: History, *, is_tool: bool
+) -> None:
+    changes = history.rename("a", "b", is_tool=is_tool)
+    history.person_adds("b")
+    history.undo(changes)
+    history.redo(changes)
+    (history.root / "b").unlink()
+    history.undo(changes)
+    assert history.read("a") == TEXT
+
+
 def test_an_edit_before_the_renaming_is_taken_back_too(history: History) -> None:
     changes = history.replace("a", b"line 3\n", b"three\n") + history.rename("a", "b")
     history.person_adds("b")
