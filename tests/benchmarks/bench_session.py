@@ -237,7 +237,7 @@ class Looking:
         What is late here is what the machine does to a program that does nothing wrong.
         """
         loops = 1_000
-        while timed(partial(_count, loops)) < TURN_MS:
+        while min(timed(partial(_count, loops)) for _ in range(5)) < TURN_MS:
             loops += loops // 4
         await self.rest()
         self.stall()
