@@ -263,14 +263,15 @@ class RowArea(QAbstractScrollArea):
         self._fit_width()
         height = self.viewport().height()
         value = self._value()
+        margin = min(_MARGIN, height // 2)  # what is made a view away would be let go at once
         for _ in range(_PASSES):
-            if not self._realise(value - _MARGIN, value + height + _MARGIN, time):
+            if not self._realise(value - margin, value + height + margin, time):
                 break
             value = self._value()
         self._place(value)
         self._colours.request()
         self.after_layout()
-        return not time.is_over()
+        return not time.was_over
 
     def _lay_out_anew(self) -> None:
         """Lay out what was not in view before."""
@@ -307,13 +308,17 @@ class RowArea(QAbstractScrollArea):
         Every row, or as many as there is time for: then from the end upwards while the end is followed.
         """
         heights = self.rows.heights
-        is_changed = False
+        is_changed = has_made = False
         is_upwards = self._reading.is_following and not time.is_open
         for index in self._indices(top, bottom, is_upwards=is_upwards):
             row = self.rows[index]
             row_top = self.row_top(row)
-            if time.is_over() or (row_top >= bottom and not is_upwards):
+            if row_top >= bottom and not is_upwards:
                 break
+            if row.widget is None:
+                if (has_made or time.was_over) and time.is_over():
+                    break
+                has_made = True
             widget = row.widget or self.create_widget(row)
             widget.lay_out(top - row_top, bottom - row_top, time)
             height = widget.entry_height() + Space.ENTRY

@@ -8,12 +8,15 @@ SLICE_S: Final = 0.0015
 
 
 class Slice:
-    """A few milliseconds from now; or, `is_open`, as long as it takes."""
+    """`SLICE_S` from now; or, `is_open`, as long as it takes. Asked before each step but the first, so one is made."""
 
     def __init__(self, *, is_open: bool = False) -> None:
         self.is_open = is_open
+        self.was_over = False
+        """Whether somebody was told that the rest is for another turn."""
         self._end = float("inf") if is_open else time.perf_counter() + SLICE_S
 
     def is_over(self) -> bool:
         """Whether the rest is for another turn of the loop."""
-        return time.perf_counter() >= self._end
+        self.was_over = self.was_over or time.perf_counter() >= self._end
+        return self.was_over
