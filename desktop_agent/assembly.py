@@ -15,6 +15,7 @@ from desktop_agent.core.changes.baseline import Baseline
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.stat_capture import StatCapture
+from desktop_agent.core.child_environment import child_environment
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.pictures import with_pictures
@@ -26,13 +27,16 @@ from desktop_agent.core.jobs.reports import JobReports
 from desktop_agent.core.model import FileImage
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.policy.paths import sensitivity
+from desktop_agent.core.processes.limits import CommandLimits
 from desktop_agent.core.processes.runner import ProcessRunner
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
 from desktop_agent.core.resuming.opening import close_with_snapshot, read_whole_history
-from desktop_agent.core.rulebook import RuleBook
-from desktop_agent.core.secrets import child_environment
+from desktop_agent.core.retries import Retries
+from desktop_agent.core.rulebook import LiveRules, RuleBook
+from desktop_agent.core.sandbox.guarded import places_of_secrets
 from desktop_agent.core.session import ProviderSource, Session, SessionParts
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.sight import Sight, SightParts
@@ -42,21 +46,24 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.store.records import Breather
-from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.titling import Titling
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.confiner import Confiner, SandboxProbe
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.execution import Execution, Toolbox
 from desktop_agent.core.tools.gate import ApprovalGate
+from desktop_agent.core.tools.judging import Judge
+from desktop_agent.core.tools.live_judging import LiveJudging
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.policies import Policies
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.tools.safeguard import Safeguard
+from desktop_agent.core.tools.secret_names import SecretNames, linked_files
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import TurnLimits
+from desktop_agent.core.workspace import HeldWorkspace
 from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
@@ -114,6 +121,7 @@ class Assembly:
 
     paths: AppPaths
     settings_file: Path | None
+    rules: LiveRules
     environ: Mapping[str, str]
     clock: Clock
     blobs: Blobs
@@ -131,7 +139,8 @@ class Assembly:
         state = plan.state
         last_seq = state.transcript.last_seq
         recorder = Recorder(plan.storage.journal, self.clock, last_seq=last_seq, folds=(state.apply,), sink=plan.sink)
-        ledger = Ledger(plan.root, self.blobs)
+        held = HeldWorkspace(plan.root)
+        ledger = Ledger(plan.root, self.blobs, held=held, is_special=lambda path: sensitivity(path) is not None)
         transcript = state.transcript
         safeguard = self._safeguard(plan)
         capture = self._capture(plan)
@@ -144,16 +153,17 @@ class Assembly:
             partial(_watched_images, transcript, plan.settings),
         )
         approvals = Approvals()
-        processes = ProcessRunner(self.clock)
+        processes = ProcessRunner(self.clock, limits=partial(_command_limits, plan.settings))
         jobs = Jobs(processes, self.clock, folder=self._job_logs(plan))
         reports = JobReports(jobs, recorder, self.clock)
-        rulebook = RuleBook(RulesFile(self.paths.config / RULES_NAME), state.rules, recorder)
+        rulebook = RuleBook(self.rules, state.rules, recorder)
         policies = self._policies(plan, rulebook)
         registry = ToolRegistry(self.tools.tools)
         self.tools.take()
         access = Access(registry, plan.rules or CallRules(), policies.sandbox)
-        toolbox = self._toolbox(plan, access, policies.confiner, processes, jobs)
-        gate = ApprovalGate(approvals, recorder, policies, safeguard)
+        toolbox = self._toolbox(plan, held, access, policies.confiner, processes, jobs)
+        judge = Judge(policies, safeguard)
+        gate = ApprovalGate(approvals, recorder, policies, judge)
         limits = plan.limits or TurnLimits()
         execution = Execution(toolbox, gate, effects, recorder, self.clock)
         sight = self._sight(plan, recorder, access, limits)
@@ -164,6 +174,7 @@ class Assembly:
                 recorder=recorder,
                 opening=plan.opening,
                 approvals=approvals,
+                judging=LiveJudging(gate, approvals, judge, recorder),
                 jobs=jobs,
                 ledger=ledger,
                 effects=effects,
@@ -174,13 +185,13 @@ class Assembly:
                 commands=self._commands(plan, sight),
                 limits=limits,
                 settings=plan.settings,
-                retry=RetryPolicy(),
+                retries=Retries(RetryPolicy(), recorder, self.clock),
                 clock=self.clock,
                 provider_source=self.provider_source,
                 titling=self._titling(plan, recorder),
                 is_attended=plan.is_attended,
                 read_history=self._history_reader(plan),
-                release=self._release(plan.storage, capture, processes, jobs, reports),
+                release=self._release(plan.storage, held, capture, processes, jobs, reports),
             )
         )
 
@@ -267,6 +278,10 @@ class Assembly:
 
         return lambda: build(_allowed(plan.settings))
 
+    def _secrets(self, plan: SessionPlan) -> Callable[[], SecretNames]:
+        elsewhere = lru_cache(maxsize=1)(lambda: linked_files(places_of_secrets(self.environ)))
+        return lambda: SecretNames(plan.root, elsewhere)
+
     def _policies(self, plan: SessionPlan, rulebook: RuleBook) -> Policies:
         state = plan.state
         temp = self._temp(plan.storage.session_id)
@@ -279,7 +294,10 @@ class Assembly:
                 workspace=plan.root,
                 temp=temp,
                 allowed=partial(_allowed, plan.settings),
+                visible=partial(_visible, plan.settings),
+                passed=partial(_passed, plan.settings),
                 logs=self._job_logs(plan),
+                secrets=self._secrets(plan),
             ),
             workspace=plan.root,
             settings=plan.settings,
@@ -287,18 +305,26 @@ class Assembly:
         )
 
     def _toolbox(
-        self, plan: SessionPlan, access: Access, confiner: Confiner, processes: ProcessRunner, jobs: Jobs
+        self,
+        plan: SessionPlan,
+        held: HeldWorkspace,
+        access: Access,
+        confiner: Confiner,
+        processes: ProcessRunner,
+        jobs: Jobs,
     ) -> Toolbox:
         state = plan.state
         return Toolbox(
+            workspace=held,
             access=access,
             boundary=self._boundary(plan),
             confiner=confiner,
+            secrets=self._secrets(plan),
             reads=state.reads,
             processes=processes,
             jobs=jobs,
             blobs=self.blobs,
-            environ=child_environment(self.environ),
+            environ=child_environment(self.environ, plan.settings.current.execution.passed_variables),
             spool_folder=self.paths.data / "spool",
             todos=lambda: state.transcript.todos,
             limits=lambda: ContextLimits(**asdict(plan.settings.current.tools.limits)),
@@ -307,6 +333,7 @@ class Assembly:
     def _release(
         self,
         storage: SessionStorage,
+        held: HeldWorkspace,
         capture: StatCapture,
         processes: ProcessRunner,
         jobs: Jobs,
@@ -315,6 +342,7 @@ class Assembly:
         async def release() -> None:
             async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
                 stack.callback(storage.lock.release)
+                stack.callback(held.close)
                 stack.push_async_callback(asyncio.to_thread, self.catalog.refresh_summary, storage.session_id)
                 journal = self.catalog.session_folder(storage.session_id) / JOURNAL_NAME
                 stack.push_async_callback(asyncio.to_thread, close_with_snapshot, journal, self.blobs)
@@ -331,6 +359,24 @@ class Assembly:
 
 def _allowed(settings: WorkspaceSettings) -> tuple[Path, ...]:
     return tuple(map(Path, settings.current.execution.allowed_paths))
+
+
+def _command_limits(settings: WorkspaceSettings) -> CommandLimits:
+    execution = settings.current.execution
+    gib = execution.max_memory_gib
+    return CommandLimits(
+        max_processes=execution.max_processes,
+        max_memory_bytes=None if gib is None else int(gib * 2**30),
+        max_open_files=execution.max_open_files,
+    )
+
+
+def _visible(settings: WorkspaceSettings) -> tuple[Path, ...]:
+    return tuple(map(Path, settings.current.execution.home_visible))
+
+
+def _passed(settings: WorkspaceSettings) -> tuple[str, ...]:
+    return settings.current.execution.passed_variables
 
 
 def _safety_limits(settings: WorkspaceSettings) -> SafetyLimits:

@@ -1,22 +1,45 @@
 """The entry point of `desktop-agent`: a command, or the window. Headless commands never import Qt.
 
-What a command needs is imported when it is called: whoever opens the window waits for nothing else.
+What a command needs is imported when it is called, so that the window waits for nothing else.
 """
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 COMMANDS = ("run", "sessions", "changes", "storage", "tools", "auth", "config", "doctor")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+    """Run the command line and return its exit code.
+
+    Without `argv` this is the process's own entry point: keys leave the environment first (`core.own_environment`).
+    """
+    environ: Mapping[str, str] = os.environ
+    if argv is None:
+        from desktop_agent.core.own_environment import take_environment
+
+        environ = take_environment()
     arguments = list(sys.argv[1:] if argv is None else argv)
     # A folder may be named like a command; then it is written ./run.
     if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version"):
         from desktop_agent.commands import run_command
 
-        return run_command(arguments)
+        return run_command(arguments, environ)
+    if arguments and not arguments[0].startswith("-") and not Path(arguments[0]).expanduser().is_dir():
+        return _refuse(arguments[0])
     from desktop_agent import app
 
-    return app.main(arguments)
+    return app.main(arguments, environ)
+
+
+def _refuse(word: str) -> int:
+    """Say that `word` is neither a command nor a folder, and what comes closest. Return the exit code of bad usage."""
+    from difflib import get_close_matches
+
+    is_there = Path(word).exists()
+    close = "" if is_there else "".join(f" Did you mean `{name}`?" for name in get_close_matches(word, COMMANDS, n=1))
+    what = "is a file, not a folder" if is_there else "is neither a command nor a folder"
+    sys.stderr.write(f"error: {word!r} {what}.{close}\nCommands: {', '.join(COMMANDS)}. See `desktop-agent --help`.\n")
+    return 2

@@ -21,23 +21,25 @@ from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.context.tokens import Calibration
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.errors import StorageError, UnsafeSettingsError
 from desktop_agent.core.export import ExportForm, Progress, export_session
 from desktop_agent.core.ids import SessionId, new_session_id
 from desktop_agent.core.importing import Imported, ImportPlan, import_conversation
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.private_files import close_to_others
 from desktop_agent.core.project_trust import ProjectTrust
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.resuming.opening import LONG_BYTES, Resumed, resume_beside, show_end
+from desktop_agent.core.rulebook import LiveRules
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.session_search.index import SessionSearch
 from desktop_agent.core.session_state import SessionState
-from desktop_agent.core.settings import Settings
+from desktop_agent.core.settings import Settings, SettingsProblem
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.live_config import LiveConfig
 from desktop_agent.core.slash.own import declarations_of, read_own_commands
@@ -52,6 +54,7 @@ from desktop_agent.core.store.lock import SessionLock, is_locked
 from desktop_agent.core.store.pages import find_pages, read_last_page, read_page
 from desktop_agent.core.store.records import Breather
 from desktop_agent.core.store.removal import SessionSize, remove_session, session_size
+from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.confiner import SandboxProbe
@@ -99,6 +102,8 @@ class Workbench:
         self.paths = paths
         self.live = settings if isinstance(settings, LiveSettings) else LiveSettings(settings)
         """The person's settings: follow their file, and change them here."""
+        self.rules = LiveRules(RulesFile(paths.config / RULES_NAME))
+        """The user's lasting rules."""
         self._workspaces: dict[Path, WorkspaceSettings] = {}
         self._trust = ProjectTrust(paths.config / "projects")
         self.blobs = Blobs(paths.blobs)
@@ -106,7 +111,8 @@ class Workbench:
         self.search = SessionSearch(paths.sessions, self.blobs, paths.cache)
         self.keys = key_store or SystemKeyStore()
         self._makes_titles = makes_titles
-        self._environ = environ
+        self.environ = environ
+        """Where settings and keys are looked for: a process of ours keeps the keys here only."""
         self._clock = clock or SystemClock()
         self.tools = tools or builtin_tools(paths.cache, longest_command_s=self._longest_command_s)
         self._shared_tools = SharedTools(self.tools)
@@ -116,12 +122,19 @@ class Workbench:
         )
         """What slash commands reach beyond their session."""
         self._probe = probe or SandboxProbe(environ)
-        self._provider_source = provider_source or ProviderCatalog(environ, self.keys).build
+        self._provider_source = (
+            provider_source
+            or ProviderCatalog(environ, self.keys, allows_readable_proxy=self._allows_readable_proxy).build
+        )
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Workbench":
-        """The workbench of this person on this machine, with their settings file as far as it can be used."""
+        """The workbench of this person on this machine, with their settings file as far as it can be used.
+
+        Takes the rights of other users from the folders of the application, if they have any.
+        """
         paths = AppPaths.from_environment(environ)
+        close_to_others(paths.roots)
         return cls(paths, LiveSettings.load(paths.settings_file(environ), environ), environ=environ)
 
     @property
@@ -133,9 +146,16 @@ class Workbench:
         """The settings in force in a workspace. Touches no disk: what its project tightens holds after `refresh()`."""
         return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self._trust))
 
-    async def sandbox_search(self) -> SandboxSearch:
-        """Which sandbox commands are confined by here, and why others are not available. Tried once."""
-        return await self._probe.search()
+    def faults_in(self, root: Path) -> tuple[SettingsProblem, ...]:
+        """Why nothing may run in a workspace, as far as its settings and the rules have been looked at."""
+        return (*self.settings_in(root).faults, *self.rules.faults)
+
+    async def sandbox_search(self, workspace: Path | None = None) -> SandboxSearch:
+        """Which sandbox commands are confined by here, and why others are not available. Tried once.
+
+        Name the workspace where `PATH` may lead into it: programs there do not count.
+        """
+        return await self._probe.search(workspace)
 
     def default_model(self) -> ModelRef:
         """The model that the settings name."""
@@ -159,11 +179,15 @@ class Workbench:
     ) -> Session:
         """Start a session in `workspace`; `run()` it, then submit ops. Events go to `sink`.
 
-        Raises `WorkspaceError` when the folder cannot be used, and `StorageError` when nothing can be written.
+        Raises `WorkspaceError` when the folder cannot be used, `UnsafeSettingsError` when settings or rules cannot be
+        read that safety depends on, and `StorageError` when nothing can be written.
         """
         root = await asyncio.to_thread(usable_workspace, workspace)
         settings = self.settings_in(root)
         await settings.refresh()
+        await asyncio.to_thread(self.rules.look)
+        if faults := self.faults_in(root):
+            raise UnsafeSettingsError(faults)
         now = self._clock.now()
         system = await asyncio.to_thread(system_prompt, root, now)
         session_id = new_session_id(now)
@@ -202,7 +226,8 @@ class Workbench:
         """Open a session to go on with it. What a crash left unfinished is concluded when it runs.
 
         A turn that waited for approvals goes on waiting, and works on when one is answered, unless the session is not
-        `is_attended`: then nobody answered, and the turn ends.
+        `is_attended`: then the answer is missing for good, and the turn ends. While settings or rules that safety
+        depends on cannot be read, it can be read and undone, but it gives prompts back.
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open elsewhere, or `StorageError`.
         """
@@ -352,7 +377,8 @@ class Workbench:
         assembly = Assembly(
             paths=self.paths,
             settings_file=self.live.path,
-            environ=self._environ,
+            rules=self.rules,
+            environ=self.environ,
             clock=self._clock,
             blobs=self.blobs,
             catalog=self.catalog,
@@ -364,6 +390,9 @@ class Workbench:
             makes_titles=self._makes_titles,
         )
         return assembly.session(plan)
+
+    def _allows_readable_proxy(self) -> bool:
+        return self.live.current.model.allow_readable_proxy
 
     def _longest_command_s(self) -> float | None:
         return self.settings.execution.timeout_seconds

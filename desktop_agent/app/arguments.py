@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from desktop_agent.core.web_address import address_argument
+
 NEWEST = ""
 """`--resume` without an id: the last session of the folder, or of all."""
 
@@ -40,7 +42,7 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
     start.add_argument("--demo", action="store_true", help="a scripted model on a small bundled project; needs no key")
     parser.add_argument("--provider", metavar="P", help="the model's provider: anthropic, demo")
     parser.add_argument("--model", metavar="M", help="the model")
-    parser.add_argument("--base-url", metavar="URL", help="another address of the provider")
+    parser.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
     found = parser.parse_args(argv)
     return WindowArguments(
         workspace=found.workspace,

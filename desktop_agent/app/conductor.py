@@ -74,7 +74,7 @@ class Conductor(QObject):
         self._sessions = SessionList(desk, bench, self._live)
         self._workspace: Path | None = None
         self._clock = SystemClock()
-        self._setup = Setup(desk.window, theme, bench.paths, bench.live, bench.keys, spawner)
+        self._setup = Setup(desk.window, theme, bench.paths, bench.live, bench.keys, bench.environ, spawner)
         self._settings = SettingsDesk(desk, theme, bench, self._setup, spawner)
         self._viewing = Viewing(bench, self._clock, self)
         self._choosing = asyncio.Lock()
@@ -93,7 +93,6 @@ class Conductor(QObject):
 
     async def start(self) -> None:
         """Show what the command line asks for, else what was open last, else the welcome."""
-        self._try(self._look_for_sandbox())
         self._searching.note_news()
         try:
             await self._sessions.refresh()
@@ -109,9 +108,11 @@ class Conductor(QObject):
             self._desk.banner.show_error(error)
             self._welcome()
 
-    async def _look_for_sandbox(self) -> None:
-        """Find out whether commands can be confined here, and say so where the sandbox is chosen."""
-        search = await self._bench.sandbox_search()
+    async def _look_for_sandbox(self, root: Path) -> None:
+        """Find out whether commands can be confined in this folder, and say so where the sandbox is chosen."""
+        search = await self._bench.sandbox_search(root)
+        if root != self._workspace:
+            return
         self._desk.judges.is_sandbox_available = search.sandbox is not None
         reasons = " ".join(f"{report.name}: {report.reason} {report.hint}".strip() for report in search.reports)
         self._desk.pickers.show_sandbox_availability(search.sandbox is not None, reasons)
@@ -119,6 +120,7 @@ class Conductor(QObject):
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
         self._settings.stop()
+        self._bench.keys.give_up()
         await self._unsent.aclose()
         await self._viewing.aclose()
         await self._live.aclose()
@@ -215,7 +217,11 @@ class Conductor(QObject):
             await self.show_session(last)
         elif (folder := await asyncio.to_thread(_plausible_folder)) is not None:
             await self.show_folder(folder)
-        if not await self._setup.has_key() and last is None:
+        if last is None:  # beside the start: a keyring may wait for the user
+            self._try(self._welcome_without_key())
+
+    async def _welcome_without_key(self) -> None:
+        if not await self._setup.has_key():
             self._welcome()
 
     def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
@@ -246,6 +252,7 @@ class Conductor(QObject):
             self._desk.search.set_workspace(str(root))
             self._desk.window.top_bar.set_workspace(root)
             self._desk.window.top_bar.set_branch("")
+            self._try(self._look_for_sandbox(root))
 
     def _welcome(self) -> None:
         """Offer the ways to begin: the demo, or a key."""

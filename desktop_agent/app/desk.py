@@ -21,6 +21,7 @@ from desktop_agent.ui.review.panel import ReviewPanel
 from desktop_agent.ui.session_wiring import SessionPanels, SessionWiring
 from desktop_agent.ui.sessions.panel import SessionList
 from desktop_agent.ui.sessions.search_panel import SearchPanel
+from desktop_agent.ui.settings.hold_banner import HoldBanner
 from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.viewing_bar import ViewingBar
@@ -40,6 +41,7 @@ class Desk:
     review: ReviewPanel
     banner: Banner
     project_banner: ProjectBanner
+    hold_banner: HoldBanner
     viewing_bar: ViewingBar
     wiring: SessionWiring
     judges: LaterJudges
@@ -61,9 +63,10 @@ def furnish(
     review = ReviewPanel(theme, diffs, spawner.spawn, git=LaterGit(diffs))
     banner = Banner()
     project_banner = ProjectBanner()
+    hold_banner = HoldBanner()
     viewing_bar = ViewingBar()
     find_bar = FindBar(transcript)
-    conversation = _stack(viewing_bar, banner, project_banner, find_bar, transcript)
+    conversation = _stack(viewing_bar, hold_banner, banner, project_banner, find_bar, transcript)
     window.furnish(Panels(sessions, files, conversation, composer, review, jobs))
     window.top_bar.attach_icons(icons)
     actions = window.actions_
@@ -91,6 +94,7 @@ def furnish(
         review,
         banner,
         project_banner,
+        hold_banner,
         viewing_bar,
         wiring,
         judges,

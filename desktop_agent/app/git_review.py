@@ -18,7 +18,7 @@ from desktop_agent.core.changes.hunk_keys import all_keys
 from desktop_agent.core.changes.text import is_binary, line_count
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.files import digest_of, read_state
-from desktop_agent.core.gitrepo import NoStatus, find_repository, read_git
+from desktop_agent.core.gitrepo import NoStatus, Repository, find_repository, read_git
 from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import ChangeKind, FileChange, FileDiff, FileImage, FileKind
 from desktop_agent.core.ops import WriteFile
@@ -29,7 +29,7 @@ _EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """What a branch without a commit is compared with; every git knows it."""
 _MAX_READ_BYTES: Final = 50 * 1024 * 1024
 _SUBMODULE: Final = 0o160000
-_DIFF: Final = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "-M", "-z", "--relative", "--raw", "--numstat")
+_DIFF: Final = ("diff", "--no-color", "-M", "-z", "--relative", "--raw", "--numstat")
 _KINDS: Final[dict[str, ChangeKind]] = {"A": "created", "D": "deleted", "R": "renamed"}
 
 
@@ -41,10 +41,11 @@ class GitReview:
 
     async def look(self, folder: str) -> GitState:
         """Return what there is to compare with."""
-        if await asyncio.to_thread(find_repository, Path(folder)) is None:
+        repository = await asyncio.to_thread(find_repository, Path(folder))
+        if repository is None:
             return GitState("not_a_repository")
         listed = await read_git(
-            Path(folder), "for-each-ref", "--sort=-committerdate", "--format=%(HEAD)%(refname:short)", "refs/heads"
+            repository, "for-each-ref", "--sort=-committerdate", "--format=%(HEAD)%(refname:short)", "refs/heads"
         )
         if isinstance(listed, NoStatus):
             return GitState(listed.reason)
@@ -55,9 +56,12 @@ class GitReview:
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
         """Return the files that differ from the last commit, or from where `branch` parted from what is checked out."""
         root = Path(folder)
-        base = await self._base(root, branch)
-        differing = _required(await read_git(root, *_DIFF, base, "--", "."))
-        new = _required(await read_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", "."))
+        repository = await asyncio.to_thread(find_repository, root)
+        if repository is None:
+            raise _error(NoStatus(reason="not_a_repository"))
+        base = await self._base(repository, branch)
+        differing = _required(await read_git(repository, *_DIFF, base, "--", "."))
+        new = _required(await read_git(repository, "ls-files", "-z", "--others", "--exclude-standard", "--", "."))
         return await asyncio.to_thread(_changes, root, differing, new)
 
     async def diff(self, folder: str, change: FileChange) -> FileDiff:
@@ -75,15 +79,15 @@ class GitReview:
         diff = await self._comparer.diff(change, before, after) if keys else None
         return await asyncio.to_thread(_revert, change, before, after, keys, diff)
 
-    async def _base(self, root: Path, branch: str) -> str:
-        head = await read_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    async def _base(self, repository: Repository, branch: str) -> str:
+        head = await read_git(repository, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         if isinstance(head, NoStatus):
             if head.reason != "failed":
                 raise _error(head)
             return _EMPTY_TREE
         if not branch:
             return os.fsdecode(head).strip()
-        parted = await read_git(root, "merge-base", "HEAD", f"refs/heads/{branch}")
+        parted = await read_git(repository, "merge-base", "HEAD", f"refs/heads/{branch}")
         if isinstance(parted, NoStatus):
             raise AgentError(f"{branch} has nothing in common with what is checked out.")
         return os.fsdecode(parted).strip()
@@ -210,7 +214,7 @@ def _contents(root: Path, change: FileChange) -> tuple[bytes | None, bytes | Non
 
 def _content_in_git(root: Path, change: FileChange) -> bytes:
     """The content as a checkout would write it here. Only git's own conversions are made, no program is run."""
-    from pygit2 import Blob, BlobIO, GitError, Repository  # 90 ms to import
+    import pygit2  # 90 ms to import
 
     assert change.before is not None
     found = find_repository(root)
@@ -218,18 +222,18 @@ def _content_in_git(root: Path, change: FileChange) -> bytes:
         raise AgentError("The git repository is gone.")
     path = found.prefix + (change.moved_from or change.path)
     try:
-        repository = Repository(str(found.root))
+        repository = pygit2.Repository(str(found.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
         blob = repository[change.before.digest.removeprefix(GIT_ID)]
-        assert isinstance(blob, Blob)
+        assert isinstance(blob, pygit2.Blob)
         if change.before.kind == "symlink":
             return blob.data
         if isinstance(repository.get_attr(path, "filter"), str):
             raise AgentError("git keeps this file in another form (a filter such as LFS): it is compared by git only.")
         if blob.size > _MAX_READ_BYTES:
             raise AgentError("The file is too large to be compared.")
-        with BlobIO(blob, as_path=path) as stream:
+        with pygit2.BlobIO(blob, as_path=path) as stream:
             return stream.read()
-    except (GitError, KeyError, ValueError) as error:
+    except (pygit2.GitError, KeyError, ValueError) as error:
         raise AgentError("git's version of the file cannot be read.", detail=str(error)) from error
 
 
@@ -272,5 +276,6 @@ def _error(answer: NoStatus) -> AgentError:
         "not_a_repository": "This folder is in no git repository.",
         "git_missing": "git is not installed.",
         "too_slow": "git took too long to answer.",
+        "replaced": "Another git repository has taken the place of this folder's. Open the folder again to use it.",
     }
     return AgentError(words.get(answer.reason, "git could not compare the files."), detail=answer.detail)

@@ -6,9 +6,12 @@ key is masked.
 
 import logging
 from collections.abc import Mapping
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final
+
+from desktop_agent.core.private_files import make_private_file, make_private_folder
 
 _NAME: Final = "desktop-agent.log"
 _MAX_BYTES: Final = 1_000_000
@@ -32,6 +35,10 @@ class _MaskingFormatter(logging.Formatter):
 
 class _LogFile(RotatingFileHandler):
     """A log that fails in silence: a full disk is told where it matters, not once for each line here."""
+
+    def _open(self) -> TextIOWrapper:
+        make_private_file(Path(self.baseFilename))
+        return super()._open()
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name of the method it overrides
         pass
@@ -57,7 +64,7 @@ class WindowLog:
 
 def _open(folder: Path) -> logging.Handler:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         return _LogFile(folder / _NAME, maxBytes=_MAX_BYTES, backupCount=_KEPT, encoding="utf-8")
     except OSError:
         return logging.NullHandler()  # a disk that takes no log must not keep the window from opening

@@ -12,7 +12,7 @@ from desktop_agent.app.setup import Setup
 from desktop_agent.core import ops
 from desktop_agent.core.errors import AgentError, UsageError
 from desktop_agent.core.project_trust import Answer
-from desktop_agent.core.settings import ExecutionSettings, UiSettings
+from desktop_agent.core.settings import ExecutionSettings, SettingsProblem, UiSettings
 from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.core.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.eventloop import TaskSpawner
@@ -40,6 +40,7 @@ class SettingsDesk(QObject):
         self._spawner = spawner
         self._project: WorkspaceSettings | None = None
         self._look: UiSettings = bench.settings.ui
+        desk.wiring.opens_questions |= self._look.opens_approvals
         self._told: tuple[str, ...] = ()
         self._asked = ""
         self._shown: ProjectProposal | None = None
@@ -54,6 +55,10 @@ class SettingsDesk(QObject):
         desk.project_banner.answered.connect(self._on_answered)
         desk.project_banner.details_requested.connect(setup.open_project)
         setup.project_answered.connect(self._on_answered)
+        self._faults: tuple[SettingsProblem, ...] = ()
+        desk.hold_banner.file_requested.connect(self._on_faulty_file)
+        desk.hold_banner.go_on_requested.connect(self._on_go_on)
+        self._show_faults()
         self._timer.start()
 
     def stop(self) -> None:
@@ -71,7 +76,7 @@ class SettingsDesk(QObject):
 
     def tell_problems(self) -> None:
         """Say which settings are not in force, unless something else that went wrong is shown already."""
-        problems = tuple(str(problem) for problem in self._bench.live.problems)
+        problems = self._problems()
         if problems and self._desk.banner.isHidden():
             self._show(self.tr("Some of your settings cannot be used, so their defaults are."), problems)
         self._told = problems
@@ -86,11 +91,13 @@ class SettingsDesk(QObject):
     async def _refresh(self) -> None:
         """Look whether a file changed."""
         try:
+            await asyncio.to_thread(self._bench.rules.look)
             if self._project is None:
                 await self._bench.live.refresh()
-                return
-            await self._project.refresh()
-            self._ask()
+            else:
+                await self._project.refresh()
+                self._ask()
+            self._show_faults()
         finally:
             self._is_looking = False
 
@@ -98,16 +105,52 @@ class SettingsDesk(QObject):
         """Let changed settings take effect in the window, and say once what cannot be used."""
         ui = self._bench.settings.ui
         if ui != self._look:
+            if ui.opens_approvals != self._look.opens_approvals:
+                self._desk.wiring.opens_questions = ui.opens_approvals
             self._look = ui
             apply_look(self._theme, ui)
             self._desk.window.remember_theme(ui.theme)
-        problems = tuple(str(problem) for problem in self._bench.live.problems)
+        problems = self._problems()
         if problems and problems != self._told:
             logger.info("settings that cannot be used: %s", "; ".join(problems))
             self._show(self.tr("Some of your settings cannot be used, so what held before does."), problems)
         self._told = problems
+        self._show_faults()
         if self._project is not None:
             self._setup.show_project(self._project)
+
+    def _problems(self) -> tuple[str, ...]:
+        """What is wrong with the settings file, but for the faults: these have a banner of their own."""
+        faults = self._bench.live.faults
+        return tuple(str(problem) for problem in self._bench.live.problems if problem not in faults)
+
+    # --- what lets nothing run --------------------------------------------------------------------------------------
+
+    def _show_faults(self) -> None:
+        """Say why nothing runs, as long as that is so."""
+        settings = self._project if self._project is not None else self._bench.live
+        faults = (*settings.faults, *self._bench.rules.faults)
+        if faults == self._faults:
+            return
+        self._faults = faults
+        if faults:
+            logger.info("nothing runs: %s", "; ".join(map(str, faults)))
+            self._desk.hold_banner.show_faults(faults)
+        else:
+            self._desk.hold_banner.hide()
+
+    def _on_faulty_file(self) -> None:
+        if self._faults:
+            self._spawner.spawn(self._setup.open_text_file(self._faults[0].path))
+
+    def _on_go_on(self) -> None:
+        """Let what can be read hold in the files that the banner named, and in no others: the user saw only those."""
+        shown = {fault.path for fault in self._faults}
+        if self._bench.rules.file.path in shown:
+            self._bench.rules.go_on()
+        if shown - {self._bench.rules.file.path}:
+            (self._project if self._project is not None else self._bench.live).go_on()
+        self._show_faults()
 
     def _show(self, title: str, problems: tuple[str, ...]) -> None:
         lines = [text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…" for text in problems]

@@ -1,8 +1,7 @@
 """Setting up: the welcome, the settings dialog, and the keys behind it."""
 
 import asyncio
-import os
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QUrl, Signal
@@ -13,8 +12,10 @@ from desktop_agent.core.errors import AgentError, CredentialsError, StorageError
 from desktop_agent.core.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.model import Rule
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.private_files import make_private_file, make_private_folder
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, resolve_key
+from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.main_window import MainWindow
@@ -49,6 +50,7 @@ class Setup(QObject):
         paths: AppPaths,
         live: LiveSettings,
         keys: KeyStore,
+        environ: Mapping[str, str],
         spawner: TaskSpawner,
     ) -> None:
         super().__init__(window)
@@ -58,6 +60,7 @@ class Setup(QObject):
         self._live = live
         self._project: WorkspaceSettings | None = None
         self._keys = keys
+        self._environ = environ
         self._spawner = spawner
         self._saving = asyncio.Lock()
         live.subscribe(self._show_settings)
@@ -171,9 +174,14 @@ class Setup(QObject):
         self._spawn(self._open_file())
 
     async def _open_file(self) -> None:
-        """Open the settings file in the person's editor; an empty one is made if there is none."""
+        """Open the settings file in the user's editor; an empty one is made if there is none."""
         await asyncio.to_thread(_make_file, self._path)
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._path)))
+        await self.open_text_file(self._path)
+
+    async def open_text_file(self, path: Path) -> None:
+        """Open a file in the user's editor; where there is nothing that an editor can show, its folder."""
+        shown = path if await asyncio.to_thread(path.is_file) else path.parent
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(shown)))
 
     # -- keys --
 
@@ -189,9 +197,11 @@ class Setup(QObject):
     async def _save_key(self, provider: str, key: str) -> None:
         self._show_busy(self.tr("Saving the key…"))
         try:
-            await asyncio.to_thread(self._keys.set, provider, key)
+            await beside(lambda: self._keys.set(provider, key))
         except CredentialsError as error:
-            self._show_result(is_good=False, message=str(error))
+            self._keys.keep_for_now(provider, key)
+            told = self.tr("{0} The key is kept for this run only.").format(error.title)
+            self._show_result(is_good=False, message=told)
         else:
             self._show_result(is_good=True, message=self.tr("The key is kept in the system keyring."))
         await self._show_key_status()
@@ -199,7 +209,7 @@ class Setup(QObject):
     async def _remove_key(self, provider: str) -> None:
         self._show_busy(self.tr("Removing the key…"))
         try:
-            await asyncio.to_thread(self._keys.delete, provider)
+            await beside(lambda: self._keys.delete(provider))
         except CredentialsError as error:
             self._show_result(is_good=False, message=str(error))
         else:
@@ -214,7 +224,12 @@ class Setup(QObject):
             if not key:
                 self._show_result(is_good=False, message=self.tr("There is no key to check."))
                 return
-            client = AnthropicProvider(api_key=key, base_url=self._live.current.model.base_url or None)
+            chosen = self._live.current.model
+            client = AnthropicProvider(
+                api_key=key,
+                base_url=chosen.base_url or None,
+                allows_readable_proxy=chosen.allow_readable_proxy,
+            )
             try:
                 await client.check_key()
             finally:
@@ -231,9 +246,11 @@ class Setup(QObject):
                 case "environment":
                     status = KeyStatus(source="environment", place=KEY_VARIABLES[provider])
                 case "keyring":
-                    status = KeyStatus(source="keyring", place=await asyncio.to_thread(self._keys.name))
+                    status = KeyStatus(source="keyring", place=await beside(self._keys.name))
+                case "run":
+                    status = KeyStatus(source="run")
                 case None:  # whether one could be kept is worth trying only now
-                    report = await asyncio.to_thread(self._keys.probe)
+                    report = await beside(self._keys.probe)
                     status = KeyStatus(place=report.backend, problem=f"{report.problem} {report.hint}".strip())
         except CredentialsError as error:
             status = KeyStatus(problem=str(error))
@@ -241,7 +258,7 @@ class Setup(QObject):
             self._dialog.show_key_status(status)
 
     async def _resolve(self, provider: str) -> ResolvedKey:
-        return await asyncio.to_thread(resolve_key, provider, os.environ, self._keys)
+        return await beside(lambda: resolve_key(provider, self._environ, self._keys))
 
     def _show_busy(self, message: str) -> None:
         if self._dialog is not None:
@@ -264,7 +281,8 @@ class Setup(QObject):
 def _make_file(path: Path) -> None:
     """Make the settings file if there is none. Blocks. Raises `StorageError`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
+        make_private_file(path)
         with path.open("a", encoding="utf-8") as file:
             if file.tell() == 0:
                 file.write(_FIRST_LINES)

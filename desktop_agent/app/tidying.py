@@ -11,6 +11,7 @@ from typing import Final
 
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.errors import StorageError
+from desktop_agent.core.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import Collected, collect
 from desktop_agent.core.store.removal import empty_trash
@@ -56,8 +57,8 @@ class Tidying:
         if not self._is_due(now):
             return None
         # Said before it is done: what fails today must not be tried at each start.
-        self._stamp.parent.mkdir(parents=True, exist_ok=True)
-        self._stamp.touch()
+        make_private_folder(self._stamp.parent)
+        self._stamp.touch(PRIVATE_FILE)
         os.utime(self._stamp, (now.timestamp(), now.timestamp()))
 
         def pause() -> None:

@@ -6,10 +6,10 @@ imported in a thread while the window already answers.
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, QSettings, Signal
+from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.arguments import WindowArguments, parse_arguments
@@ -21,13 +21,14 @@ from desktop_agent.ui.theme import Theme, last_theme
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from desktop_agent.app.conductor import Conductor
     from desktop_agent.app.desk import Desk
     from desktop_agent.core.live_settings import LiveSettings
     from desktop_agent.workbench import Workbench
 
+LAYOUT_NAME: Final = "window.ini"
 _SETTLE_S: Final = 0.02
 
 
@@ -39,13 +40,18 @@ class Window(QObject):
     """
 
     ready = Signal()
+    keyring_waited = Signal(str)
+    """What a keyring is waited for; empty when it is no more. Emitted on another thread."""
 
-    def __init__(self, app: QApplication, arguments: WindowArguments, paths: AppPaths) -> None:
-        """Build the frame of the window; `furnish` builds what is in it."""
+    def __init__(
+        self, app: QApplication, arguments: WindowArguments, paths: AppPaths, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        """Build the frame of the window; `furnish` builds what is in it. `environ` has the keys."""
         super().__init__(app)
         self._arguments = arguments
         self._paths = paths
-        self._store = QSettings(str(paths.config / "window.ini"), QSettings.Format.IniFormat)
+        self._environ = environ
+        self._store = QSettings(str(paths.config / LAYOUT_NAME), QSettings.Format.IniFormat)
         # The look of the last time, until the settings are read: reading them costs as much as painting the frame.
         self.theme = Theme(app, last_theme(self._store))
         self.theme.install()
@@ -101,7 +107,10 @@ class Window(QObject):
         self._icons.load()
         remove_import_hook()
         try:
-            bench = await asyncio.to_thread(_load_core, self._paths, self._live)
+            self.keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
+            bench = await asyncio.to_thread(
+                _load_core, self._paths, self._live, self._environ, self.keyring_waited.emit
+            )
             self._conductor = self._build_conductor(bench)
             self.desk.review.wait_for_preparation()
             await self._conductor.start()
@@ -151,6 +160,14 @@ class Window(QObject):
             assert self._quit is not None
             self._quit.set()
 
+    def _on_keyring_waited(self, text: str) -> None:
+        from desktop_agent.core.errors import AgentError
+
+        if text:
+            self.desk.banner.show_error(AgentError(text))
+        else:
+            self.desk.banner.hide()
+
     def _on_error(self, error: BaseException) -> None:
         """Where every exception of background work ends: in the log, whole, and in the banner, in words."""
         import logging
@@ -173,10 +190,10 @@ def build(argv: Sequence[str]) -> Window:
     return window
 
 
-def main(argv: Sequence[str]) -> int:
-    """Open the window and return the exit code when it has closed."""
+def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Open the window and return the exit code when it has closed. `environ` has the keys."""
     try:
-        window = _build_frame(argv)
+        window = _build_frame(argv, environ)
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - there is no window to tell it
         return error.exit_code
@@ -189,7 +206,7 @@ def main(argv: Sequence[str]) -> int:
     return eventloop.run(app, window.serve, on_signal=window.request_quit)
 
 
-def _build_frame(argv: Sequence[str]) -> Window:
+def _build_frame(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> Window:
     _require_display()
     arguments = parse_arguments(argv)
     existing = QApplication.instance()
@@ -197,7 +214,7 @@ def _build_frame(argv: Sequence[str]) -> Window:
     app = existing if isinstance(existing, QApplication) else QApplication([sys.argv[0], "-style", "fusion"])
     app.setApplicationName("desktop-agent")
     app.setApplicationDisplayName("Desktop Agent")
-    return Window(app, arguments, AppPaths.from_environment())
+    return Window(app, arguments, AppPaths.from_environment(), environ)
 
 
 def _require_display() -> None:
@@ -211,23 +228,33 @@ def _require_display() -> None:
         )
 
 
-def _load_core(paths: AppPaths, live: "LiveSettings") -> "Workbench":
+def _load_core(
+    paths: AppPaths, live: "LiveSettings", environ: Mapping[str, str], tell: "Callable[[str], None]"
+) -> "Workbench":
     """Import the core, in a thread: it takes as long as several first paints."""
     import codecs
+    from contextlib import suppress
     from importlib import import_module
 
+    from desktop_agent.core.private_files import close_to_others, make_private_file, make_private_folder
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
     from desktop_agent.core.providers.catalog import ProviderCatalog
     from desktop_agent.ui.chat.markdown.parse import parser
     from desktop_agent.workbench import Workbench
 
+    close_to_others(paths.roots)
+    with suppress(OSError):  # Qt keeps the mode of a file that it finds; one of its own everybody may read
+        make_private_folder(paths.config)
+        make_private_file(paths.config / LAYOUT_NAME)
     codecs.lookup("utf-16-le")  # text is measured in it; looked up while others import, it waits for them
     parser()  # the session that is shown first has text
     for module in ("factory", "entry_wiring", "pointer", "selection"):  # and what shows it takes 50 ms to import
         import_module(f"desktop_agent.ui.chat.{module}")
-    keys = SystemKeyStore()
-    providers = ProviderCatalog(os.environ, keys, is_paced=True)
-    return Workbench(paths, live, key_store=keys, provider_source=providers.build, makes_titles=True)
+    keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
+    providers = ProviderCatalog(
+        environ, keys, is_paced=True, allows_readable_proxy=lambda: live.current.model.allow_readable_proxy
+    )
+    return Workbench(paths, live, environ=environ, key_store=keys, provider_source=providers.build, makes_titles=True)
 
 
 def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":

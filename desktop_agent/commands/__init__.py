@@ -2,12 +2,14 @@
 
 import argparse
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 from desktop_agent.commands.console import Console, OutputError
 from desktop_agent.commands.parser import build_parser
 from desktop_agent.core.errors import AgentError
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.private_files import close_to_others
 
 
 class _Command(Protocol):
@@ -16,10 +18,15 @@ class _Command(Protocol):
     def main(self, args: argparse.Namespace, console: Console) -> int: ...
 
 
-def run_command(argv: Sequence[str]) -> int:
-    """Parse `argv`, carry the command out, and return the exit code."""
+def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Parse `argv`, carry the command out, and return the exit code.
+
+    `environ` has the keys, which `os.environ` may have no more; commands find it in `args.environ`.
+    """
     args = build_parser().parse_args(argv)
+    args.environ = environ
     console = Console(is_json=args.json)
+    close_to_others(AppPaths.from_environment().roots)
     module = cast("_Command", importlib.import_module(f"desktop_agent.commands.{args.command}"))
     try:
         return module.main(args, console)

@@ -2,8 +2,8 @@
 
 import argparse
 import getpass
-import os
 import sys
+from collections.abc import Mapping
 
 from desktop_agent.commands.console import Console
 from desktop_agent.core.errors import CredentialsError, UsageError
@@ -14,10 +14,10 @@ from desktop_agent.core.providers.catalog import KEYED_PROVIDERS
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Carry out one of the subcommands."""
-    store = SystemKeyStore()
+    store = SystemKeyStore(tell=console.say)
     match args.action:
         case "status":
-            return _status(store, console)
+            return _status(store, args.environ, console)
         case "set":
             _require_known(args.provider)
             store.set(args.provider, _read_key())
@@ -33,18 +33,23 @@ def main(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _status(store: SystemKeyStore, console: Console) -> int:
+def _status(store: SystemKeyStore, environ: Mapping[str, str], console: Console) -> int:
     """Say for each provider where its key comes from; never the key."""
     documents: list[JsonObject] = []
     lines: list[str] = []
     for provider in KEYED_PROVIDERS:
         variable = KEY_VARIABLES[provider]
         try:
-            key = resolve_key(provider, os.environ, store)
+            key = resolve_key(provider, environ, store)
             source, problem = key.source, ""
         except CredentialsError as error:
             source, problem = None, str(error)
-        words = {"environment": f"from {variable}", "keyring": "in the system keyring", None: problem or "no key"}
+        words = {
+            "environment": f"from {variable}",
+            "keyring": "in the system keyring",
+            "run": "of this run",
+            None: problem or "no key",
+        }
         documents.append({"provider": provider, "source": source, "problem": problem})
         lines.append(f"{provider:<12}{words[source]}")
     console.result({"providers": documents}, "\n".join(lines))

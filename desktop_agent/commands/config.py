@@ -9,7 +9,7 @@ from typing import cast
 
 from desktop_agent.commands.console import Console
 from desktop_agent.commands.warnings import ProblemTeller, warn_of_project
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.paths import AppPaths
@@ -43,7 +43,10 @@ def main(args: argparse.Namespace, console: Console) -> int:
         return _trust(bench, args, console)
     folder = (args.workspace or current_folder()).resolve()
     warn_of_project(bench, folder, console)
-    loaded = bench.settings_in(folder).loaded
+    settings = bench.settings_in(folder)
+    if settings.faults:
+        raise UnsafeSettingsError(settings.faults)
+    loaded = settings.loaded
     return _get(loaded, args.key, console) if args.action == "get" else _show(loaded, path, args.section, console)
 
 

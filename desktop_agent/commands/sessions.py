@@ -13,6 +13,7 @@ from desktop_agent.commands.verifying import verify_sessions
 from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.codec import encode_event
 from desktop_agent.core.context.history import History
+from desktop_agent.core.errors import UsageError
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import JsonObject, SessionSummary
 from desktop_agent.core.plain_text import on_one_line
@@ -65,14 +66,16 @@ def _list(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
     """List the sessions of one folder, or of all; those that were put away only when asked for."""
     summaries = [item for item in bench.catalog.summaries() if args.all or item.is_archived == args.archived]
     if args.workspace is not None:
-        wanted = str(args.workspace.expanduser().resolve())
-        summaries = [item for item in summaries if item.workspace == wanted]
+        folder = args.workspace.expanduser().resolve()
+        summaries = [item for item in summaries if item.workspace == str(folder)]
+        if not summaries and not folder.is_dir():  # one that was removed may have sessions all the same
+            raise UsageError(f"There is no folder {folder}, and no session of one.")
     summaries.sort(key=_is_lower)
     rows = [
         (
             item.id,
             _when(item.active_at),
-            f"{item.turns} turns",
+            f"{item.turns} turn{'s' if item.turns != 1 else ''}",
             size_text(item.size_bytes),
             _marks(item),
             item.title or "(no prompt yet)",

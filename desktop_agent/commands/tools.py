@@ -76,7 +76,7 @@ def _call(registry: ToolRegistry, args: argparse.Namespace, console: Console) ->
         approval=args.approval,
         sandbox=args.sandbox,
     )
-    call = SingleCall(paths, live, options)
+    call = SingleCall(paths, live, options, environ=args.environ)
     return _tell(asyncio.run(run_to_end(call)), console)  # noqa: TID251 - entry point
 
 

@@ -16,8 +16,9 @@ class ProblemTeller:
         self._told: set[str] = set()
 
     def __call__(self) -> None:
-        """Tell what has not been told."""
-        problems = [str(problem) for problem in self._live.problems]
+        """Print the problems that are new, but for faults: the command that refuses to run prints those as errors."""
+        told_elsewhere = self._live.faults
+        problems = [str(problem) for problem in self._live.problems if problem not in told_elsewhere]
         for problem in problems:
             if problem not in self._told:
                 self._console.say(f"warning: {problem}")

@@ -27,9 +27,10 @@ class Approvals:
         self,
         request: ApprovalRequest,
         announce: Callable[[], Awaitable[None]],
+        confirm: Callable[[Decision], Awaitable[Decision]],
         conclude: Callable[[Decision], Awaitable[None]],
     ) -> Decision:
-        """Announce `request`, wait for its answer, and return it.
+        """Announce `request`, wait for its answer, and return what `confirm` makes of it.
 
         The question is registered before it is announced, so that no answer can come too early. `conclude` always
         runs, also when the wait is cancelled: then the decision is `Aborted`.
@@ -39,7 +40,7 @@ class Approvals:
         decision: Decision = Aborted(reason="The turn was stopped before an answer came.")
         try:
             await announce()
-            decision = await answer
+            decision = await confirm(await answer)
             return decision
         finally:
             self._pending.pop(request.call_id, None)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.changes.revert import Direction
-from desktop_agent.core.errors import AgentError, StorageError
+from desktop_agent.core.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.failure_notices import notice_of
 from desktop_agent.core.model import ChangeSelection
@@ -46,7 +46,11 @@ class ChangeOps:
             await self._notify("busy", f"The agent is working, so nothing was {_PAST[direction]}.", "Stop it first.")
             return False
         await self._get_ready()
-        is_done = await self._undoing.revert(direction, op)
+        try:
+            is_done = await self._undoing.revert(direction, op)
+        except WorkspaceError as error:
+            await self._log.record(replace(notice_of(error, None), code=f"not_{_PAST[direction]}"))
+            return False
         if not is_done:
             await self._notify("nothing_selected", f"There is nothing to {direction} there.", "")
         return is_done
@@ -76,7 +80,11 @@ class ChangeOps:
         if op.scope != "files" and not self._state.history.can_rewind_to(op.turn):
             await self._read_history()
         if op.scope != "conversation":
-            await self._undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
+            try:
+                await self._undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
+            except WorkspaceError as error:
+                await self._log.record(replace(notice_of(error, None), code="not_undone"))
+                return
         await self._log.record(ev.Rewound(turn=op.turn, scope=op.scope))
 
     async def _notify(self, code: str, title: str, hint: str) -> None:

@@ -4,6 +4,7 @@
 Exception
 ├── AgentError                 title, hint, detail: shown to the person as they are
 │   ├── UsageError             a command line, setting or argument that cannot be used
+│   │   └── UnsafeSettingsError  settings or rules that safety depends on cannot be read
 │   ├── StorageError           the journal, a blob or a lock could not be written or read
 │   │   ├── SessionBusyError   another process writes this session
 │   │   └── SessionNotFoundError
@@ -17,6 +18,7 @@ Exception
 Everything else is a defect: it propagates to the front's one handler and to the log.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 ToolErrorType = Literal["validation", "recoverable", "permission", "not_found", "fatal"]
@@ -34,6 +36,8 @@ ProviderFault = Literal[
     "network",
     "stream",
     "billing",
+    "configuration",
+    "unacceptable",
 ]
 """What went wrong between us and the model. The turn retries only what can pass by itself."""
 
@@ -60,6 +64,17 @@ class UsageError(AgentError):
     """A command line, setting or argument that cannot be used as given."""
 
     exit_code = 2
+
+
+class UnsafeSettingsError(UsageError):
+    """What safety depends on cannot be read, so nothing runs; `detail` names each mistake with its file and line."""
+
+    def __init__(self, mistakes: Sequence[object]) -> None:
+        super().__init__(
+            "Nothing runs: settings or rules that safety depends on cannot be read.",
+            hint="Mend what is named below. Nothing is replaced with a default silently.",
+            detail="\n".join(map(str, mistakes)),
+        )
 
 
 class StorageError(AgentError):

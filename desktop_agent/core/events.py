@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, Self
 
-from desktop_agent.core.ids import CallId, ChangeId, HunkKey, PromptId, SessionId
+from desktop_agent.core.ids import CallId, ChangeId, Digest, HunkKey, PromptId, SessionId
 from desktop_agent.core.model import (
     ApprovalPolicy,
     ApprovalRequest,
@@ -534,6 +534,15 @@ class PromptRejected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetryWaitReported:
+    """A turn waits before it asks the model again, as the notice `retrying` before it says, or waits no longer."""
+
+    turn: int
+    is_waiting: bool
+    type: Literal["retry_wait_reported"] = "retry_wait_reported"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobsReported:
     """The session's background commands as they are now, oldest first."""
 
@@ -565,12 +574,29 @@ class ContextInspected:
     type: Literal["context_inspected"] = "context_inspected"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandJudged:
+    """What there is to know of a command as the user edits it: the answer to `JudgeCommand`, in one or two steps."""
+
+    call_id: CallId
+    command: str
+    request: ApprovalRequest | None
+    """The question as it would be about this command; None when it must not run."""
+    digest: Digest | None = None
+    """What an answer to it carries (`Allowed.judged`); None while the safety copy is still being found out."""
+    obstacle: str = ""
+    """Why it must not run."""
+    type: Literal["command_judged"] = "command_judged"
+
+
 LiveEvent = (
     TextDelta
     | ThinkingDelta
     | ToolOutputDelta
     | ToolProgress
+    | CommandJudged
     | PromptRejected
+    | RetryWaitReported
     | JobsReported
     | RulesReported
     | ContextMeasured

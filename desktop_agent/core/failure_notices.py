@@ -1,7 +1,19 @@
 """What a person is told of a failure in a session: a title, what to do, and a code for programs."""
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.errors import AgentError, CredentialsError, ProviderError, StorageError, WorkspaceError
+from desktop_agent.core.errors import (
+    AgentError,
+    CredentialsError,
+    ProviderError,
+    StorageError,
+    UnsafeSettingsError,
+    WorkspaceError,
+)
+from desktop_agent.core.model import ModelRef
+from desktop_agent.core.web_address import address_of, is_readable_on_the_way
+
+UNSAFE_SETTINGS = "settings"
+"""The code of the notice that nothing runs because settings or rules cannot be read."""
 
 
 def notice_of(error: AgentError, turn: int | None) -> ev.Notice:
@@ -13,11 +25,26 @@ def notice_of(error: AgentError, turn: int | None) -> ev.Notice:
             code = "no_key"
         case WorkspaceError():
             code = "workspace"
+        case UnsafeSettingsError():
+            code = UNSAFE_SETTINGS
         case StorageError():
             code = "storage"
         case _:
             code = "error"
     return ev.Notice(level="error", code=code, title=error.title, hint=error.hint, detail=error.detail, turn=turn)
+
+
+def readable_address_notice(model: ModelRef) -> ev.Notice | None:
+    """Return the warning about an address that gets the key unencrypted over a network; None for any other."""
+    address = model.base_url or ""
+    if not is_readable_on_the_way(address):
+        return None
+    return ev.Notice(
+        level="warning",
+        code="readable_address",
+        title=f"{address_of(address)} is not encrypted: anyone on the way can read the key and the conversation.",
+        hint="Use an https:// address if the server has one. This warning comes once.",
+    )
 
 
 def defect_notice(error: Exception, turn: int) -> ev.Notice:

@@ -1,7 +1,8 @@
 """Exact bytes on disk: reading a file's whole state, and replacing it so that a crash leaves the old or the new.
 
 `write_atomically` keeps everything about a file but its content: permission bits, owner, extended attributes (with
-them ACLs), the symlink that led to it, and other hard links to it.
+them ACLs), the symlink that led to it, and other hard links to it. `write_state` keeps hard links only where its caller
+says that no other name lies where it must not write.
 """
 
 import errno
@@ -30,6 +31,9 @@ DEFAULT_MODE = 0o644
 """The mode of a state that nobody gave one. A new file on disk gets `new_file_mode()`."""
 
 Check = Callable[[], None]
+
+KeepsNames = Callable[[os.stat_result], bool]
+"""Whether a write may change this file under all its names (hard links). Asked only where there are several."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -125,10 +129,22 @@ def read_state(path: Path, *, with_folders: bool = False) -> FileState | None:
     return FileState(content=path.read_bytes(), mode=stat.S_IMODE(status.st_mode))
 
 
-def write_state(path: Path, state: FileState | None, *, check: Check = lambda: None) -> None:
+def _never(_status: os.stat_result) -> bool:
+    return False
+
+
+def _always(_status: os.stat_result) -> bool:
+    return True
+
+
+def write_state(
+    path: Path, state: FileState | None, *, check: Check = lambda: None, keeps_names: KeepsNames = _never
+) -> None:
     """Make `path` what `state` says: written, linked, a folder, or (None) removed. Missing parents are created.
 
     `check` is called at the last moment at which everything can still stay as it is; what it raises stops the write.
+    A file with other names is written under all of them if `keeps_names` allows it. Otherwise only `path` gets the new
+    content, as a file of its own.
 
     A folder is removed, or gives way to a file, only when it is empty; otherwise this raises `OSError`.
     """
@@ -151,7 +167,7 @@ def write_state(path: Path, state: FileState | None, *, check: Check = lambda: N
     elif path.is_symlink():
         _write_by_rename(path, state.content, state.mode, None, check)  # takes the link's place, not its target's
     else:
-        _write(path, state.content, state.mode, check)
+        _write(path, state.content, state.mode, check, keeps_names)
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
@@ -165,10 +181,10 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
     content back. Only a crash in the middle can leave a mix of both, which `is_torn` recognises: who wrote both states
     down before, as the ledger does, repairs it.
     """
-    _write(Path(os.path.realpath(path)), content, mode)
+    _write(Path(os.path.realpath(path)), content, mode, lambda: None, _always)
 
 
-def _write(target: Path, content: bytes, mode: int | None, check: Check = lambda: None) -> None:
+def _write(target: Path, content: bytes, mode: int | None, check: Check, keeps_names: KeepsNames) -> None:
     """Do as `write_atomically`, but never through a symlink, also where one takes the file's place meanwhile."""
     try:
         old = _retried(os.lstat, target)
@@ -176,17 +192,20 @@ def _write(target: Path, content: bytes, mode: int | None, check: Check = lambda
         old = None
     if old is not None and mode is None:
         mode = stat.S_IMODE(old.st_mode)
-    if old is not None and old.st_nlink > 1:
+    has_names = old is not None and old.st_nlink > 1
+    if old is not None and has_names and keeps_names(old):
         check()
-        _write_in_place(target, content, mode)
+        _write_in_place(target, content, mode, old)
         return
     try:
         _write_by_rename(target, content, mode, old, check)
-    except PermissionError:
+    except PermissionError as error:
         if old is None:
             raise
+        if has_names:
+            raise PermissionError(error.errno, _NAMES_ELSEWHERE) from error
         check()
-        _write_in_place(target, content, mode)
+        _write_in_place(target, content, mode, old)
 
 
 class Draft:
@@ -313,11 +332,20 @@ def _write_by_rename(target: Path, content: bytes, mode: int | None, old: os.sta
     _sync_folder(target.parent)
 
 
-def _write_in_place(target: Path, content: bytes, mode: int | None) -> None:
-    """Write over the content of `target`, and put the old content back when that fails."""
+_NAMES_ELSEWHERE = "it has other names (hard links) that must keep their content, and its folder takes no new file"
+
+
+def _write_in_place(target: Path, content: bytes, mode: int | None, old: os.stat_result) -> None:
+    """Write over the content of `target`, and put the old content back when that fails.
+
+    Raises `OSError` when it is not the file of `old` any more, or has got another name meanwhile.
+    """
     descriptor = _retried(os.open, target, os.O_RDWR | _O_CLOEXEC | _O_BINARY | _O_NOFOLLOW)
     try:
-        old_mode = stat.S_IMODE(_retried(os.fstat, descriptor).st_mode)
+        now = _retried(os.fstat, descriptor)
+        if (now.st_dev, now.st_ino, now.st_nlink) != (old.st_dev, old.st_ino, old.st_nlink):
+            raise OSError(errno.EBUSY, "it was exchanged at this very moment")
+        old_mode = stat.S_IMODE(now.st_mode)
         before = _read_all(descriptor)
         is_overwritten = False
         try:

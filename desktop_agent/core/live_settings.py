@@ -58,6 +58,8 @@ class LiveSettings:
         self._lock = threading.Lock()
         self._stamp: FileStamp | None = None
         self._is_missed = False
+        self._has_held = path is None
+        """Whether settings without a fault were in force, or the user decided: those hold when the file is broken."""
 
     @classmethod
     def load(cls, path: Path, environ: Mapping[str, str]) -> "LiveSettings":
@@ -80,6 +82,16 @@ class LiveSettings:
     def problems(self) -> tuple[SettingsProblem, ...]:
         """What of the file cannot be used."""
         return self._loaded.problems
+
+    @property
+    def faults(self) -> tuple[SettingsProblem, ...]:
+        """Why nothing may run: settings that safety depends on cannot be read, and no earlier values can stand in."""
+        return () if self._has_held else self._loaded.faults
+
+    def go_on(self) -> None:
+        """Put in force what can be read, and defaults for the rest. Only the user decides that."""
+        self._has_held = True
+        self._tell()
 
     def subscribe(self, listener: Callable[[], None]) -> Stop:
         """Call `listener` after every change of values or problems. Returns what ends that."""
@@ -165,7 +177,10 @@ class LiveSettings:
     # --- following the file -----------------------------------------------------------------------------------------
 
     async def refresh(self) -> None:
-        """Read the file again if it changed. A broken one is named in `problems`, and the last good values hold."""
+        """Read the file again if it changed.
+
+        A broken one is named in `problems`, and the last good values hold; none that safety depends on becomes looser.
+        """
         if self.path is not None and await asyncio.to_thread(self._read_if_changed):
             self._tell()
 
@@ -188,10 +203,11 @@ class LiveSettings:
         assert self.path is not None
         self._stamp = stamp_of(self.path)
         self._is_missed = False
-        loaded = load_settings(self.path, self._environ, before=self.current)
+        loaded = load_settings(self.path, self._environ, before=self.current if self._has_held else None)
         if any(problem.is_about_the_file for problem in loaded.problems):
             loaded = LoadedSettings(loaded.settings, loaded.problems, self._loaded.sources)
         self._loaded = loaded
+        self._has_held = self._has_held or not loaded.faults
 
     def _tell(self) -> None:
         for listener in tuple(self._listeners):

@@ -55,10 +55,26 @@ class AnswerApproval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeCommand:
+    """Tell what there is to know of `command`, which the user makes of the one that `call_id` asks about."""
+
+    call_id: CallId
+    command: str
+    type: Literal["judge_command"] = "judge_command"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Interrupt:
     """Stop the running turn: the request in flight, its tools and every process they started."""
 
     type: Literal["interrupt"] = "interrupt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TryNow:
+    """Skip the wait of the running turn before it asks the model again. Does nothing when no turn waits."""
+
+    type: Literal["try_now"] = "try_now"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +276,9 @@ Op = (
     | Unqueue
     | SendQueued
     | AnswerApproval
+    | JudgeCommand
     | Interrupt
+    | TryNow
     | UndoChanges
     | RedoChanges
     | WriteFile

@@ -36,6 +36,11 @@ class AppPaths:
         return cls(dirs.user_config_path, dirs.user_data_path, dirs.user_cache_path, dirs.user_log_path)
 
     @property
+    def roots(self) -> tuple[Path, ...]:
+        """All four: what is in them is for their owner only."""
+        return (self.config, self.data, self.cache, self.logs)
+
+    @property
     def sessions(self) -> Path:
         """One folder per session, named by its id."""
         return self.data / "sessions"

@@ -13,7 +13,7 @@ def find_program(name: str, environ: Mapping[str, str], workspace: Path | None =
 
 
 def search_path(environ: Mapping[str, str], workspace: Path | None = None) -> str:
-    """Return `PATH` without relative folders and those in `workspace`.
+    """Return `PATH` without relative folders and those in `workspace`, also by way of a link. Blocks.
 
     What is there may be written by a model or come with somebody's repository; we would run it unasked and unconfined.
     """
@@ -24,4 +24,7 @@ def search_path(environ: Mapping[str, str], workspace: Path | None = None) -> st
 def _is_trusted(path: Path, workspace: Path | None) -> bool:
     if not path.is_absolute():
         return False
-    return workspace is None or not Path(os.path.normpath(path)).is_relative_to(workspace)
+    if workspace is None:
+        return True
+    named = Path(os.path.normpath(path)).is_relative_to(workspace)
+    return not named and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(workspace))

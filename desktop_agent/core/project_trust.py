@@ -11,9 +11,14 @@ from typing import Literal, cast
 
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import digest_of, write_atomically
+from desktop_agent.core.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.settings.plain_file import read_plain
 from desktop_agent.core.settings.project import digest_of_text
 
 Answer = Literal["trusted", "ignored"]
+
+_LARGEST_BYTES = 2**20
+"""A project's file has 64 KiB at most, and six signs stand for one at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,8 @@ class Trust:
     answer: Answer | None = None
     text: str = ""
     """The content that was trusted last; empty when none was."""
+    is_broken: bool = False
+    """Whether there is an answer that cannot be read."""
 
     def answer_to(self, text: str) -> Answer | None:
         """Return the answer about this content; None when there was none."""
@@ -42,16 +49,18 @@ class ProjectTrust:
         return self._folder / f"{digest_of(str(root).encode(errors='surrogateescape'))[:32]}.json"
 
     def read(self, root: Path) -> Trust:
-        """Return what was answered about the project in `root`. Blocks. What cannot be read counts as no answer."""
+        """Return what was answered about the project in `root`. Blocks. What cannot be read `is_broken`."""
         try:
-            found: object = json.loads(self.path_for(root).read_bytes())
-        except (OSError, ValueError, RecursionError):
+            found: object = json.loads(read_plain(self.path_for(root), _LARGEST_BYTES))
+        except FileNotFoundError:
             return Trust()
+        except (OSError, ValueError, RecursionError):
+            return Trust(is_broken=True)
         values = cast("dict[str, object]", found) if isinstance(found, dict) else {}
         digest, answer, text = values.get("digest"), values.get("answer"), values.get("text")
         if values.get("folder") != str(root) or not isinstance(digest, str) or not isinstance(text, str):
-            return Trust()
-        return Trust(digest, answer, text) if answer in ("trusted", "ignored") else Trust()
+            return Trust(is_broken=True)
+        return Trust(digest, answer, text) if answer in ("trusted", "ignored") else Trust(is_broken=True)
 
     def remember(self, root: Path, text: str, answer: Answer) -> None:
         """Keep the answer about this content. Blocks. Raises `StorageError` when that is not possible."""
@@ -63,7 +72,9 @@ class ProjectTrust:
         }
         path = self.path_for(root)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace"))
+            make_private_folder(path.parent)
+            write_atomically(
+                path, json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace"), mode=PRIVATE_FILE
+            )
         except OSError as error:
             raise StorageError("Your answer about the project could not be kept.", detail=f"{path}: {error}") from error

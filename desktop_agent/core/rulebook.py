@@ -1,30 +1,87 @@
-"""The rules in force in one session: its own, which the journal holds, and the lasting ones of the person's file.
+"""The rules in force in one session: its own, which the journal holds, and the lasting ones of the user's file.
 
 Several windows may share that file. Before every decision it is looked at again, and read when it changed, so a rule
-that was revoked elsewhere does not go on allowing here.
+that was revoked elsewhere does not go on allowing here. When it can no longer be read, what it forbade stays forbidden;
+when it cannot be read at the start, nothing runs until it is mended or the user decides.
 """
 
 import asyncio
+import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.model import Rule
+from desktop_agent.core.settings import SettingsProblem
 from desktop_agent.core.store.rules_file import LoadedRules, RulesFile
 
 
-class RuleBook:
-    """What the person decided once for calls to come."""
+class LiveRules:
+    """The lasting rules, followed. One for all sessions; for any thread."""
 
-    def __init__(self, file: RulesFile, session_rules: Mapping[str, Rule], log: EventLog) -> None:
+    def __init__(self, file: RulesFile) -> None:
+        """Reads nothing yet: there are no rules before the first `look`."""
+        self.file = file
+        self._loaded = LoadedRules()
+        self._stamp: FileStamp | None = None
+        self._is_read = False
+        self._has_held = False
+        self._lock = threading.Lock()
+
+    @property
+    def loaded(self) -> LoadedRules:
+        """The rules in force, and what is wrong with the file."""
+        return self._loaded
+
+    @property
+    def faults(self) -> tuple[SettingsProblem, ...]:
+        """Why nothing may run: a rule that forbids or asks cannot be read, and no earlier rules can stand in."""
+        if self._has_held:
+            return ()
+        return tuple(
+            SettingsProblem(problem.path, problem.key, problem.message, problem.line, is_fault=True)
+            for problem in self._loaded.problems
+            if problem.is_fault
+        )
+
+    def go_on(self) -> None:
+        """Put in force the rules that can be read. Only the user decides that."""
+        self._has_held = True
+
+    def look(self) -> None:
+        """Read the file if it changed. Blocks; never raises."""
+        with self._lock:
+            stamp = stamp_of(self.file.path)
+            if self._is_read and is_unchanged(stamp, self._stamp):
+                return
+            found = self.file.load()
+            if found.is_forbidding_broken and self._has_held:
+                found = _with_what_held(found, self._loaded)
+            self._has_held = self._has_held or not found.is_forbidding_broken
+            self._loaded = found if found != self._loaded else self._loaded
+            self._stamp, self._is_read = stamp, True
+
+
+def _with_what_held(found: LoadedRules, before: LoadedRules) -> LoadedRules:
+    """Return what can be read of a broken file, and before it everything that forbade or asked until now."""
+    held = tuple(rule for rule in before.rules if rule.effect != "allow")
+    known = {rule.id for rule in held}
+    return replace(found, rules=(*held, *(rule for rule in found.rules if rule.id not in known)))
+
+
+class RuleBook:
+    """What the user decided once for calls to come."""
+
+    def __init__(self, live: LiveRules, session_rules: Mapping[str, Rule], log: EventLog) -> None:
         """`session_rules` follows the log: it has a rule as soon as the answer that made it is on record."""
-        self._file = file
+        self._live = live
+        self._file = live.file
         self._session_rules = session_rules
         self._log = log
         self._lasting = LoadedRules()
-        self._stamp: FileStamp | None = None
         self._told: tuple[str, ...] = ()
         self._is_read = False
 
@@ -33,13 +90,15 @@ class RuleBook:
         """The rules in force, the session's own first."""
         return (*self._session_rules.values(), *self._lasting.rules)
 
+    @property
+    def faults(self) -> tuple[SettingsProblem, ...]:
+        """Why nothing may run; see `LiveRules.faults`."""
+        return self._live.faults
+
     async def refresh(self) -> None:
         """Read the file if it changed, and tell the fronts what is in force and what of it cannot be used."""
-        stamp = await asyncio.to_thread(stamp_of, self._file.path)
-        if self._is_read and is_unchanged(stamp, self._stamp):
-            return
-        loaded = await asyncio.to_thread(self._file.load)
-        self._stamp = stamp
+        await asyncio.to_thread(self._live.look)
+        loaded = self._live.loaded
         if self._is_read and loaded == self._lasting:
             return
         self._is_read = True
@@ -80,7 +139,7 @@ class RuleBook:
             return
         self._told = problems
         is_grave = self._lasting.is_forbidding_broken
-        title = "A rule that forbids or asks may not hold" if is_grave else "Some of your rules cannot be used"
+        title = "A rule that forbids or asks cannot be read" if is_grave else "Some of your rules cannot be used"
         await self._log.record(
             ev.Notice(
                 level="error" if is_grave else "warning",

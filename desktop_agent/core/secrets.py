@@ -1,12 +1,12 @@
-"""Keep secrets out of texts and out of child processes.
+"""Keep secrets out of texts, and recognise them.
 
 `mask` goes over texts that leave the program on the side: details of a provider's errors, the log, exports.
-`child_environment` is the environment that commands and servers get: everything except what is a secret by its name, or
-by its value's shape.
+`child_environment` keeps what is recognised here out of child processes.
 """
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 
 HIDDEN = "***"
 """What stands where a secret was."""
@@ -16,29 +16,44 @@ _SHORTEST_SECRET = 8
 
 # No alternative looks twice at the same text: what is masked may be megabytes, made by somebody who means ill.
 # Only single characters are possessive: of groups that are, Python 3.11.2 finds nothing.
+_START = r"""(?:
+    \b
+  | (?<=\\[nrtbfav0]) | (?<=\\u[0-9a-f]{4}) | (?<=\\x[0-9a-f]{2}) | (?<=%[0-9a-f]{2})   # "\nsk-…" as JSON, "%0Ask-…"
+  | (?<=[\[;\d]m)                                                                   # behind a colour of a terminal
+  )"""
+"""Where a key may begin. Also behind what stands for a character: its last letter would be part of the same word."""
+
 _KEY_SHAPED = re.compile(
     r"""
-      (?P<header>\bbearer\s+|\bx-api-key["']?\s*[:=]\s*["']?|\bauthorization["']?\s*[:=]\s*["']?(?:basic\s+)?)[\w.~+/=-]{16,}
-    | (?P<userinfo>://[^\s/?\#@:]*+:)[^\s/?\#@]++(?=@)        # https://user:password@host
-    | (?P<prefix>
-        \bsk-(?:(?:ant|or|proj|svcacct)-)?                   # Anthropic, OpenAI, OpenRouter and lookalikes
-      | \bxai-
-      | \b(?-i:A[KS]IA|AIza)                                  # Amazon, Google
-      | \b(?:glpat-|xox[abeoprs]-|[rs]k_live_)                # GitLab, Slack, Stripe
-      | \b(?:gh[opsur]_|github_pat_)
-      | \b(?-i:hf_(?=[A-Za-z0-9]{30})|npm_(?=[A-Za-z0-9]{36}))  # Hugging Face, npm; not npm_config_cache
-      | \b(?-i:pypi-AgE|dop_v1_|ya29\.(?:c\.)?)               # PyPI, DigitalOcean, Google's OAuth
-      )[\w-]{12,}
-    | (?P<web_token>(?<![\w-])(?-i:eyJ))[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*   # https://www.rfc-editor.org/rfc/rfc7519
+    <START>(?:
+        (?P<header>bearer\s+|(?:x-api-key|authorization)\\*+["']?\s*[:=]\s*\\*+["']?(?:basic\s+)?)[\w.~+/=-]{16,}
+      | (?P<prefix>
+          sk-(?:(?:ant|or|proj|svcacct)-)?                      # Anthropic, OpenAI, OpenRouter and lookalikes
+        | xai-
+        | (?-i:A[KS]IA|AIza)                                    # Amazon, Google
+        | glpat-|xox[abeoprs]-|[rs]k_live_                      # GitLab, Slack, Stripe
+        | gh[opsur]_|github_pat_
+        | (?-i:hf_(?=[A-Za-z0-9]{30})|npm_(?=[A-Za-z0-9]{36}))  # Hugging Face, npm; not npm_config_cache
+        | (?-i:pypi-AgE|dop_v1_|ya29\.(?:c\.)?)                 # PyPI, DigitalOcean, Google's OAuth
+        )[\w-]{12,}
+      | (?<!-)(?P<web_token>(?-i:eyJ))[\w-]{8,}+\.[\w-]{8,}+\.[\w-]*   # https://www.rfc-editor.org/rfc/rfc7519
+      )
+    | (?P<userinfo>://[^\s/?\#@:]*+:)[^\s/?\#@]++(?=@)          # https://user:password@host
     | (?P<block>-----BEGIN\ [A-Z\ ]*PRIVATE\ KEY(?:\ BLOCK)?-----)
       (?:
         [^-]*+(?:-(?!----)[^-]*+)*-----END\ [A-Z\ ]*PRIVATE\ KEY(?:\ BLOCK)?-----
       | (?=[\W\d_rn]{0,40}(?:[a-z0-9+/=]{16}|Proc-Type|Version))   # cut off, and not only named
         [^-]*+(?:-(?!----)[^-]*+)*
       )
-    """,
+    """.replace("<START>", _START),
     re.VERBOSE | re.IGNORECASE,
 )
+
+_LITERAL = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*(?:"|$)', re.MULTILINE)
+"""A string of JSON, or what is left of a line when it has no end."""
+
+_DEEPEST = 4
+"""How often JSON is looked for in strings of JSON."""
 
 _SECRET_NAME = re.compile(
     r"""
@@ -54,12 +69,34 @@ _SECRET_NAME = re.compile(
 def mask(text: str, secrets: Iterable[str] = ()) -> str:
     """Return `text` without the known `secrets` and without anything that has the shape of a key.
 
-    The beginning of a key-shaped token stays (`sk-ant-***`), so that people can tell which one it was.
+    The beginning of a key-shaped token stays (`sk-ant-***`), so that people can tell which one it was. Strings of JSON
+    in it are decoded, masked, and encoded again, since an escape may stand anywhere in a key or before it.
     """
-    for secret in sorted(set(secrets), key=len, reverse=True):
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, HIDDEN)
-    return _KEY_SHAPED.sub(_hide, text)
+    known = sorted((secret for secret in set(secrets) if len(secret) >= _SHORTEST_SECRET), key=len, reverse=True)
+    return _masked(text, known, _DEEPEST)
+
+
+def _masked(text: str, known: Sequence[str], depth: int) -> str:
+    for secret in known:
+        text = text.replace(secret, HIDDEN)
+    text = _KEY_SHAPED.sub(_hide, text)
+    if not depth or "\\" not in text:
+        return text
+    return _LITERAL.sub(lambda match: _masked_literal(match[0], known, depth - 1), text)
+
+
+def _masked_literal(literal: str, known: Sequence[str], depth: int) -> str:
+    """Return a string of JSON masked by what it says; as it stands when that is nothing to hide, or no JSON."""
+    if "\\" not in literal:
+        return literal
+    try:
+        said: object = json.loads(literal, strict=False)
+    except ValueError:
+        return literal
+    if not isinstance(said, str):
+        return literal
+    masked = _masked(said, known, depth)
+    return literal if masked == said else json.dumps(masked, ensure_ascii=literal.isascii())
 
 
 def is_secret_name(name: str) -> bool:
@@ -67,16 +104,8 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
-def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return `environ` for a child process: without the providers' keys and everything else that looks like a secret.
-
-    What a command needs of those (`GITHUB_TOKEN` for `gh`) is named in its call, where the person sees it.
-    """
-    return {name: value for name, value in environ.items() if not is_secret_name(name) and not _is_key(value)}
-
-
-def _is_key(value: str) -> bool:
-    """Whether `value` is a key as a whole; an address with a password in it, such as a proxy's, is needed."""
+def is_key(value: str) -> bool:
+    """Whether `value` is a key as a whole: a provider's, a web token, or a private key."""
     begun, whole = _KEY_SHAPED.match(value.strip()), _KEY_SHAPED.fullmatch(value.strip())
     if begun is not None and begun["block"]:  # certificates may follow
         return True

@@ -19,15 +19,16 @@ from desktop_agent.core.change_ops import ChangeOps
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.comments import prompt_of_comments
-from desktop_agent.core.errors import AgentError, StorageError, WorkspaceError
-from desktop_agent.core.failure_notices import defect_notice, notice_of
+from desktop_agent.core.errors import AgentError, StorageError, UnsafeSettingsError, WorkspaceError
+from desktop_agent.core.failure_notices import defect_notice, notice_of, readable_address_notice
 from desktop_agent.core.ids import CallId, PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import Decision, ModelRef
 from desktop_agent.core.providers.base import Provider, ProviderSource
-from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.providers.pool import ProviderPool
 from desktop_agent.core.recorder import Recorder, hearing
 from desktop_agent.core.recovery import settle, settle_begun
+from desktop_agent.core.retries import Retries
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.sight import Sight, SightOp
@@ -35,11 +36,11 @@ from desktop_agent.core.slash.commands import SlashCommands
 from desktop_agent.core.slash.parts import CommandParts, Performed, SessionHands
 from desktop_agent.core.titling import Titling
 from desktop_agent.core.tools.effects import Effects
+from desktop_agent.core.tools.live_judging import LiveJudging
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import OpenCalls, Turn, TurnLimits, TurnSetup
 from desktop_agent.core.undoing import Undoing
-from desktop_agent.core.workspace import check_workspace
 from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 logger = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class SessionParts:
     """What to record before anything else: the first line of a new journal, or what was wrong with an old one."""
     workspace: Path
     approvals: Approvals
+    judging: LiveJudging
     jobs: Jobs
     ledger: Ledger
     effects: Effects
@@ -66,7 +68,7 @@ class SessionParts:
     limits: TurnLimits
     settings: WorkspaceSettings
     """Those in force in the workspace, now."""
-    retry: RetryPolicy
+    retries: Retries
     clock: Clock
     provider_source: ProviderSource
     titling: Titling
@@ -107,7 +109,7 @@ class Session:
         self._commands = SlashCommands(parts.commands, hands)
         self._mailbox: asyncio.Queue[ops.Op | _TurnDone] = asyncio.Queue()
         self._turn: asyncio.Task[None] | None = None
-        self._providers: dict[ModelRef, Provider] = {}
+        self._providers = ProviderPool(parts.provider_source, self._warn_of_address)
         self._opening = list(parts.opening)
         self._is_working = False
         self._is_interruptible = False
@@ -162,8 +164,12 @@ class Session:
                 await self._send_queued(prompt_id)
             case ops.AnswerApproval(call_id=call_id, decision=decision):
                 await self._answer(call_id, decision)
+            case ops.JudgeCommand(call_id=call_id, command=command):
+                self._parts.judging.want(call_id, command)
             case ops.Interrupt():
                 await self._give_up() if self._is_held else self._interrupt()
+            case ops.TryNow():
+                self._parts.retries.skip()
             case ops.UndoChanges():
                 await self._changes.revert("undo", op)
             case ops.RedoChanges():
@@ -212,9 +218,13 @@ class Session:
 
     # -- turns --
 
-    async def _submit_prompt(self, text: str) -> None:
+    async def _submit_prompt(self, text: str) -> bool:
+        """Start a turn, or queue the prompt. Return whether it was taken: otherwise it is given back, and said why."""
         prompt_id = new_prompt_id()
         try:
+            if not await self._may_run():
+                self._parts.recorder.emit(ev.PromptRejected(text=text))
+                return False
             if self._is_running or self._parts.sight.is_compacting:
                 await self._record(ev.Queued(prompt_id=prompt_id, text=text))
             else:
@@ -222,6 +232,17 @@ class Session:
         except StorageError:
             self._parts.recorder.emit(ev.PromptRejected(text=text))
             raise
+        return True
+
+    async def _may_run(self) -> bool:
+        """Whether everything that safety depends on can be read; otherwise it is said what cannot."""
+        await self._parts.settings.refresh()
+        await self._parts.rulebook.refresh()
+        faults = (*self._parts.settings.faults, *self._parts.rulebook.faults)
+        if faults:
+            await self._get_ready()
+            await self._record(notice_of(UnsafeSettingsError(faults), None))
+        return not faults
 
     async def _start_queued(self, *, goes_on: bool) -> None:
         """Go on with the next queued prompt, unless the last turn ended in a way the person should look at first."""
@@ -231,11 +252,12 @@ class Session:
 
     async def _send_queued(self, prompt_id: PromptId) -> None:
         prompt = next((prompt for prompt in self.transcript.queued if prompt.prompt_id == prompt_id), None)
-        if prompt is not None and not self._is_running:
+        if prompt is not None and not self._is_running and await self._may_run():
             await self._start_turn(prompt.prompt_id, prompt.text)
 
     async def _start_turn(self, prompt_id: PromptId, text: str) -> None:
         await self._get_ready()
+        await asyncio.to_thread(self._parts.ledger.accept_root)
         number = self.transcript.turn + 1
         model = self.transcript.model
         assert model is not None, "the journal's first line names the model"
@@ -262,8 +284,10 @@ class Session:
         """Whether the model of the waiting turn can be asked; otherwise it is said why, and the question waits on."""
         model = self._parts.state.unfinished.model
         assert model is not None
+        if not await self._may_run():
+            return False
         try:
-            await self._provider(model)
+            await self._providers.get(model)
         except AgentError as error:
             await self._record(notice_of(error, None))
             return False
@@ -291,7 +315,7 @@ class Session:
             # From here on an interrupt would only leave the end of the turn unwritten.
             self._is_interruptible = False
             if reason == "provider_error":
-                await self._forget_provider(model)
+                await self._providers.forget(model)
             if notice is not None:
                 await self._record(notice)
             await self._settle(number)
@@ -311,8 +335,8 @@ class Session:
         turn: Turn | None = None
         notice: ev.Notice | None = None
         try:
-            await asyncio.to_thread(check_workspace, self._parts.workspace)
-            turn = self._build_turn(number, model, await self._provider(model))
+            await asyncio.to_thread(self._parts.ledger.require_root)
+            turn = self._build_turn(number, model, await self._providers.get(model))
             reason = await turn.run(left)
         except asyncio.CancelledError:
             reason = "interrupted"
@@ -336,10 +360,10 @@ class Session:
             runtime=parts.runtime,
             limits=parts.limits,
             settings=parts.settings,
-            retry=parts.retry,
+            retries=parts.retries,
             known_calls=self.transcript.call_ids,
         )
-        return Turn(setup, parts.recorder, parts.clock)
+        return Turn(setup, parts.recorder)
 
     def _interrupt(self) -> None:
         self._parts.sight.interrupt()
@@ -347,28 +371,24 @@ class Session:
             self._is_interruptible = False
             self._turn.cancel()
 
-    async def _provider(self, model: ModelRef) -> Provider:
-        if model not in self._providers:
-            self._providers[model] = await self._parts.provider_source(model)
-        return self._providers[model]
-
-    async def _forget_provider(self, model: ModelRef) -> None:
-        """Build it anew the next time: the person may give it another key or address meanwhile."""
-        if (provider := self._providers.pop(model, None)) is not None:
-            await provider.aclose()
+    async def _warn_of_address(self, model: ModelRef) -> None:
+        """Warn, before the key leaves, of an address that gets it unencrypted."""
+        if (warning := readable_address_notice(model)) is not None:
+            await self._record(warning)
 
     async def _send_comments(self, text: str) -> None:
         """Send the person's remarks on the diff as one prompt."""
         comments = tuple(self.transcript.comments.values())
-        if comments:
-            await self._submit_prompt(prompt_of_comments(text, comments))
+        if comments and await self._submit_prompt(prompt_of_comments(text, comments)):
             await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
 
     # -- what the model sees --
 
     async def _change_sight(self, op: SightOp) -> asyncio.Task[None] | None:
         await self._get_ready()
-        task = await self._parts.sight.handle(op, is_running=self._is_running, provider=self._provider)
+        if isinstance(op, ops.Compact) and not await self._may_run():
+            return None
+        task = await self._parts.sight.handle(op, is_running=self._is_running, provider=self._providers.get)
         if task is not None:
             task.add_done_callback(self._on_compacted)
         return task
@@ -407,7 +427,7 @@ class Session:
         sandbox = op.sandbox or self.transcript.sandbox
         assert model is not None, "the journal's first line names the model"
         await self._record(ev.ModeSet(model=model, approval=approval, sandbox=sandbox))
-        await self._parts.sight.measure(self._providers.get(model))
+        await self._parts.sight.measure(self._providers.built(model))
 
     def _stop_job(self, job_id: str) -> None:
         with suppress(KeyError):  # a job of an earlier process
@@ -464,10 +484,11 @@ class Session:
             ends.push_async_callback(self._parts.release)
             ends.push_async_callback(self._parts.recorder.aclose)
             ends.push_async_callback(self._parts.titling.aclose)
-            for provider in self._providers.values():
-                ends.push_async_callback(provider.aclose)
+            for close in self._providers.closers():
+                ends.push_async_callback(close)
             ends.push_async_callback(self._commands.aclose)
             ends.push_async_callback(self._parts.sight.aclose)
+            ends.push_async_callback(self._parts.judging.aclose)
             self._parts.approvals.abort_all("The application was closed.")
             if self._turn is not None:
                 self._interrupt()

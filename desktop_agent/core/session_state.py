@@ -40,5 +40,7 @@ class SessionState:
                 self.rules |= {rule.id: rule for rule in made if rule.scope == "session"}
             case ev.RuleRevoked(rule_id=rule_id):
                 self.rules.pop(rule_id, None)
+            case ev.SessionForked():
+                self.rules.clear()  # decided for the session that this is a copy of, not for this one
             case _:
                 pass

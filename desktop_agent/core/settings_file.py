@@ -12,6 +12,9 @@ from tomlkit.items import AbstractTable
 
 from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.files import write_atomically
+from desktop_agent.core.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.settings.loading import LARGEST_BYTES
+from desktop_agent.core.settings.plain_file import read_plain
 
 _Section = AbstractTable | OutOfOrderTableProxy
 """One whose parts stand in several places of the file, others between them, is such a proxy."""
@@ -52,7 +55,7 @@ def _read(path: Path) -> tuple[TOMLDocument, bytes]:
     """Return what stands in the file, and the mark it begins with."""
     try:
         # As bytes: whatever ends the lines must end them afterwards.
-        content = path.read_bytes() if path.exists() else b""
+        content = _content_of(path)
         mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
         return tomlkit.parse(content.removeprefix(mark).decode()), mark
     except (OSError, UnicodeDecodeError) as error:
@@ -61,6 +64,13 @@ def _read(path: Path) -> tuple[TOMLDocument, bytes]:
         raise UsageError(
             "The settings file is not valid TOML, so nothing was saved.", hint=f"Mend {path} first.", detail=str(error)
         ) from error
+
+
+def _content_of(path: Path) -> bytes:
+    try:
+        return read_plain(path, LARGEST_BYTES)
+    except FileNotFoundError:
+        return b""
 
 
 def _inner(table: _Section | TOMLDocument, section: str, path: Path) -> _Section:
@@ -72,7 +82,8 @@ def _inner(table: _Section | TOMLDocument, section: str, path: Path) -> _Section
 
 def _write(path: Path, document: TOMLDocument, mark: bytes) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, mark + tomlkit.dumps(document).encode())
+        make_private_folder(path.parent)
+        mode = None if path.exists() else PRIVATE_FILE
+        write_atomically(path, mark + tomlkit.dumps(document).encode(), mode=mode)
     except OSError as error:
         raise StorageError("The settings could not be saved.", detail=f"{path}: {error}") from error

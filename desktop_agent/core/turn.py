@@ -9,19 +9,16 @@ import asyncio
 from collections.abc import Collection, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from random import Random
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.clock import Clock
 from desktop_agent.core.errors import ProviderError, ProviderFault
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import AssistantBlock, ModelRef, ModelRequest, TextBlock, ToolUseBlock
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
-from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.retries import Retries
 from desktop_agent.core.sight.requests import NoRoomError, TurnRequests
 from desktop_agent.core.tools.runtime import CallOutcome, ToolRuntime
-from desktop_agent.core.transcript import RETRYING
 from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 CUT_OFF = (
@@ -59,7 +56,7 @@ class TurnSetup:
     runtime: ToolRuntime
     limits: TurnLimits
     settings: WorkspaceSettings
-    retry: RetryPolicy
+    retries: Retries
     known_calls: Collection[CallId]
     """Ids that the session has used, so that none is used twice."""
 
@@ -82,8 +79,6 @@ class Turn:
 
     setup: TurnSetup
     log: EventLog
-    clock: Clock
-    random: Random = field(default_factory=Random)
     requests: int = 0
     """How many answers were asked for and came."""
     _cut_off: int = field(default=0, init=False)
@@ -167,11 +162,7 @@ class Turn:
                 if error.fault in _TOO_LONG and self.setup.requests.make_room(is_certain=False):
                     request = await self.setup.requests.next()
                     continue
-                if not self.setup.retry.should_retry(error, attempt):
-                    raise
-                delay_s = self.setup.retry.delay_s(attempt, error, self.random.random)
-                await self._notify_retry(error, attempt, delay_s)
-                await self.clock.sleep(delay_s)
+                await self.setup.retries.wait(self.setup.number, attempt, error)
                 attempt += 1
             else:
                 self.setup.requests.answered(completion.usage)
@@ -244,11 +235,5 @@ class Turn:
                 )
             )
 
-    async def _notify_retry(self, error: ProviderError, attempt: int, delay_s: float) -> None:
-        tries = self.setup.retry.max_tries
-        hint = f"Trying again in {delay_s:.0f} s (try {attempt + 1} of {tries})."
-        await self._notify(RETRYING, error.title, hint, error.detail)
-
-    async def _notify(self, code: str, title: str, hint: str, detail: str = "") -> None:
-        event = ev.Notice(level="warning", code=code, title=title, hint=hint, detail=detail, turn=self.setup.number)
-        await self.log.record(event)
+    async def _notify(self, code: str, title: str, hint: str) -> None:
+        await self.log.record(ev.Notice(level="warning", code=code, title=title, hint=hint, turn=self.setup.number))

@@ -46,8 +46,10 @@ class Undoing:
     async def revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
         """Undo or redo what `op` selects, and record what came of it. False when it selects nothing.
 
-        Once begun it is finished, also when the calling task is cancelled.
+        Once begun it is finished, also when the calling task is cancelled. Raises `WorkspaceError` before anything is
+        done when the folder is gone or another one stands in its place.
         """
+        await asyncio.to_thread(self._ledger.require_root)
         draft = await asyncio.to_thread(draft_revert, self._transcript, self._ledger, direction, op.selection)
         destroyed = self._destroyed(op)
         if draft is None and destroyed is None:
@@ -107,6 +109,7 @@ class Undoing:
     # -- the person's own writes --
 
     def _transition(self, op: ops.WriteFile) -> FileTransition | None:
+        self._ledger.require_root()
         if not _is_a_name(op.path) or not self._ledger.is_inside(op.path):
             raise AgentError("The file does not lie in the folder of this conversation.", hint="Nothing was written.")
         try:

@@ -7,6 +7,7 @@ here is one long call into C: a window waits at most a few milliseconds for its 
 import heapq
 import os
 import re
+import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
@@ -61,6 +62,97 @@ def check_workspace(path: Path) -> None:
         raise WorkspaceError(
             f"The folder {path} cannot be read.", hint="Choose another folder.", detail=str(error)
         ) from error
+
+
+_SYSTEM: Final = frozenset(
+    f"/{name}"
+    for name in (
+        *("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "usr", "var"),
+        *("Applications", "Library", "System", "private/etc", "private/var", "Windows", "Program Files"),
+    )
+)
+_OPEN_TO_ALL: Final = ("/var/tmp", "/var/folders", "/private/var/folders", "/var/www")  # noqa: S108  # only compared
+_SHARED: Final = frozenset({"/home", "/media", "/mnt", "/opt", "/private", "/srv", "/tmp", "/Users", "/Volumes"})  # noqa: S108
+
+
+def why_too_wide(folder: Path, home: Path) -> str:
+    """Say what makes a folder more than a project, so that only the user may choose it; empty for other folders.
+
+    Both are resolved. It is for folders that a file names which somebody else may have written.
+    """
+    if folder.parent == folder:
+        return "is a whole file system"
+    if home.is_relative_to(folder):
+        return "is the home folder" if folder == home else "has the home folder in it"
+    if folder.is_relative_to(home) and folder.relative_to(home).parts[0].startswith("."):
+        return "is a hidden folder of the home, where programs keep settings and keys"
+    places = {str(place) for place in (folder, *folder.parents)}
+    if places & _SYSTEM and not any(place in places and place != str(folder) for place in _OPEN_TO_ALL):
+        return "belongs to the system"
+    return "is shared by many programs or users" if str(folder) in {*_SHARED, *_OPEN_TO_ALL} else ""
+
+
+class HeldWorkspace:
+    """The folder that a session was opened on, known by what it is and not only by its path.
+
+    A descriptor keeps it open: a new folder in its place cannot get the same inode. All of it blocks.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Hold the folder at `root`, which is resolved; one that is missing is held when it is first seen."""
+        self.root = root
+        self._release: weakref.finalize[[int], HeldWorkspace] | None = None
+        self._identity: tuple[int, int] | None = None
+        self._has_refused = False
+        self._hold()
+
+    @property
+    def identity(self) -> tuple[int, int] | None:
+        """Device and inode of the folder; None while it has not been seen."""
+        return self._identity
+
+    def check(self) -> None:
+        """Raise `WorkspaceError` unless `root` is a folder that can be read, and still the one that was opened."""
+        self._has_refused = True  # unless it gets to the end
+        check_workspace(self.root)
+        if self._identity is None:
+            self._hold()
+        try:
+            status = self.root.lstat()
+        except OSError:
+            status = None
+        if status is None or (status.st_dev, status.st_ino) != self._identity:
+            raise WorkspaceError(
+                f"The folder {self.root} was moved away or replaced while this conversation had it open.",
+                hint="Nothing was done there. Put the folder back, or send another message to go on in the folder that "
+                "is there now.",
+            )
+        self._has_refused = False
+
+    def accept(self) -> None:
+        """Take the folder that is there now, if `check` refused it: the user has read that and goes on."""
+        if self._has_refused:
+            self.close()
+            self._identity = None
+            self._hold()
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        if self._release is not None:
+            self._release()
+
+    def _hold(self) -> None:
+        flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            if os.name == "nt":  # a folder cannot be opened there, and one that is in use not be replaced
+                status = os.lstat(self.root)
+            else:
+                handle = os.open(self.root, getattr(os, "O_PATH", 0) | flags)
+                self._release = weakref.finalize(self, os.close, handle)
+                status = os.fstat(handle)
+        except OSError:
+            return  # `check` says why it cannot be used
+        self._identity = (status.st_dev, status.st_ino)
 
 
 def current_folder() -> Path:

@@ -4,10 +4,11 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from desktop_agent.core.errors import UsageError
 from desktop_agent.core.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.project_trust import Answer, ProjectTrust, Trust
-from desktop_agent.core.settings import LoadedSettings, Settings
+from desktop_agent.core.settings import LoadedSettings, Settings, SettingsProblem
 from desktop_agent.core.settings.loading import FileText, parse_file
 from desktop_agent.core.settings.project import (
     PROJECT_FILE,
@@ -36,6 +37,7 @@ class WorkspaceSettings:
         self._root = root
         self._trust = trust
         self._project = _Project()
+        self._goes_on = False
         self._combined: tuple[LoadedSettings, _Project, LoadedSettings] | None = None
 
     @property
@@ -50,6 +52,16 @@ class WorkspaceSettings:
         if self._combined is None or self._combined[0] is not person or self._combined[1] is not project:
             self._combined = (person, project, self._combine(person))
         return self._combined[2]
+
+    @property
+    def faults(self) -> tuple[SettingsProblem, ...]:
+        """Why nothing may run here: what safety depends on cannot be read, and no earlier values can stand in."""
+        return (*self.live.faults, *(() if self._goes_on else self._own_faults()))
+
+    def go_on(self) -> None:
+        """Put in force what can be read, and defaults for the rest. Only the user decides that."""
+        self._goes_on = True
+        self.live.go_on()
 
     @property
     def proposal(self) -> ProjectProposal | None:
@@ -80,12 +92,37 @@ class WorkspaceSettings:
             if stamps == (None, None) and self._project.stamps != stamps:
                 self._project = _Project()
             return
-        self._project = _Project(read_project(self._root), self._trust.read(self._root), stamps)
+        trust = self._trust.read(self._root)
+        if trust.is_broken and not self._project.trust.is_broken and self._project.trust.answer is not None:
+            trust = self._project.trust  # what was answered holds on
+        self._project = _Project(read_project(self._root), trust, stamps)
 
     def remember(self, answer: Answer, text: str) -> None:
-        """Keep what the person said to the file whose content is `text`. Blocks. Raises `StorageError`."""
+        """Keep what the user said to the file whose content is `text`. Blocks.
+
+        Raises `UsageError` for trust in a file with a mistake that safety depends on, and `StorageError`.
+        """
+        if answer == "trusted" and (file := self._project.file) is not None:
+            found = proposal_of(parse_file(file.path, text), self.live.current)
+            if faults := [problem for problem in found.problems if problem.is_fault]:
+                raise UsageError(
+                    "The project's settings have a mistake, so they cannot be trusted as they are.",
+                    hint=f"Mend {file.path} first, or ignore it.",
+                    detail="\n".join(map(str, faults)),
+                )
         self._trust.remember(self._root, text, answer)
         self.look()
+
+    def _own_faults(self) -> tuple[SettingsProblem, ...]:
+        """What is wrong with what was trusted, or with the record of the answer."""
+        file, trust = self._project.file, self._project.trust
+        if trust.is_broken and file is not None:
+            message = "cannot be read: it says whether the project's settings are trusted; answer anew, or remove it"
+            return (SettingsProblem(self._trust.path_for(self._root), "", message, is_fault=True),)
+        if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
+            return ()
+        proposal = proposal_of(parse_file(file.path, trust.text), self.live.current)
+        return tuple(problem for problem in proposal.problems if problem.is_fault)
 
     def _combine(self, person: LoadedSettings) -> LoadedSettings:
         """Return the person's settings as the project tightens them.

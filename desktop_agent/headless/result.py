@@ -109,7 +109,14 @@ def collect_result(
         usage=usage,
         problems=tuple(
             dict.fromkeys(  # a full disk fails more than one write
-                describe(notice) for notice in notices if notice.level == "error" and notice.turn in (None, turn)
+                (
+                    *(
+                        describe(notice)
+                        for notice in notices
+                        if notice.level == "error" and notice.turn in (None, turn)
+                    ),
+                    *(_describe_unanswered(entry) for entry in tools if isinstance(entry.decision, Aborted)),
+                )
             )
         ),
         undo_operations=None if undone is None else tuple(describe_outcome(outcome) for outcome in undone),
@@ -119,6 +126,16 @@ def collect_result(
 def describe(problem: Notice | AgentError) -> str:
     """A problem in words, its details on a line of their own: here nobody can unfold them."""
     return "\n".join(filter(None, (f"{problem.title} {problem.hint}".strip(), problem.detail)))
+
+
+def _describe_unanswered(entry: ToolEntry) -> str:
+    """A call that needed an approval and got no answer: which one, why it asked, and what to do."""
+    assert isinstance(entry.decision, Aborted)
+    name = entry.call.name
+    title = name if entry.title in ("", name) else f"{name} {entry.title}"
+    why = f" {entry.approval.reason}" if entry.approval is not None else ""
+    answer = entry.decision.reason
+    return on_one_line(f"{title} needs an approval.{why} {answer[:1].upper()}{answer[1:]}")
 
 
 def tool_event(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:

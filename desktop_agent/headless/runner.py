@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.errors import AgentError, UsageError
+from desktop_agent.core.errors import AgentError, UnsafeSettingsError, UsageError
+from desktop_agent.core.failure_notices import UNSAFE_SETTINGS
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import Aborted, ApprovalPolicy, ChangeSelection, FileOutcome, ModelRef, SandboxMode, Usage
 from desktop_agent.core.session import Session
@@ -68,12 +69,14 @@ class HeadlessRun:
         self._transcript = Transcript()
         self._turn_before = 0
         self._session: Session | None = None
+        self._is_interrupted = False
         self._unheard: AgentError | None = None
         self._ended: asyncio.Future[ev.TurnEnded | ev.CommandRun] | None = None
         self._undone: asyncio.Future[tuple[FileOutcome, ...]] | None = None
 
     def interrupt(self) -> None:
         """Stop the run; its result will say so."""
+        self._is_interrupted = True
         if self._session is not None:
             self._session.submit(ops.Interrupt())
 
@@ -87,6 +90,8 @@ class HeadlessRun:
         serving = asyncio.create_task(self._session.run(), name="session")
         try:
             self._submit(self._session)
+            if self._is_interrupted:  # before there was a session
+                self._session.submit(ops.Interrupt())
             ended = await self._first(self._ended, serving)
             if isinstance(ended, ev.CommandRun):
                 return self._command_result(ended, before)
@@ -171,7 +176,11 @@ class HeadlessRun:
 
     def _on_event(self, event: ev.Event) -> None:
         self._transcript.apply(event)
+        self._follow(event)
         self._pass_on(event)
+
+    def _follow(self, event: ev.Event) -> None:
+        """Do what the run itself has to, before others hear of `event`: it must end although they fail."""
         match event:
             case ev.ApprovalRequested(request=request):
                 assert self._session is not None
@@ -181,6 +190,8 @@ class HeadlessRun:
                 _set(self._ended, event)
             case ev.CommandRun():
                 _set(self._ended, event)
+            case ev.Notice(code=code, detail=detail) if code == UNSAFE_SETTINGS:
+                _refuse(self._ended, UnsafeSettingsError(detail.splitlines()))
             # While the turn has not ended, it is an earlier one, cut off, that recovery concludes.
             case ev.ChangesUndone(outcomes=outcomes) if self._ended is not None and self._ended.done():
                 _set(self._undone, outcomes)
@@ -208,6 +219,11 @@ class HeadlessRun:
 def _set(future: "asyncio.Future[T] | None", value: T) -> None:
     if future is not None and not future.done():
         future.set_result(value)
+
+
+def _refuse(future: "asyncio.Future[T] | None", error: AgentError) -> None:
+    if future is not None and not future.done():
+        future.set_exception(error)
 
 
 def _spent(before: Usage, after: Usage) -> Usage:

@@ -4,7 +4,8 @@ The call goes the way of every call. It is the one thing that a scripted model s
 policy, the approval, the sandbox and the ledger hold, and what it changed can be seen and undone afterwards.
 """
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -110,12 +111,14 @@ class SingleCall:
         options: CallOptions,
         on_output: Callable[[str], None] | None = None,
         tools: Sequence[AnyTool] | None = None,
+        *,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
         """`on_output` hears what the call prints while it runs. `tools` replaces the built-in tools."""
         self._options = options
         self._heard = _Heard(on_output=on_output)
         self._run = HeadlessRun(
-            Workbench(paths, settings, provider_source=_only_this(options), tools=tools),
+            Workbench(paths, settings, environ=environ, provider_source=_only_this(options), tools=tools),
             RunOptions(
                 prompt=f"tools call {options.tool}",
                 workspace=options.workspace,

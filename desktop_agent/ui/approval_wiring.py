@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from desktop_agent.core.events import CommandJudged
     from desktop_agent.core.model import ApprovalRequest, Decision
     from desktop_agent.core.transcript import Transcript
     from desktop_agent.ui.approvals.dialog import ApprovalDialog
@@ -76,6 +77,7 @@ class ApprovalWiring(QObject):
             self._theme, request, self._diff_source, self._spawn, self._window, rules=self._rule_context(request)
         )
         self._dialog.decided.connect(self.answer)
+        self._dialog.edited.connect(self.judge)
         self._dialog.finished.connect(self._forget)
         self._dialog.open()
 
@@ -85,6 +87,18 @@ class ApprovalWiring(QObject):
 
         if self._bridge is not None:
             self._bridge.submit(AnswerApproval(call_id=call_id, decision=decision))
+
+    def judge(self, call_id: str, command: str) -> None:
+        """Have the session judge a command as the user edits it."""
+        from desktop_agent.core.ops import JudgeCommand
+
+        if self._bridge is not None:
+            self._bridge.submit(JudgeCommand(call_id=call_id, command=command))
+
+    def show_judgement(self, judged: "CommandJudged") -> None:
+        """Show the answer in the dialog, if it is open about that call."""
+        if self._dialog is not None and self._dialog.call_id == judged.call_id:
+            self._dialog.show_judgement(judged)
 
     def _rule_context(self, request: "ApprovalRequest") -> "RuleContext | None":
         if self._rule_maths is None or self._bridge is None:

@@ -4,17 +4,22 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from desktop_agent.core.hidden_text import named
+
 _MIN_WIDTH = 32
 
 
 class ElidedLabel(QLabel):
-    """One line of plain text, elided rather than cut off. Never makes its window wider."""
+    """One line of plain text, elided rather than cut off. What cannot be seen is named; it never widens its window."""
 
     def __init__(self, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._mode = mode
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+
+    def setText(self, arg__1: str) -> None:
+        super().setText(named(arg__1))
 
     def minimumSizeHint(self) -> QSize:
         whole = super().sizeHint()

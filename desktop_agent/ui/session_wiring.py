@@ -87,6 +87,8 @@ class SessionWiring(QObject):
         self._replacing_timer.timeout.connect(self._show_next)
         self._context = ContextWiring(window, theme)
         self._approvals = ApprovalWiring(window, theme, diff_source, spawn, now, rule_maths)
+        self.opens_questions = False
+        """Whether a question opens its dialog by itself. Its card in the conversation is there in any case."""
         self._connect()
 
     @property
@@ -148,7 +150,8 @@ class SessionWiring(QObject):
         self._panels.composer.set_history(_written(bridge.transcript))
         self._refresh_status()
         self._refresh_changes()
-        self._approvals.open_next()
+        if self.opens_questions:
+            self._approvals.open_next()
 
     @property
     def _is_read_only(self) -> bool:
@@ -180,6 +183,7 @@ class SessionWiring(QObject):
         self._actions.connect(self._actions.inspect_context, self._context.inspect)
         self._actions.connect(self._actions.compact, self._context.compact)
         view.approval_answered.connect(self._approvals.answer)
+        view.approval_edited.connect(self._approvals.judge)
         view.approval_opened.connect(self._approvals.open)
         view.stop_requested.connect(self._interrupt)
         view.pages_wanted.connect(self._want_pages)
@@ -188,6 +192,7 @@ class SessionWiring(QObject):
         view.recover_requested.connect(self._recover)
         view.link_activated.connect(self._open_link)
         view.retry_requested.connect(self._retry)
+        view.try_now_requested.connect(self._try_now)
         view.settings_requested.connect(self.settings_requested)
         view.example_chosen.connect(self._submit_prompt)
         view.rewind_requested.connect(self._ask_how_to_rewind)
@@ -241,6 +246,11 @@ class SessionWiring(QObject):
         from desktop_agent.core.ops import Interrupt
 
         self.submit(Interrupt())
+
+    def _try_now(self) -> None:
+        from desktop_agent.core.ops import TryNow
+
+        self.submit(TryNow())
 
     def _undo(self, selection: "ChangeSelection") -> None:
         from desktop_agent.core.ops import UndoChanges
@@ -360,10 +370,12 @@ class SessionWiring(QObject):
         match event:
             case _ if self._is_read_only:
                 pass  # what it asks, and what waits in it, is for the window that writes it
-            case ev.ApprovalRequested(request=request) if not self._is_person_writing():
+            case ev.ApprovalRequested(request=request) if self.opens_questions and not self._is_person_writing():
                 self._approvals.open(request.call_id)
             case ev.ApprovalResolved(call_id=call_id):
                 self._approvals.close_if(call_id)
+            case ev.CommandJudged():
+                self._approvals.show_judgement(event)
             case ev.PromptRejected(text=text):
                 self.give_back([text])
             case ev.TurnEnded(reason=reason) if reason != "completed":

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+from desktop_agent.core.hidden_text import named
+
 
 def short_path(folder: str) -> str:
-    """Return a folder with `~` for the home folder."""
+    """Return a folder with `~` for the home folder, and names for characters that cannot be seen."""
     path, home = Path(folder), Path.home()
-    return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) and path != home else folder
+    short = f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) and path != home else folder
+    return named(short)

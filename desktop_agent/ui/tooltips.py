@@ -1,10 +1,14 @@
 """Tooltips of text that somebody else wrote: file names, titles, paths."""
 
+from desktop_agent.core.hidden_text import named
+
 
 def plain_tooltip(text: str) -> str:
     """Return `text` such that a tooltip shows it sign for sign.
 
-    Qt takes what looks like HTML for HTML, in tooltips always: a file could be named to show something else.
+    Characters that cannot be seen are named. Qt takes what looks like HTML for HTML, in tooltips always: a file could
+    be named to show something else.
     """
-    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = "\n".join(map(named, text.replace("\t", "    ").split("\n")))
+    escaped = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return f"<p style='white-space: pre-wrap'>{escaped}</p>" if text else ""

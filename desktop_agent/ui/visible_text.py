@@ -8,21 +8,14 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
+from desktop_agent.core.hidden_text import HIDDEN, HIDING, is_hiding, name_of
+
 MAX_DRAWN_CHARS = 5_000
 """What a longer line has beyond this is not drawn: shaping a line of a million characters takes half a second."""
 TAB_WIDTH = 4
 
 _BOM = "\ufeff"
-_NAMED = (
-    r"\x00-\x1f\x7f-\x9f"  # control characters
-    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e"  # soft hyphen, joiners, fillers
-    r"\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffc"  # zero width, direction, separators
-    r"\ud800-\udfff"  # bytes that are not UTF-8
-    r"\U000e0000-\U000e0fff"  # tags and variation selectors beyond the basic plane
-)
-# Joiners shape emoji and several scripts; behind ASCII they only hide.
-_HIDDEN = re.compile(rf"[{_NAMED}]|(?<=[\x00-\x7f])[\u200c\u200d]")
-_NEEDS_MAP = re.compile(rf"[{_NAMED}\u200c\u200d\U00010000-\U0010ffff]")
+_NEEDS_MAP = re.compile(rf"[{HIDDEN}\u200c\u200d\U00010000-\U0010ffff]")
 
 
 class VisibleLine(NamedTuple):
@@ -51,8 +44,11 @@ class VisibleLine(NamedTuple):
         return offset if is_last else min(offset, max(self.break_offsets[at], self.break_offsets[at + 1] - 1))
 
 
-def visible_line(line: str, *, is_first: bool = False) -> VisibleLine:
-    """Return how to draw `line` (without its ending). A byte order mark is only shown where it does not belong."""
+def visible_line(line: str, *, is_first: bool = False, is_content: bool = True) -> VisibleLine:
+    """Return how to draw `line` (without its ending). A byte order mark is only shown where it does not belong.
+
+    `is_content` is False for commands, names and titles, where nothing unseen has a use (`hidden_text.is_hiding`).
+    """
     cut_chars = max(0, len(line) - MAX_DRAWN_CHARS)
     drawn = line[:MAX_DRAWN_CHARS]
     if (drawn.isascii() and drawn.isprintable()) or not _NEEDS_MAP.search(drawn):
@@ -62,7 +58,8 @@ def visible_line(line: str, *, is_first: bool = False) -> VisibleLine:
     at = position = column = 0
     for match in _NEEDS_MAP.finditer(drawn):
         char, start = match.group(), match.start()
-        piece = _drawn(char, drawn, start, column + start - at, is_first=is_first)
+        is_mark = char == _BOM and start == 0 and is_first
+        piece = "" if is_mark else _drawn(char, drawn, start, column + start - at, is_content=is_content)
         pieces += (drawn[at:start], piece)
         column += start - at + len(piece)
         position += start - at
@@ -73,12 +70,10 @@ def visible_line(line: str, *, is_first: bool = False) -> VisibleLine:
     return VisibleLine("".join(pieces), cut_chars, tuple(offsets), tuple(positions))
 
 
-def _drawn(char: str, line: str, index: int, column: int, *, is_first: bool) -> str:
+def _drawn(char: str, line: str, index: int, column: int, *, is_content: bool) -> str:
     if char == "\t":
         return " " * (TAB_WIDTH - column % TAB_WIDTH)
-    if char == _BOM and index == 0 and is_first:
-        return ""
-    return _name(char) if _HIDDEN.match(line, index) else char
+    return name_of(char) if is_hiding(line, index, is_content=is_content) else char
 
 
 def utf16_length(text: str) -> int:
@@ -87,17 +82,6 @@ def utf16_length(text: str) -> int:
 
 
 def hidden_characters(text: str) -> list[str]:
-    """Return the names of the characters in `text` that would not be seen, each once. Tabs and line ends are fine."""
-    found = (match.group() for match in _HIDDEN.finditer(text))
-    return list(dict.fromkeys(_name(char) for char in found if char not in "\t\n\r"))
-
-
-def _name(char: str) -> str:
-    code = ord(char)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
-    if 0xDC80 <= code <= 0xDCFF:
-        return f"\\x{code - 0xDC00:02x}"
-    return f"⟨U+{code:04X}⟩"
+    """Return the names of the characters in `text` that would not be seen, each once. Tabs and line feeds are fine."""
+    found = (match.group() for match in HIDING.finditer(text))
+    return list(dict.fromkeys(name_of(char) for char in found if char not in "\t\n"))

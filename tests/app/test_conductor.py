@@ -1,5 +1,6 @@
 """What the window shows at its start, and how it goes from one folder or session to the next."""
 
+import os
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QPlainTextEdit, QToolBu
 from desktop_agent.core.events import JobsReported
 from desktop_agent.core.model import Job, ToolCall
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import PromptEntry, ToolEntry
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
@@ -57,6 +59,24 @@ def test_a_folder_of_the_command_line_is_shown_and_nothing_is_written_into_it(go
 
     go([str(project), "--provider", "demo"], journey)
     assert [path.name for path in project.iterdir()] == ["notes.txt"]
+
+
+def test_a_sandbox_that_the_folder_brings_along_is_not_tried(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if find_sandbox(os.environ).sandbox is None:
+        pytest.skip("no sandbox works on this machine")
+    fake = project / "bin" / "bwrap"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\ntouch '{project}/ran'\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+
+    async def journey(person: Driver) -> None:
+        await person.until_true(lambda: person.window.desk.judges.is_sandbox_available, "a sandbox was found")
+
+    go([str(project), "--provider", "demo"], journey)
+    assert not (project / "ran").exists()
 
 
 @pytest.mark.parametrize("wanted", [["no such folder"], ["--resume", "nothing-like-it"]])

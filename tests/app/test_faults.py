@@ -142,7 +142,7 @@ def test_a_folder_that_is_deleted_while_the_agent_works_is_told_to_both(go: Go, 
             await ended(person)
             (call,) = [entry for entry in person.transcript.entries if isinstance(entry, ToolEntry)]
             assert call.result is not None
-            assert call.result.content == f"The folder {project} is gone. Nothing was written."
+            assert call.result.content == f"The folder {project} does not exist. Nothing was written."
             # Once it is back, the conversation goes on.
             project.mkdir()  # noqa: ASYNC240 - a person waits
             await ask(person, "Again?")

@@ -34,6 +34,8 @@ OUTPUT_CHARS = 2_000
 MOST_PER_FRAME = 1.75
 LEAST_OPENING = 40
 STALL_MS = 16.7
+MOST_STALLED = 4
+"""How many refreshes of a screen a huge answer may take at once, beside whatever else the machine does."""
 
 _TEXT = """the a total size of page `count` **result** returns when value *index* of list is empty then `raise` an error
 so we check it again before the next call and write a test for every case that was found here"""
@@ -372,3 +374,30 @@ def test_a_new_width_for_a_long_conversation(bench: Bench, repeats: int, say: Ca
         times += timed(iter([narrow]))
         bench.discard(view)
     say(f"another width: {median(times):.1f} ms")
+
+
+HUGE = {
+    "a table of 3,000 rows": "| a | b | c | d | e |\n|---|---|---|---|---|\n" + ("|" + " a cell |" * 5 + "\n") * 3_000,
+    "a line of 2 MB": "word " * 400_000,
+    "a quote of 1 MB": "> a line of a quote\n" * 50_000,
+    "10,000 fences": "```\nx\n```\n" * 10_000,
+}
+
+
+@pytest.mark.parametrize("shape", HUGE)
+def test_a_huge_answer_that_comes_whole_does_not_stop_the_window(
+    shape: str, bench: Bench, qapp: QApplication, repeats: int, say: Callable[[str], None]
+) -> None:
+    """The time of each turn of the event loop until all of it is read; the best of the runs counts."""
+    text = HUGE[shape]
+    runs = Times()
+    for _ in range(repeats):
+        view = bench.transcript_view()
+        entry = TextEntry(turn=1, chunks=[text], is_open=False, kind="text")
+        times = timed(iter([lambda view=view, entry=entry: view.show_transcript(Transcript(entries=[entry]))]))
+        while (stream := view.rows[0].stream) is None or not stream.is_closed:
+            times += timed(iter([qapp.processEvents]))
+        runs.runs.append(times)
+        bench.discard(view)
+    say(f"{shape:22} {len(text):8} characters | worst {runs.worst:.1f} ms | of all runs {runs.worst_of_all:.1f} ms")
+    assert runs.worst <= MOST_STALLED * STALL_MS

@@ -48,6 +48,15 @@ def test_a_missing_part_is_a_warning_with_what_to_do(tmp_path: Path) -> None:
         assert "apt install bubblewrap" in found["sandbox bubblewrap"]["hint"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the programs of the workspace are shell scripts")
+def test_no_program_of_the_workspace_is_run(tmp_path: Path) -> None:
+    for name in ("git", "bwrap", "rg"):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho {name} >> "{tmp_path}/ran"\n')
+        (tmp_path / name).chmod(0o755)
+    doctor("--workspace", str(tmp_path), PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert not (tmp_path / "ran").exists()
+
+
 def test_what_keeps_the_application_from_working_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     run = doctor("--json", DESKTOP_AGENT_HOME=str(tmp_path / "file"))
@@ -81,3 +90,31 @@ def test_it_does_not_import_qt_itself() -> None:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         out, _ = process.communicate(timeout=60)
     assert out.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize(("address", "state"), [("http://10.1.2.3:8000", "warning"), ("http://127.0.0.1:1", None)])
+def test_an_address_that_is_not_encrypted_is_a_warning(tmp_path: Path, address: str, state: str | None) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text(f'[model]\nbase_url = "{address}"\n')
+    found = checks(doctor("--json", DESKTOP_AGENT_HOME=str(tmp_path)))
+    assert found.get("model address", {"state": None})["state"] == state
+
+
+def test_the_doctor_says_which_variables_no_command_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_DATABASE", "postgres://me:hunter22@host/db")
+    output = doctor().stdout
+    assert "SHOP_DATABASE (an address with a password)" in output
+    assert "hunter22" not in output
+
+
+def test_no_program_that_the_doctor_tries_gets_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    witness = tmp_path / "environment"
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nenv > {witness}\necho git version 2.0\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-for-git")
+    doctor()
+    assert "PATH=" in witness.read_text()
+    assert "not-for-git" not in witness.read_text()

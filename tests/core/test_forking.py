@@ -12,7 +12,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.errors import SessionNotFoundError, StorageError, UsageError
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import ChangeSelection, ModelRef
+from desktop_agent.core.model import Allowed, ChangeSelection, Denied, ModelRef
 from desktop_agent.core.providers.scripted import Call, Hang, Reply, Say, ScriptedProvider, Think, in_order
 from desktop_agent.core.store.collect import collect
 from desktop_agent.core.store.journal import read_journal
@@ -208,3 +208,21 @@ async def test_the_model_of_the_source_at_that_time_is_the_fork_s(ground: Ground
         async with ground.session([], resume=session_id) as forked:
             assert forked.transcript.model is not None
             assert forked.transcript.model.model == model
+
+
+async def test_a_fork_begins_without_the_rules_of_its_source_s_session(ground: Ground) -> None:
+    """They were decided for that session; the source keeps them, also when it is opened again."""
+    ground.write("a.py", f"x = 1\n{REST}")
+    async with ground.session([[EDIT], [Say("One.")]], approval="on_write") as s:
+        s.submit(ops.SubmitPrompt(text="First"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed(scope="session")))
+        await s.rx.expect(ev.TurnEnded)
+    forked = await fork(ground, s.id)
+    for session_id, is_asked in ((forked, True), (forked, True), (s.id, False)):
+        async with ground.session([[AGAIN], [Say("Two.")]], resume=session_id) as again:
+            again.submit(ops.SubmitPrompt(text="Next"))
+            event = await again.rx.expect(ev.ApprovalRequested if is_asked else ev.ChangesRecorded)
+            if isinstance(event, ev.ApprovalRequested):
+                again.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Denied()))
+            await again.rx.expect(ev.TurnEnded)

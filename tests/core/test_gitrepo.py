@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +25,9 @@ from desktop_agent.core.gitrepo import (
 )
 from desktop_agent.core.gitrepo import child as git_child
 from desktop_agent.core.gitrepo import status as git_status
+from desktop_agent.core.gitrepo import status_of as status_of_found
+from desktop_agent.core.gitrepo.config_file import plain_settings
+from desktop_agent.core.gitrepo.stand_in import LISTING, harmless_config
 
 Git = Callable[..., str]
 
@@ -177,7 +181,7 @@ async def test_names_with_spaces_newlines_and_bytes_that_are_no_utf8_are_kept(fo
     assert status.files["three\n\nlines or so"].renamed_from == "two\nlines"
 
 
-async def test_a_submodule_with_new_work_is_a_modified_submodule(folder: Path, git: Git, tmp_path: Path) -> None:
+async def test_a_submodule_is_not_looked_into(folder: Path, git: Git, tmp_path: Path) -> None:
     library = tmp_path / "library"
     library.mkdir()
     git("init", "-q", at=library)
@@ -186,7 +190,8 @@ async def test_a_submodule_with_new_work_is_a_modified_submodule(folder: Path, g
     git("commit", "-qm", "add the library")
     assert states(await status_of(folder)) == {}
     (folder / "lib" / "new").write_text("x", encoding="utf-8")
-    assert (await status_of(folder)).files == {"lib": FileStatus(state="modified", is_submodule=True)}
+    assert states(await status_of(folder)) == {}, "git would have to start another git, with what is configured there"
+    assert states(await status_of(folder / "lib")) == {"new": "untracked"}
     inside = find_repository(folder / "lib")
     assert inside is not None
     assert inside.git_dir == folder / ".git" / "modules" / "lib"
@@ -252,6 +257,80 @@ async def test_the_environment_of_a_calling_hook_does_not_mislead(
 # --- no answer ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root can give a folder away")
+async def test_a_repository_of_another_user_is_read_only_when_the_user_trusts_it(
+    folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    os.chown(folder / ".git", 65534, 65534)
+    answer = await query_status(folder)
+    assert isinstance(answer, NoStatus)
+    assert f"git config --global --add safe.directory {folder}" in answer.detail
+    settings = tmp_path / "settings"
+    settings.write_text(f"[safe]\n\tdirectory = {folder}\n", encoding="utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    assert isinstance(await query_status(folder), RepoStatus)
+
+
+async def test_settings_that_change_what_git_answers_are_kept(folder: Path, git: Git, tmp_path: Path) -> None:
+    commit(git, folder, a="x\n")
+    (tmp_path / "ignored here").write_text("*.tmp\n", encoding="utf-8")
+    git("config", "core.excludesFile", str(tmp_path / "ignored here"))
+    git("config", "core.fileMode", "false")
+    (folder / "c.tmp").write_text("x", encoding="utf-8")
+    (folder / "a").chmod(0o755)
+    assert states(await status_of(folder)) == {"c.tmp": "ignored"}
+
+
+async def test_a_pipe_in_place_of_a_file_of_git_stops_nothing(folder: Path, git: Git) -> None:
+    commit(git, folder, a="x\n")
+    (folder / ".git" / "info" / "attributes").unlink(missing_ok=True)
+    os.mkfifo(folder / ".git" / "info" / "attributes")
+    os.mkfifo(folder / ".git" / "commondir")
+    assert find_repository(folder) is not None
+
+
+async def test_another_repository_in_the_place_of_the_one_that_was_found_is_not_asked(folder: Path, git: Git) -> None:
+    commit(git, folder, a="x\n")
+    found = find_repository(folder)
+    assert found is not None
+    (folder / ".git").rename(folder / "aside")
+    git("init", "-q")
+    answer = await status_of_found(found)
+    assert isinstance(answer, NoStatus)
+    assert answer.reason == "replaced"
+
+
+async def test_nothing_is_left_of_the_stand_in(
+    folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    await status_of(folder)
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the program that counts is a shell script")
+async def test_a_question_starts_git_once(
+    folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    commit(git, folder, a="x\n")
+    git("config", "branch.main.remote", "origin")
+    count, real = tmp_path / "count", shutil.which("git")
+    (tmp_path / "git").write_text(f'#!/bin/sh\necho >> {count}\nexec {real} "$@"\n', encoding="utf-8")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert states(await status_of(folder)) == {}
+    assert count.read_text() == "\n"
+
+
+async def test_a_configuration_that_is_not_written_plainly_is_read_by_git(folder: Path, git: Git) -> None:
+    commit(git, folder, a="x\n")
+    with (folder / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write('[core] fileMode = "fal\\\nse" ; for a shared folder\n')
+    (folder / "a").chmod(0o755)
+    assert states(await status_of(folder)) == {}
+
+
 async def test_a_plain_folder_has_no_status_and_says_why(tmp_path: Path) -> None:
     assert await read_status(tmp_path) is None
     assert await query_status(tmp_path) == NoStatus(reason="not_a_repository")
@@ -280,7 +359,7 @@ async def test_a_folder_that_is_gone_has_no_status(tmp_path: Path) -> None:
 
 def slow_git(folder: Path, script: str) -> None:
     program = folder / "git"
-    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.write_text(f'#!/bin/sh\ncase "$*" in *--list*) exit;; esac\n{script}\n', encoding="utf-8")
     program.chmod(0o755)
 
 
@@ -373,6 +452,47 @@ def test_a_record_that_was_cut_off_is_dropped() -> None:
     for end in range(len(renamed)):
         assert parse_status(b"? a\0" + renamed[:end]).files.keys() == {"a"}
     assert parse_status(renamed).files == {"new name": FileStatus(state="renamed", renamed_from="old name")}
+
+
+NAMES = st.sampled_from(["core.autocrlf", "branch.a b.remote", 'branch."\\x.merge', "remote.o.fetch", "user.name"])
+PROGRAMS = ["core.fsmonitor", "filter.x.clean", "include.path", "core.hooksPath", "remote.x.uploadpack", "alias.x"]
+
+
+@given(st.lists(st.tuples(NAMES, st.text(st.characters(codec="utf-8", exclude_characters="\0")))))
+def test_what_is_kept_of_a_configuration_reads_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, settings: list[tuple[str, str]]
+) -> None:
+    file = tmp_path_factory.mktemp("config") / "config"
+    listed = [*settings, *((name, "evil") for name in PROGRAMS)]
+    file.write_bytes(harmless_config("".join(f"{name}\n{value}\0" for name, value in listed).encode()))
+    output = subprocess.check_output(["git", "config", "--null", "--list", "--file", str(file)])
+    read_back = [tuple(record.split("\n", 1)) for record in output.decode().split("\0")[:-1]]
+    assert read_back == [("core.bare", "false"), *settings]
+
+
+LINES = st.sampled_from([
+    "[core]", '[branch "a b.C"]', '[Remote "o"]', "[a.b]", "[core] x = y", "\tbare = false", "x=", "flag", "= v",
+    "a-b = c  d ", "k = a\tb", 'k = "q"', "k = a # b", "k = a ; b", "k = a \\", "# note", " ; note", "", "\r", "k = ü",
+    "1k = v", "k v", "K1 = a=b", "[x", '[x ""]', "k = [y]", "\ufeff[core]", "\fk = v",
+])  # fmt: skip
+
+
+@given(st.lists(LINES, max_size=8))
+def test_a_configuration_that_is_read_without_git_is_read_as_git_would(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    file = tmp_path_factory.mktemp("config") / "config"
+    file.write_bytes("\n".join(lines).encode())
+    settings = plain_settings(file.read_bytes())
+    if settings is not None:
+        assert subprocess.check_output(["git", *LISTING, str(file)]) == settings
+
+
+def test_what_git_writes_itself_is_read_without_git(folder: Path, git: Git) -> None:
+    git("config", "branch.a/b.c.remote", "origin")
+    git("remote", "add", "Origin", "https://example.org/~a/b.git?x=1")
+    config = folder / ".git" / "config"
+    assert plain_settings(config.read_bytes()) == subprocess.check_output(["git", *LISTING, str(config)])
 
 
 @given(st.binary(max_size=400))

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,18 @@ def test_a_folder_of_path_in_the_workspace_is_passed_over(tmp_path: Path) -> Non
     assert find_program("tool", path, tmp_path / "ws") == str(outside)
     assert find_program(str(inside), path, tmp_path / "ws") is None
     assert search_path(path, tmp_path / "ws") == str(outside.parent)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_link_into_the_workspace_is_passed_over(tmp_path: Path) -> None:
+    inside = program(tmp_path / "ws" / ".venv" / "tool")
+    (tmp_path / "link").symlink_to(tmp_path / "ws")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "tool").symlink_to(inside)
+    path = {"PATH": f"{tmp_path}/link/.venv"}
+    assert search_path(path, tmp_path / "ws") == ""
+    assert search_path({"PATH": str(inside.parent)}, tmp_path / "link") == ""
+    assert find_program("tool", {"PATH": f"{tmp_path}/bin"}, tmp_path / "ws") is None
 
 
 @pytest.fixture

@@ -114,6 +114,8 @@ def test_only_what_makes_safety_stricter_is_a_projects_business() -> None:
         "execution.approval",
         "execution.sandbox",
         "execution.blocked_commands",
+        "execution.max_processes",
+        "execution.max_open_files",
         "tools.limits.max_tool_tokens",
         "tools.limits.max_stdout_bytes",
         "tools.limits.max_lines",

@@ -8,7 +8,7 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.model import Rule
-from desktop_agent.core.rulebook import RuleBook
+from desktop_agent.core.rulebook import LiveRules, RuleBook
 from desktop_agent.core.store.rules_file import RulesFile
 from tests.file_dates import TO_COME_NS, put_date
 
@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> RulesFile:
 
 async def test_a_rule_changed_within_one_step_of_the_files_clock_does_not_go_on_allowing(file: RulesFile) -> None:
     """Same size, same file, same date."""
-    book = RuleBook(file, {}, Told())
+    book = RuleBook(LiveRules(file), {}, Told())
     text = file.path.read_text()
     for effect in ("allow", "alarm"):  # as long as the word, and nothing that a rule can do
         with file.path.open("r+") as opened:
@@ -52,7 +52,7 @@ async def test_a_rule_changed_within_one_step_of_the_files_clock_does_not_go_on_
 
 async def test_what_is_read_again_and_says_the_same_is_not_told_again(file: RulesFile) -> None:
     told = Told()
-    book = RuleBook(file, {}, told)
+    book = RuleBook(LiveRules(file), {}, told)
     put_date(file.path, TO_COME_NS)
     for _ in range(3):
         await book.refresh()

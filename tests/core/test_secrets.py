@@ -1,5 +1,6 @@
 """Secrets leave neither in a text nor in a child's environment."""
 
+import json
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.secrets import HIDDEN, child_environment, is_secret_name, mask
+from desktop_agent.core.secrets import HIDDEN, is_secret_name, mask
 
 PRIVATE_KEY = "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEpAIBAAKCAQEA\nu1SU1LfVLPHCozMx\n-----END RSA PRIVATE KEY-----"
 
@@ -63,6 +64,50 @@ def test_what_has_the_shape_of_a_key_is_hidden(text: str, masked: str) -> None:
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert mask(text) == text
+
+
+KEY = "sk-ant-" + "api03-AbCdEf_0123456789-xyz"
+BEFORE_KEYS = ["\n", "\t", "\r", "\b", "\f", "\0", "\x1b", "\x1b[32m", "\x1b[m", "\u2028", '"', "\\", "é\n", " "]
+
+
+def spelled(text: str, levels: int) -> str:
+    """`text` as a string of JSON, in a string of JSON, and so on."""
+    for _ in range(levels):
+        text = json.dumps(text)
+    return text
+
+
+@pytest.mark.parametrize("levels", range(6))
+@pytest.mark.parametrize("before", BEFORE_KEYS, ids=ascii)
+def test_a_key_at_the_beginning_of_a_line_is_hidden_in_json_too(before: str, levels: int) -> None:
+    masked = mask(f"{{'output': {spelled(f'one{before}{KEY}', levels)}}}")
+    assert KEY not in masked
+    assert "sk-ant-***" in masked
+
+
+@pytest.mark.parametrize("cut", [1, 2, 5])
+def test_a_key_in_json_that_is_cut_off_is_hidden(cut: int) -> None:
+    assert "AbCdEf" not in mask(spelled(f"one\n{KEY}", 2)[:-cut])
+
+
+@pytest.mark.parametrize("text", [repr(f"a\n{KEY}"), repr(f"a\x1b[1m{KEY}"), f"q=1%0A{KEY}", rf"C:\n{KEY}"])
+def test_a_key_behind_other_spellings_of_a_character_is_hidden(text: str) -> None:
+    assert KEY not in mask(text)
+
+
+def test_a_key_spelled_with_escapes_is_hidden() -> None:
+    text = r'{"key": "s\u006b-ant-api03-AbCdEf_0123456789-xyz", "other": "ab\u00e9"}'
+    assert json.loads(mask(text)) == {"key": "sk-ant-***", "other": "abé"}
+
+
+def test_a_header_in_json_of_json_is_hidden() -> None:
+    text = spelled(json.dumps({"x-api-key": "0123456789abcdef0123"}), 1)
+    assert json.loads(json.loads(mask(text))) == {"x-api-key": "***"}
+
+
+@given(text=st.text(max_size=20), levels=st.integers(0, 5))
+def test_json_without_a_key_stays_byte_for_byte(text: str, levels: int) -> None:
+    assert mask(spelled(text, levels)) == spelled(text, levels)
 
 
 def test_a_known_key_is_hidden_whatever_its_shape() -> None:
@@ -128,22 +173,6 @@ def test_a_variable_named_like_a_secret_is_one(name: str) -> None:
 )
 def test_a_variable_that_programs_need_is_none(name: str) -> None:
     assert not is_secret_name(name)
-
-
-def test_a_child_gets_everything_but_the_secrets() -> None:
-    """Z-48."""
-    environ = {"PATH": "/bin", "ANTHROPIC_API_KEY": "k", "GH_TOKEN": "t", "LANG": "C"}
-    assert child_environment(environ) == {"PATH": "/bin", "LANG": "C"}
-
-
-def test_a_child_gets_no_key_under_an_innocent_name_but_its_proxy() -> None:
-    environ = {
-        "CLAUDE": "sk-ant-api03-AbCdEf_0123456789-xyz",
-        "SIGNING": PRIVATE_KEY,
-        "SIGNED": f"{PRIVATE_KEY}\n-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
-        "HTTPS_PROXY": "http://me:hunter22@proxy:3128",
-    }
-    assert child_environment(environ) == {"HTTPS_PROXY": "http://me:hunter22@proxy:3128"}
 
 
 MASK_A_MEGABYTE = """

@@ -704,3 +704,28 @@ async def test_a_folder_and_a_file_that_took_each_others_place_are_undone(ground
         undone = await s.rx.expect(ev.ChangesUndone)
         assert {outcome.state for outcome in undone.outcomes} == {"restored"}
     assert [ground.read(path) for path in ("d/deep/a", "d/b", "f")] == ["a", "b", "f"]
+
+
+async def test_an_address_that_is_not_encrypted_is_warned_of_once_before_it_is_asked(ground: Ground) -> None:
+    async with ground.session([[Say("one")], [Say("two")], [Say("three")]]) as s:
+        for address in ("http://10.1.2.3:8000/v1", "http://127.0.0.1:1", "https://model.example"):
+            s.submit(ops.SetMode(model=ModelRef(provider="scripted", model="m", base_url=address)))
+            await s.prompt()
+        s.submit(ops.SetMode(model=ModelRef(provider="scripted", model="m", base_url="http://10.1.2.3:8000/v1")))
+        await s.prompt()
+    (warning,) = s.rx.all(ev.Notice)
+    assert (warning.level, warning.code) == ("warning", "readable_address")
+    assert warning.title.startswith("http://10.1.2.3:8000 is not encrypted")
+    kinds = [event.type for event in s.rx.recorded]
+    assert kinds.index("notice") < kinds.index("message_done")
+
+
+async def test_a_password_in_an_address_is_not_recorded(ground: Ground) -> None:
+    async with ground.session([[Say("one")]]) as s:
+        s.submit(
+            ops.SetMode(model=ModelRef(provider="scripted", model="m", base_url="https://me:hunter2@model.example"))
+        )
+        await s.prompt()
+    journal = b"".join(path.read_bytes() for path in ground.paths.sessions.rglob("journal.jsonl"))
+    assert b"hunter2" not in journal
+    assert b"https://model.example" in journal

@@ -108,9 +108,15 @@ def ask_for_no_titles() -> None:
     save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.generates_titles", value=False)
 
 
-def drive(argv: list[str], album: Path, journey: Callable[[Driver], Awaitable[None]]) -> None:
-    """Build the real application, run it on its own loop, and let `journey` use it until it has quit."""
+def drive(
+    argv: list[str], album: Path, journey: Callable[[Driver], Awaitable[None]], *, opens_questions: bool = True
+) -> None:
+    """Build the real application, run it on its own loop, and let `journey` use it until it has quit.
+
+    `opens_questions` lets every question open its dialog, as the setting does.
+    """
     window = build(argv)
+    window.desk.wiring.opens_questions = opens_questions
     window.main_window.show()
     app = QApplication.instance()
     assert isinstance(app, QApplication)

@@ -397,7 +397,7 @@ def test_a_full_disk_behind_standard_output_is_told_and_the_session_is_whole(
         options = [word for word in program.words(workspace, server.url, *how) if word != "--json" or not how]
         ran = program(*options, stdout=full.fileno())
     assert ran.code == 1
-    assert "could not be written to standard output" in one_message(ran)
+    assert "Standard output could not be written" in one_message(ran)
     assert program.prompts() == ["my precious words"]
 
 

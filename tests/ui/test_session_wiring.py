@@ -26,7 +26,7 @@ from desktop_agent.core.model import (
     Rule,
     ToolCall,
 )
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import RETRYING, Transcript
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.chat.composer import Composer
@@ -86,6 +86,7 @@ class Shown:
 @pytest.fixture
 def window(qtbot: QtBot) -> Generator[Window]:
     window = build(["--demo"])
+    window.desk.wiring.opens_questions = True
     window.main_window.show()
     window.main_window.activateWindow()
     qtbot.waitUntil(window.main_window.isActiveWindow)
@@ -280,6 +281,25 @@ def test_prompts_that_a_crash_left_waiting_stay_and_can_be_sent(window: Window) 
     assert reopened.asked == [ops.SendQueued(prompt_id="q1")]
 
 
+def test_the_wait_before_a_try_is_skipped_in_the_session_that_is_shown(
+    window: Window, shown: Shown, qtbot: QtBot
+) -> None:
+    def offer() -> QPushButton | None:
+        buttons = window.desk.transcript.findChildren(QPushButton, "tryNowButton")
+        return next((button for button in buttons if button.isVisible()), None)
+
+    shown.start()
+    shown.happen(ev.Notice(level="warning", code=RETRYING, title="Overloaded.", hint="Trying again in 60 s."))
+    shown.happen(ev.RetryWaitReported(turn=1, is_waiting=True))
+    qtbot.waitUntil(lambda: offer() is not None)
+    button = offer()
+    assert button is not None
+    button.click()
+    assert shown.asked == [ops.TryNow()]
+    shown.happen(ev.RetryWaitReported(turn=1, is_waiting=False))
+    qtbot.waitUntil(lambda: offer() is None)
+
+
 def test_a_prompt_the_session_refused_comes_back(window: Window, shown: Shown) -> None:
     send(window, "my long question")
     assert window.desk.composer.text() == ""
@@ -333,6 +353,16 @@ def test_the_rules_of_the_shown_session_are_told_and_revoked_there(window: Windo
     assert told.at(told.count() - 1) == [()]
 
 
+def test_the_card_is_enough_unless_a_setting_opens_the_dialog(window: Window, shown: Shown) -> None:
+    window.desk.wiring.opens_questions = False
+    shown.start()
+    shown.ask()
+    assert dialogs() == [], "the card asks"
+    window.desk.transcript.approval_opened.emit("c1")
+    assert len(dialogs()) == 1
+    dialogs()[0].close()
+
+
 def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, theme: Theme) -> None:
     """The session's own past is what the rule is tried on."""
     frame = MainWindow(theme, QSettings())
@@ -360,6 +390,11 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     begin = partial(ev.ToolCallStarted, turn=1, source="workspace", capabilities=("exec_shell",), is_read_only=False)
     shown.happen(
         begin(call=earlier, title="git push --force"),
+        ev.ApprovalRequested(turn=1, request=replace(push(), call_id="c0", command="git push --force")),
+        ev.ApprovalResolved(turn=1, call_id="c0", decision=Denied()),
+    )
+    wiring.opens_questions = True
+    shown.happen(
         begin(call=ToolCall(id="c1", name="run_terminal_cmd", arguments={}), title="git push"),
         ev.ApprovalRequested(turn=1, request=push()),
     )

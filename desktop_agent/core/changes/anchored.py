@@ -6,6 +6,7 @@ another and none through a symlink, and the file is named by the last of them: `
 that get the plain path.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Generator
@@ -17,10 +18,11 @@ _HAS_HANDLES = sys.platform == "linux" and _HANDLES.is_dir()
 
 
 @contextmanager
-def anchored(root: Path, path: str, *, makes_folders: bool) -> Generator[Path]:
+def anchored(root: Path, path: str, *, makes_folders: bool, identity: tuple[int, int] | None = None) -> Generator[Path]:
     """Yield a path that leads to `path` in `root` as long as the context lasts. Blocks.
 
-    Raises `OSError` when a folder on the way is missing, unless it is to be made, or is no folder but a symlink.
+    Raises `OSError` when a folder on the way is missing, unless it is to be made, or is no folder but a symlink; and
+    when `root` is another folder than the one with this `identity` (device and inode).
     """
     *folders, name = PurePosixPath(path).parts
     if not _HAS_HANDLES or PurePosixPath(path).is_absolute() or ".." in folders:
@@ -28,6 +30,9 @@ def anchored(root: Path, path: str, *, makes_folders: bool) -> Generator[Path]:
         return
     handle = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        status = os.fstat(handle)
+        if identity is not None and (status.st_dev, status.st_ino) != identity:
+            raise OSError(errno.ESTALE, f"the folder {root} was moved away or replaced")
         for folder in folders:
             inner = _entered(handle, folder, makes_folders=makes_folders)
             os.close(handle)

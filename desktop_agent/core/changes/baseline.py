@@ -24,6 +24,7 @@ from desktop_agent.core.changes.entries import Entry, Kept, as_note
 from desktop_agent.core.changes.scan import UNKNOWN, Known, Signature, as_known
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import FileImage
+from desktop_agent.core.private_files import make_private_file, make_private_folder
 
 _FORMAT = 3
 _FOREVER = 2**62
@@ -291,7 +292,7 @@ class Baseline:
 
         Another process that uses the same baseline waits until then.
         """
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._path.parent)
         try:
             database = self._begun()
         except sqlite3.DatabaseError as error:
@@ -314,6 +315,7 @@ class Baseline:
         A killed process leaves nothing half done. A power failure may spoil the file, which then begins anew: to wait
         for the disk would make every command slower, and keep what is but a cache.
         """
+        make_private_file(self._path)
         database = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)
         try:
             database.execute("PRAGMA journal_mode = TRUNCATE")

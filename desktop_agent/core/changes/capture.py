@@ -28,6 +28,8 @@ class CaptureReport:
 
     lost: tuple[Uncaptured, ...]
     out_of_reach: tuple[Uncaptured, ...]
+    repositories: tuple[str, ...] = ()
+    """What git takes for a repository now and did not before: paths of `.git`, or of folders like its inside."""
 
 
 class CaptureStoppedError(Exception):
@@ -55,6 +57,10 @@ class Capture(Protocol):
 
     def release(self, snapshot: Snapshot) -> None:
         """Let go of a snapshot whose report is on record. Doing it twice is no harm."""
+        ...
+
+    def repositories(self) -> frozenset[str]:
+        """Return what git would take for a repository, as of the last look: paths of `.git`, or of folders like it."""
         ...
 
     def images(self, paths: Iterable[str]) -> Mapping[str, FileImage]:

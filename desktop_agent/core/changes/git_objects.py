@@ -34,7 +34,7 @@ class GitObjects:
         if found is None:
             return None
         try:
-            return cls(pygit2.Repository(str(found.root)), found.prefix)
+            return cls(pygit2.Repository(str(found.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH), found.prefix)
         except pygit2.GitError:  # of a kind that libgit2 does not know, or of somebody else's
             return None
 

@@ -7,19 +7,22 @@ in a thread, one at a time.
 
 import errno
 import os
+import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from desktop_agent.core.changes.anchored import anchored
+from desktop_agent.core.changes.other_names import IsSpecial, has_names_elsewhere, is_hidden
 from desktop_agent.core.changes.recorder import ChangeRecorder
 from desktop_agent.core.changes.untouched import MEANWHILE, UNSEEN, ChangedError, Mark, mark_of, unless_touched
-from desktop_agent.core.errors import StorageError, ToolError
+from desktop_agent.core.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.files import FileState, FileTransition, is_left_over, is_torn, read_state, write_state
 from desktop_agent.core.ids import ChangeId, Digest
 from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.workspace import HeldWorkspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +36,33 @@ class LedgerWrite:
 class Ledger:
     """The changes of one workspace folder."""
 
-    def __init__(self, root: Path, blobs: Blobs) -> None:
+    def __init__(
+        self, root: Path, blobs: Blobs, *, held: HeldWorkspace | None = None, is_special: IsSpecial = is_hidden
+    ) -> None:
+        """Nothing is written unless `root` still is the folder that is `held`, by default the one that is there now.
+
+        A path that `is_special` keeps its content when another name of the same file is written.
+        """
         self._root = root.resolve()
+        self._held = held or HeldWorkspace(self._root)
         self._blobs = blobs
+        self._is_special = is_special
 
     @property
     def root(self) -> Path:
         """The workspace folder."""
         return self._root
+
+    def require_root(self) -> None:
+        """Raise `WorkspaceError` when the workspace is gone, or another folder stands in its place.
+
+        Writing would make it anew, empty but for one file, or change what the user never opened.
+        """
+        self._held.check()
+
+    def accept_root(self) -> None:
+        """Go on in the folder that is there now, if the user was told that it is another one."""
+        self._held.accept()
 
     def blob(self, digest: Digest) -> bytes:
         """A stored content by its digest. Raises `StorageError` when it is missing."""
@@ -79,9 +101,10 @@ class Ledger:
         Raises `ToolError` when a file changed meanwhile, or could not be written: then those already written are put
         back. It is a fatal one when the workspace itself is gone.
         """
-        if not self._root.is_dir():
-            # Writing would make it anew, empty but for this file, where somebody took it away.
-            raise ToolError(f"The folder {self._root} is gone. Nothing was written.", error_type="fatal")
+        try:
+            self.require_root()
+        except WorkspaceError as error:
+            raise ToolError(f"{error.title} Nothing was written.", error_type="fatal") from error
         states = [(change, self.state(change.before), self.state(change.after)) for change in changes]
         seen = {change.path: mark_of(self._root / change.path) for change in changes}
         for change, before, _ in states:
@@ -122,6 +145,10 @@ class Ledger:
 
         Return why those that were left alone were.
         """
+        try:
+            self.require_root()
+        except WorkspaceError as error:
+            return dict.fromkeys((write.change.id for write in writes), error.title)
         problems = ((write.change.id, self._problem(write)) for write in writes)
         return {change_id: problem for change_id, problem in problems if problem}
 
@@ -147,6 +174,15 @@ class Ledger:
     def is_inside(self, path: str) -> bool:
         """Whether the folder of `path` still lies in the workspace; somebody may have put a symlink in its place."""
         return Path(os.path.realpath((self._root / path).parent)).is_relative_to(self._root)
+
+    def has_names_elsewhere(self, path: str) -> bool:
+        """Whether the file has a name (a hard link) that a write to `path` must not change, and so breaks off."""
+        try:
+            status = (self._root / path).lstat()
+        except OSError:
+            return False
+        is_linked = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
+        return is_linked and has_names_elsewhere(self._root, status, self._is_special)
 
     def link_above(self, path: str) -> str:
         """The outermost folder on the way to `path` that is a symlink; empty without any."""
@@ -184,7 +220,8 @@ class Ledger:
             return
         old = self._content(before)
         if current.digest != after.digest and is_torn(current.content, old, self._content(after)):
-            write_state(self._root / path, FileState(content=old, mode=before.mode, kind=before.kind))
+            old_state = FileState(content=old, mode=before.mode, kind=before.kind)
+            write_state(self._root / path, old_state, keeps_names=self._keeps_names)
 
     def _content(self, image: FileImage) -> bytes:
         return b"" if image.kind == "folder" else self._blobs.get(image.digest, size=image.size)
@@ -240,11 +277,14 @@ class Ledger:
     def _write(self, path: str, state: FileState | None, seen: Mark = UNSEEN) -> None:
         """Write the file, if it still is the one that was `seen`; otherwise this raises `ChangedError`."""
         try:
-            with anchored(self._root, path, makes_folders=state is not None) as place:
-                write_state(place, state, check=unless_touched(place, seen))
+            with anchored(self._root, path, makes_folders=state is not None, identity=self._held.identity) as place:
+                write_state(place, state, check=unless_touched(place, seen), keeps_names=self._keeps_names)
         except FileNotFoundError:
             if state is not None:
                 raise
+
+    def _keeps_names(self, status: os.stat_result) -> bool:
+        return not has_names_elsewhere(self._root, status, self._is_special)
 
 
 def _image(state: FileState | None) -> FileImage | None:

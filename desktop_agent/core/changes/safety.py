@@ -20,6 +20,7 @@ from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state, write_state
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import FileKind, FileOutcome, OutsideFile, Uncaptured
+from desktop_agent.core.private_files import make_private_file, make_private_folder
 
 _PACK = "copy.pack"
 
@@ -132,8 +133,9 @@ class SafetyCopies:
         units, gaps = self.survey(places)
         if not units:
             return SafetyCopy(gaps=tuple(gaps))
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         copied: list[CopiedFile] = []
+        make_private_file(self._folder / _PACK)
         with (self._folder / _PACK).open("wb") as pack:
             for unit in units:
                 for path, status in unit.files:

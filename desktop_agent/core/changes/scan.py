@@ -47,6 +47,8 @@ class KnownFolder:
     files: dict[str, Signature] = field(default_factory=dict[str, Signature])
     """Files and symlinks by name."""
     folders: tuple[str, ...] = ()
+    repository: str = ""
+    """What git would take for a repository here: `.git`, or `.` where the folder looks like the inside of one."""
     unnameable: tuple[str, ...] = ()
 
 
@@ -151,6 +153,12 @@ def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:
             parent, name = split(path)
             known[parent].folders += (name,)
     return known
+
+
+def repositories_in(known: Known) -> frozenset[str]:
+    """Return the paths of what git would take for a repository: each `.git`, and each folder that is like one."""
+    places = ((path, folder.repository) for path, folder in known.items() if folder.repository)
+    return frozenset(path or "." if name == "." else f"{path}/{name}" if path else name for path, name in places)
 
 
 def is_racy(signature: Signature, now_ns: int, margin_ns: int = _RACY_FILE_NS) -> bool:
@@ -263,10 +271,12 @@ class _Walk:
         new = KnownFolder(mode=now[4], signature=signature)
         folders: list[str] = []
         unnameable: list[str] = []
+        has_git = False
         prefix = f"{path}/" if path else ""
         with os.scandir(place) as entries:
             for entry in entries:
                 name = entry.name
+                has_git = has_git or name == ".git"
                 if not _is_encodable(name):
                     unnameable.append(ascii(prefix + name))
                 elif entry.is_dir(follow_symlinks=False):
@@ -279,6 +289,7 @@ class _Walk:
                         continue
                     self._note_file(prefix + name, entry, old.files.get(name), new)
         new.folders = tuple(folders)
+        new.repository = ".git" if has_git else "." if _is_bare(new) else ""
         new.unnameable = tuple(unnameable)
         self._scan.listed[path] = new
         self._go_on_in([prefix + name for name in folders])
@@ -324,6 +335,10 @@ class _Walk:
     def _name_unnameable(self, paths: Iterable[str]) -> None:
         reason = "Its name is not valid Unicode."
         self._scan.out_of_reach.extend(Uncaptured(path=path, reason=reason) for path in paths)
+
+
+def _is_bare(folder: KnownFolder) -> bool:
+    return "HEAD" in folder.files and "objects" in folder.folders and "refs" in folder.folders
 
 
 def _signature(status: os.stat_result) -> Signature:

@@ -4,6 +4,7 @@ It works in any folder, without git. A walk reads the status of every file, and 
 changed since the last walk, whoever made that. Limits are in `CaptureSettings`; what falls outside is named.
 """
 
+import os
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedErro
 from desktop_agent.core.changes.entries import Entry, as_note
 from desktop_agent.core.changes.git_index import unchanged_objects
 from desktop_agent.core.changes.git_objects import GitObjects, index_stamp, object_id
-from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy
+from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy, repositories_in
 from desktop_agent.core.changes.shared_scanner import SharedScanner
 from desktop_agent.core.changes.transitions import Touched, in_order, with_renames
 from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state
@@ -45,8 +46,9 @@ class StatCapture:
         self._baseline = baseline
         self._settings = settings
         self._limits = settings()
-        self._open: set[int] = set()
-        """The snapshots that were taken and not yet looked at again."""
+        self._open: dict[int, frozenset[str]] = {}
+        """The snapshots that were taken and not yet looked at again, with the repositories there were then."""
+        self._repositories: frozenset[str] = frozenset()
         self._scanner = make_scanner(self._root)
         self._known: Known | None = None
         """What the newest generation holds, as this process last saw it."""
@@ -60,12 +62,12 @@ class StatCapture:
         with self._looking() as (session, known):
             self._look(session, known, stop)
             snapshot = Snapshot(session.pin())
-        self._open.add(snapshot.number)
+        self._open[snapshot.number] = self._repositories
         return snapshot
 
     def collect(self, snapshot: Snapshot, on_change: OnChange) -> CaptureReport:
         """Report what is different from the snapshot now. See `Capture`."""
-        self._open.discard(snapshot.number)
+        before = self._open.pop(snapshot.number, None)
         with self._looking() as (session, known):
             span = session.span(snapshot.number)
             if span is None:
@@ -78,13 +80,18 @@ class StatCapture:
             span = session.span(snapshot.number) or span
             paths = session.touched_since(span.generation)
             lost = _Report(session, span, self._objects(), self._limits).send(paths, on_change) if paths else []
-            return CaptureReport(tuple(lost), scan.not_watched(self._limits))
+            made = sorted(self._repositories - before) if before is not None else ()
+            return CaptureReport(tuple(lost), scan.not_watched(self._limits), tuple(made))
 
     def release(self, snapshot: Snapshot) -> None:
         """Let go of a snapshot. See `Capture`."""
-        self._open.discard(snapshot.number)
+        self._open.pop(snapshot.number, None)
         with self._baseline.session() as session:
             session.release(snapshot.number)
+
+    def repositories(self) -> frozenset[str]:
+        """Return what git would take for a repository, as of the last look. See `Capture`."""
+        return self._repositories
 
     def images(self, paths: Iterable[str]) -> Mapping[str, FileImage]:
         """Return how these files were when last looked at. See `Capture`."""
@@ -120,6 +127,9 @@ class StatCapture:
             _Writer(self._root, session, self._limits, self._objects()).write(scan, deadline, stop)
         self._leave_to_git(session)
         self._scanner.learn(known, scan)
+        # An empty folder is what a sandbox puts where none may be made, and no repository.
+        found = repositories_in(known)
+        self._repositories = frozenset(path for path in found if not _is_empty_folder(self._root / path))
         return scan
 
     def _leave_to_git(self, session: BaselineSession) -> None:
@@ -134,6 +144,14 @@ class StatCapture:
 
     def _objects(self) -> GitObjects | None:
         return GitObjects.of(self._root)
+
+
+def _is_empty_folder(path: Path) -> bool:
+    try:
+        with os.scandir(path) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return False
 
 
 class _Writer:

@@ -1,6 +1,7 @@
 """What git knows about a folder, asked of git itself: its status, its files, its refs; and refs put back when lost."""
 
-from desktop_agent.core.gitrepo.child import NoStatus
+from desktop_agent.core.gitrepo.child import NoStatus, PinnedGit, pinned
+from desktop_agent.core.gitrepo.finding import Repository, common_folder, find_repository, is_still_there
 from desktop_agent.core.gitrepo.refs import (
     RefProblem,
     RefRecovery,
@@ -14,21 +15,20 @@ from desktop_agent.core.gitrepo.refs import (
 from desktop_agent.core.gitrepo.status import (
     FileState,
     FileStatus,
-    Repository,
     RepoStatus,
-    common_folder,
-    find_repository,
     list_files,
     parse_status,
     query_status,
     read_git,
     read_status,
+    status_of,
 )
 
 __all__ = [
     "FileState",
     "FileStatus",
     "NoStatus",
+    "PinnedGit",
     "RefProblem",
     "RefRecovery",
     "Refs",
@@ -38,12 +38,15 @@ __all__ = [
     "changed_refs",
     "common_folder",
     "find_repository",
+    "is_still_there",
     "keep_objects",
     "list_files",
     "parse_status",
+    "pinned",
     "query_status",
     "read_git",
     "read_refs",
     "read_status",
     "restore_refs",
+    "status_of",
 ]

@@ -1,23 +1,50 @@
-"""Running git: one child process in its own process group, with a bounded output and time.
+"""Running git: one child process in its own process group, with a bounded output and time. Nothing else starts git.
 
-It asks nothing, sees no environment but what is listed here, and is killed when the awaiting task is cancelled.
+It asks nothing, sees no environment but what is listed here, and is killed when the awaiting task is cancelled. Each
+process is bound to a repository that was found before (`finding`), and reads a configuration that names no program
+(`stand_in`), because anybody who can write a folder can put a repository there. The options below repeat some of that
+for the user's own configuration, and for what git may read from elsewhere one day. There is no sandbox around each git:
+not every machine has one, so safety must not rest on it. (Bubblewrap took `git status` from 5 to 15 ms; see
+`tests/benchmarks/bench_gitrepo.py`.)
 """
 
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from desktop_agent.core.gitrepo.config_file import read_plain_settings
+from desktop_agent.core.gitrepo.finding import Repository, common_folder, is_still_there, stranger_of
+from desktop_agent.core.gitrepo.stand_in import LISTING, make_stand_in
 from desktop_agent.core.programs import search_path
 
 TIME_LIMIT_S: Final = 30.0
 _ERROR_LIMIT_BYTES: Final = 8 * 1024
+_SETTINGS_LIMIT_BYTES: Final = 4 * 1024 * 1024
+
+_SETTINGS: Final = (
+    "safe.bareRepository=explicit", "protocol.allow=never", "submodule.recurse=false", "diff.ignoreSubmodules=all",
+    f"core.hooksPath={os.devnull}", "core.fsmonitor=false", "core.pager=cat", "core.askPass=", "credential.helper=",
+    "log.showSignature=false", "gc.auto=0", "maintenance.auto=false",
+)  # fmt: skip
+_ALWAYS: Final = ("--no-pager", "--no-optional-locks", *(word for setting in _SETTINGS for word in ("-c", setting)))
+_FOR_COMMAND: Final[Mapping[str, tuple[str, ...]]] = {
+    "status": ("--ignore-submodules=all",),
+    "diff": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
+}
+"""Without them, these start converters, and git in each submodule with that one's configuration."""
+_REPLACED: Final = "{} is not the one that was there when the folder was opened"
+_STRANGER: Final = (
+    "{0} belongs to another user; if you trust the repository, run: git config --global --add safe.directory {1}"
+)
 
 _PASSED_ON: Final = (
     "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "GIT_EXEC_PATH",
@@ -33,14 +60,102 @@ _NOWHERE: Final = str(Path(os.sep, "nonexistent"))
 class NoStatus:
     """Why git has nothing to say about a folder. `detail` is git's own first line, for people."""
 
-    reason: Literal["not_a_repository", "git_missing", "too_slow", "failed"]
+    reason: Literal["not_a_repository", "git_missing", "too_slow", "failed", "replaced"]
     detail: str = ""
 
 
-async def run_git(folder: Path, *arguments: str, limit_bytes: int) -> tuple[bytes, bool] | NoStatus:
-    """Return git's output and whether it is whole, or why there is none. Cancelling kills the process group."""
+class PinnedGit:
+    """Git, bound to one repository: it looks for no other, and runs no program but itself."""
+
+    def __init__(self, repository: Repository, common: Path) -> None:
+        self._repository = repository
+        self._common = common
+
+    async def run(self, *arguments: str, limit_bytes: int) -> "tuple[bytes, bool] | NoStatus":
+        """Return git's output and whether it is whole, or why there is none. Cancelling kills the process group."""
+        repository = self._repository
+        places = (f"--git-dir={repository.git_dir}", f"--work-tree={repository.root}")
+        command, *rest = arguments
+        environ = await asyncio.to_thread(_environment, repository.root) | {
+            "GIT_COMMON_DIR": str(self._common),
+            "GIT_CEILING_DIRECTORIES": str(repository.root.parent),
+        }
+        argv = (*_ALWAYS, *places, command, *_FOR_COMMAND.get(command, ()), *rest)
+        return await _run(argv, repository.root / repository.prefix, environ, limit_bytes)
+
+
+@contextlib.asynccontextmanager
+async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus"]:
+    """Give git bound to `repository`, for some questions in a row; or why it may not, or cannot, be asked.
+
+    It is not asked about a repository that took the place of the one that was found, or that another user owns.
+    """
+    if not await asyncio.to_thread(is_still_there, repository):
+        yield NoStatus(reason="replaced", detail=_REPLACED.format(repository.root / ".git"))
+        return
+    if refusal := await _refusal(repository):
+        yield NoStatus(reason="failed", detail=refusal)
+        return
+    common = await asyncio.to_thread(common_folder, repository)
+    listed = await _settings_in(repository, common / "config")
+    if isinstance(listed, NoStatus):
+        yield listed
+        return
+    folder = Path(tempfile.mkdtemp(prefix="desktop-agent-git-"))
+    making = asyncio.ensure_future(asyncio.to_thread(make_stand_in, folder, common, listed))
     try:
-        process = await _start_git(folder, arguments)
+        try:
+            await asyncio.shield(making)
+        except OSError as error:
+            yield NoStatus(reason="failed", detail=error.strerror or str(error))
+        else:
+            yield PinnedGit(repository, folder)
+    finally:
+        await asyncio.wait([making])  # cancelled half-way, it still writes
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def run_git(repository: Repository, *arguments: str, limit_bytes: int) -> tuple[bytes, bool] | NoStatus:
+    """Ask git one question about `repository`; see `PinnedGit.run`."""
+    async with pinned(repository) as git:
+        return git if isinstance(git, NoStatus) else await git.run(*arguments, limit_bytes=limit_bytes)
+
+
+async def _refusal(repository: Repository) -> str:
+    """Return why git must not read what is another user's; empty when it is ours, or the user trusts it."""
+    try:
+        stranger = await asyncio.to_thread(stranger_of, repository)
+    except OSError as error:
+        return error.strerror or str(error)
+    if stranger is None:
+        return ""
+    trusted = await _ask_about_settings(repository, "config", "--null", "--get-all", "safe.directory")
+    places: list[str] = []
+    for place in [] if isinstance(trusted, NoStatus) else os.fsdecode(trusted).split("\0")[:-1]:
+        places = [*places, place] if place else []  # an empty one takes back those before it, as git has it
+    return "" if {"*", str(repository.root)}.intersection(places) else _STRANGER.format(stranger, repository.root)
+
+
+async def _settings_in(repository: Repository, config: Path) -> bytes | NoStatus:
+    """Return the settings of a file as `LISTING` prints them; git is started only for what is not written plainly."""
+    listed = await asyncio.to_thread(read_plain_settings, config)
+    return listed if listed is not None else await _ask_about_settings(repository, *LISTING, str(config))
+
+
+async def _ask_about_settings(repository: Repository, *arguments: str) -> bytes | NoStatus:
+    """Return what `git config` prints of the user's own settings, or of a file; it looks for no repository."""
+    environ = await asyncio.to_thread(_environment, repository.root) | {"GIT_DIR": os.devnull}
+    answer = await _run((*_ALWAYS, *arguments), repository.root, environ, _SETTINGS_LIMIT_BYTES)
+    if isinstance(answer, NoStatus):
+        return answer
+    return answer[0] if answer[1] else NoStatus(reason="failed", detail="the configuration of git is too long")
+
+
+async def _run(
+    argv: Sequence[str], folder: Path, environ: Mapping[str, str], limit_bytes: int
+) -> tuple[bytes, bool] | NoStatus:
+    try:
+        process = await _start_git(argv, folder, environ)
     except FileNotFoundError:
         return NoStatus(reason="git_missing")
     except OSError as error:
@@ -63,18 +178,13 @@ async def run_git(folder: Path, *arguments: str, limit_bytes: int) -> tuple[byte
     return output, is_complete
 
 
-async def _start_git(folder: Path, arguments: Sequence[str]) -> asyncio.subprocess.Process:
+async def _start_git(argv: Sequence[str], folder: Path, environ: Mapping[str, str]) -> asyncio.subprocess.Process:
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             "git",
-            "--no-pager",
-            "--no-optional-locks",
-            # A file system monitor named by the repository is a program of somebody else's, and outlives us.
-            "-c",
-            "core.fsmonitor=false",
-            *arguments,
+            *argv,
             cwd=folder,
-            env=_environment(folder),
+            env=environ,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -139,4 +249,6 @@ def _environment(workspace: Path) -> dict[str, str]:
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_PAGER": "cat",
         "GIT_ASKPASS": "",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
     }

@@ -9,12 +9,14 @@ person set `gc.reflogExpireUnreachable`. The ref itself stands at HEAD, so no li
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from desktop_agent.core.gitrepo.child import NoStatus, run_git
+from desktop_agent.core.gitrepo.child import NoStatus, PinnedGit, pinned
+from desktop_agent.core.gitrepo.finding import find_repository
 from desktop_agent.core.model import RefChange
 
 REFS_LIMIT_BYTES: Final = 16 * 1024 * 1024
@@ -27,8 +29,6 @@ _PASSED_OVER: Final = ("refs/remotes/", "refs/prefetch/", "refs/desktop-agent/")
 """What comes back with the next fetch, and what is ours."""
 _ZERO: Final = "0" * 40
 _ZERO_SHA256: Final = "0" * 64
-_NO_HOOKS: Final = ("-c", "core.hooksPath=/dev/null")
-"""A `reference-transaction` hook is a program of somebody else's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,15 +69,22 @@ class RefRecovery:
 
 async def read_refs(folder: Path) -> Refs | None:
     """Return the refs of the repository that `folder` is in; None when there is none, or git cannot say."""
+    async with _git_of(folder) as git:
+        return await _read_refs(git)
+
+
+async def _read_refs(git: PinnedGit | None) -> Refs | None:
+    if git is None:
+        return None
     listing, head = await asyncio.gather(
-        _ask(folder, "for-each-ref", "--format=%(objectname) %(refname)"), _ask(folder, "symbolic-ref", "-q", "HEAD")
+        _ask(git, "for-each-ref", "--format=%(objectname) %(refname)"), _ask(git, "symbolic-ref", "-q", "HEAD")
     )
     if listing is None:
         return None
     names = {name: oid for oid, _, name in (line.partition(" ") for line in listing.splitlines())}
     if head is None:
-        head = await _ask(folder, "rev-parse", "-q", "--verify", "HEAD") or ""
-    stash = await _read_stash(folder) if names.pop("refs/stash", None) else ()
+        head = await _ask(git, "rev-parse", "-q", "--verify", "HEAD") or ""
+    stash = await _read_stash(git) if names.pop("refs/stash", None) else ()
     kept = {name: oid for name, oid in names.items() if not name.startswith(_PASSED_OVER)}
     return Refs(head=head.strip(), names=kept, stash=stash)
 
@@ -104,9 +111,10 @@ async def keep_objects(folder: Path, changes: Iterable[RefChange]) -> None:
     oids = list(dict.fromkeys(oid for oid in lost if not oid.startswith("refs/")))[:MOST_KEPT]
     if not oids:
         return
-    for oid in oids:
-        await _ask(folder, *_NO_HOOKS, "update-ref", "--create-reflog", "-m", "kept for recovery", _KEPT, oid)
-    await _ask(folder, *_NO_HOOKS, "update-ref", "-m", "kept for recovery", _KEPT, "HEAD")
+    async with _git_of(folder) as git:
+        for oid in oids:
+            await _ask(git, "update-ref", "--create-reflog", "-m", "kept for recovery", _KEPT, oid)
+        await _ask(git, "update-ref", "-m", "kept for recovery", _KEPT, "HEAD")
 
 
 async def restore_refs(folder: Path, changes: Sequence[RefChange]) -> RefRecovery:
@@ -115,9 +123,14 @@ async def restore_refs(folder: Path, changes: Sequence[RefChange]) -> RefRecover
     Stash entries come back on top of those there are, in their order. Created refs stay. Not to be cancelled: git would
     be killed while it holds a lock.
     """
-    now = await read_refs(folder)
+    async with _git_of(folder) as git:
+        return await _restore_all(git, changes)
+
+
+async def _restore_all(git: PinnedGit | None, changes: Sequence[RefChange]) -> RefRecovery:
+    now = await _read_refs(git)
     lost = [change for change in changes if change.is_loss]
-    if now is None:
+    if git is None or now is None:
         reason = "git cannot read the repository."
         return RefRecovery(problems=tuple(RefProblem(change=change, reason=reason) for change in lost))
     restored: list[RefChange] = []
@@ -126,9 +139,9 @@ async def restore_refs(folder: Path, changes: Sequence[RefChange]) -> RefRecover
     head = [change for change in lost if change.name == "HEAD"]
     names = [change for change in lost if change not in stash and change not in head]
     for change in (*names, *reversed(stash), *head):  # HEAD last: its branch may be among the others
-        reason = await _restore(folder, change, now)
+        reason = await _restore(git, change, now)
         if reason:
-            if await _is_gone(folder, change):
+            if await _is_gone(git, change):
                 reason = "git does not have its commit any more."
             problems.append(RefProblem(change=change, reason=reason))
         else:
@@ -136,38 +149,38 @@ async def restore_refs(folder: Path, changes: Sequence[RefChange]) -> RefRecover
     return RefRecovery(restored=tuple(restored), problems=tuple(problems))
 
 
-async def _restore(folder: Path, change: RefChange, now: Refs) -> str:
+async def _restore(git: PinnedGit, change: RefChange, now: Refs) -> str:
     """Put one ref back. Return why not; empty when it is where it should be."""
     assert change.before is not None
     if change.name.startswith(_STASH):
         if any(entry.oid == change.before for entry in now.stash):
             return ""
-        return await _write(folder, "stash", "store", "-q", "-m", change.message or "stash", change.before)
+        return await _write(git, "stash", "store", "-q", "-m", change.message or "stash", change.before)
     current = now.head if change.name == "HEAD" else now.names.get(change.name)
     if current == change.before:
         return ""
     if (current or None) != change.after:
         return "It was moved since; it was left where it is."
     if change.name == "HEAD":
-        return await _restore_head(folder, change.before)
+        return await _restore_head(git, change.before)
     none = _ZERO_SHA256 if len(change.before) == len(_ZERO_SHA256) else _ZERO
     expected = change.after or none
-    return await _write(folder, "update-ref", "-m", "recovered", change.name, change.before, expected)
+    return await _write(git, "update-ref", "-m", "recovered", change.name, change.before, expected)
 
 
-async def _restore_head(folder: Path, before: str) -> str:
+async def _restore_head(git: PinnedGit, before: str) -> str:
     if before.startswith("refs/"):
-        return await _write(folder, "symbolic-ref", "-m", "recovered", "HEAD", before)
-    return await _write(folder, "update-ref", "--no-deref", "-m", "recovered", "HEAD", before)
+        return await _write(git, "symbolic-ref", "-m", "recovered", "HEAD", before)
+    return await _write(git, "update-ref", "--no-deref", "-m", "recovered", "HEAD", before)
 
 
-async def _is_gone(folder: Path, change: RefChange) -> bool:
+async def _is_gone(git: PinnedGit, change: RefChange) -> bool:
     oid = change.before or ""
-    return not oid.startswith("refs/") and await _ask(folder, "cat-file", "-e", oid) is None
+    return not oid.startswith("refs/") and await _ask(git, "cat-file", "-e", oid) is None
 
 
-async def _read_stash(folder: Path) -> tuple[StashEntry, ...]:
-    listing = await _ask(folder, "stash", "list", "--format=%H%x09%gs")
+async def _read_stash(git: PinnedGit) -> tuple[StashEntry, ...]:
+    listing = await _ask(git, "stash", "list", "--format=%H%x09%gs")
     pairs = (line.partition("\t") for line in (listing or "").splitlines())
     return tuple(StashEntry(oid=oid, message=message) for oid, _, message in pairs)
 
@@ -180,17 +193,30 @@ def _added(entry: StashEntry) -> RefChange:
     return RefChange(name=_STASH + entry.oid, before=None, after=entry.oid, message=entry.message)
 
 
-async def _ask(folder: Path, *arguments: str) -> str | None:
+@asynccontextmanager
+async def _git_of(folder: Path) -> AsyncGenerator[PinnedGit | None]:
+    """Give git for the repository that `folder` is in; None when there is none, or it cannot be asked."""
+    repository = await asyncio.to_thread(find_repository, folder)
+    if repository is None:
+        yield None
+        return
+    async with pinned(repository) as git:
+        yield None if isinstance(git, NoStatus) else git
+
+
+async def _ask(git: PinnedGit | None, *arguments: str) -> str | None:
     """Return what git prints; None when it fails, or says more than can be true."""
-    answer = await run_git(folder, *arguments, limit_bytes=REFS_LIMIT_BYTES)
+    if git is None:
+        return None
+    answer = await git.run(*arguments, limit_bytes=REFS_LIMIT_BYTES)
     if isinstance(answer, NoStatus) or not answer[1]:
         return None
     return answer[0].decode("utf-8", "surrogateescape")
 
 
-async def _write(folder: Path, *arguments: str) -> str:
+async def _write(git: PinnedGit, *arguments: str) -> str:
     """Let git write a ref. Return why it did not; empty when it did."""
-    answer = await run_git(folder, *_NO_HOOKS, *arguments, limit_bytes=REFS_LIMIT_BYTES)
+    answer = await git.run(*arguments, limit_bytes=REFS_LIMIT_BYTES)
     if not isinstance(answer, NoStatus):
         return ""
     return f"git could not write it: {answer.detail or answer.reason}."

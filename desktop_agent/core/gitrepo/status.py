@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from desktop_agent.core.gitrepo.child import NoStatus, run_git
+from desktop_agent.core.gitrepo.finding import Repository, find_repository
 
 FileState = Literal["modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored"]
 """What happened to a file since the last commit, staged or not. `ignored` is said of what git leaves alone."""
@@ -54,18 +55,6 @@ class RepoStatus:
     """False when there were more changed files than `STATUS_LIMIT_BYTES` holds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
-    """Where the repository of a folder is: its top folder, and the folder with `HEAD` and `index`.
-
-    `prefix` leads from the top to the folder that was asked about: empty, or ending in `/`.
-    """
-
-    root: Path
-    git_dir: Path
-    prefix: str = ""
-
-
 # --- asking -------------------------------------------------------------------------------------------------------
 
 
@@ -78,11 +67,14 @@ async def read_status(folder: Path) -> RepoStatus | None:
 async def query_status(folder: Path) -> RepoStatus | NoStatus:
     """Like `read_status`, but say why there is no answer. Covers `folder` only, not the repository around it."""
     repository = await asyncio.to_thread(find_repository, folder)
-    if repository is None:
-        return NoStatus(reason="not_a_repository")
+    return NoStatus(reason="not_a_repository") if repository is None else await status_of(repository)
+
+
+async def status_of(repository: Repository) -> RepoStatus | NoStatus:
+    """Return the state of a repository that was found before, below its `prefix`. Submodules are not looked into."""
     # `matching` names an ignored folder once instead of its 40,000 files; `normal` does the same for untracked ones.
     answer = await run_git(
-        folder,
+        repository,
         "status", "--porcelain=v2", "-z", "--branch", "--untracked-files=normal", "--ignored=matching", "--", ".",
         limit_bytes=STATUS_LIMIT_BYTES,
     )  # fmt: skip
@@ -101,44 +93,23 @@ async def list_files(folder: Path) -> tuple[list[str], bool] | None:
 
     None when git cannot say. Tracked files that were deleted are in the list until the deletion is staged.
     """
-    if await asyncio.to_thread(find_repository, folder) is None:
+    repository = await asyncio.to_thread(find_repository, folder)
+    if repository is None:
         return None
     answer = await run_git(
-        folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", limit_bytes=LIST_LIMIT_BYTES
+        repository, "ls-files", "-z", "--cached", "--others", "--exclude-standard", limit_bytes=LIST_LIMIT_BYTES
     )
     if isinstance(answer, NoStatus):
         return None
     return await asyncio.to_thread(_parse_list, answer[0]), answer[1]
 
 
-async def read_git(folder: Path, *arguments: str, limit_bytes: int = LIST_LIMIT_BYTES) -> bytes | NoStatus:
+async def read_git(repository: Repository, *arguments: str, limit_bytes: int = LIST_LIMIT_BYTES) -> bytes | NoStatus:
     """Return what a git command that only reads printed, or why there is no answer; cut-off output is none."""
-    answer = await run_git(folder, *arguments, limit_bytes=limit_bytes)
+    answer = await run_git(repository, *arguments, limit_bytes=limit_bytes)
     if isinstance(answer, NoStatus):
         return answer
     return answer[0] if answer[1] else NoStatus(reason="failed", detail="git printed more than can be shown")
-
-
-def find_repository(folder: Path) -> Repository | None:
-    """Return the repository `folder` is in, without running git. Reads a few directory entries."""
-    try:
-        resolved = folder.resolve()
-        for candidate in (resolved, *resolved.parents):
-            git_dir = _git_dir(candidate / ".git")
-            if git_dir is not None:
-                inside = resolved.relative_to(candidate).as_posix()
-                return Repository(root=candidate, git_dir=git_dir, prefix="" if inside == "." else f"{inside}/")
-    except OSError:
-        return None
-    return None
-
-
-def common_folder(repository: Repository) -> Path:
-    """Return where the objects and refs are: a worktree shares those of its repository. Blocks."""
-    try:
-        return (repository.git_dir / (repository.git_dir / "commondir").read_text().strip()).resolve()
-    except OSError:
-        return repository.git_dir
 
 
 # --- parsing ------------------------------------------------------------------------------------------------------
@@ -227,16 +198,3 @@ def _below(prefix: str, files: Mapping[str, FileStatus]) -> Mapping[str, FileSta
     if not prefix:
         return files
     return {path[len(prefix) :]: status for path, status in files.items() if path.startswith(prefix)}
-
-
-# --- finding the repository ---------------------------------------------------------------------------------------
-
-
-def _git_dir(dot_git: Path) -> Path | None:
-    if dot_git.is_dir():
-        return dot_git if (dot_git / "HEAD").exists() else None
-    if not dot_git.is_file():
-        return None
-    # A worktree or a submodule: a file that points to the real folder.
-    key, _, target = dot_git.read_text(encoding="utf-8", errors="surrogateescape").strip().partition(": ")
-    return (dot_git.parent / target).resolve() if key == "gitdir" and target else None

@@ -29,6 +29,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.new_session import new_session_folder
 from desktop_agent.core.transcript.reading import first_line
+from desktop_agent.core.workspace import why_too_wide
 
 _MAX_NAMED = 20
 _MAX_TITLE = 200
@@ -92,10 +93,10 @@ def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) 
     sessions = data / "sessions"
     if not plan.is_again and (known := earlier_import(data / LOG_NAME, mark, sessions)) is not None:
         raise AlreadyImportedError(known)
-    workspace = _workspace(plan, facts.workspace)
+    place = _workspace(plan, facts.workspace)
     try:
         with new_session_folder(sessions, plan.session_id, plan.now) as folder:
-            imported = _write(file, folder, facts, plan, workspace, blobs)
+            imported = _write(file, folder, facts, plan, place, blobs)
     except OSError as error:
         raise StorageError(
             "The conversation could not be imported.", hint="Free some disk space, then try again.", detail=str(error)
@@ -105,13 +106,13 @@ def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) 
     return imported
 
 
-def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, workspace: Path, blobs: Blobs) -> Imported:
+def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, place: "_Place", blobs: Blobs) -> Imported:
     writer = _Writer(Journal.create(folder / JOURNAL_NAME, blobs))
     try:
         conversation = Conversation(writer.record, blobs, plan.model, plan.now)
         writer.opening = ev.SessionOpened(
             session_id=plan.session_id,
-            workspace=str(workspace),
+            workspace=str(place.workspace),
             model=plan.model,
             approval=plan.approval,
             sandbox=plan.sandbox,
@@ -125,14 +126,14 @@ def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, workspa
         if title:
             conversation.note(ev.SessionRenamed(title=title, is_generated=not facts.is_title_given), None)
         left_out = _described(facts.left_out + conversation.left_out)
-        conversation.note(_notice(file, facts, left_out), None)
+        conversation.note(_notice(file, facts, left_out, place.note), None)
     finally:
         writer.journal.close()
     return Imported(
         session_id=plan.session_id,
         source=facts.kind,
         title=title or writer.first_prompt,
-        workspace=str(workspace),
+        workspace=str(place.workspace),
         turns=conversation.turn,
         messages=conversation.messages,
         calls=conversation.calls,
@@ -160,14 +161,32 @@ class _Writer:
         self.journal.append(event.stamped(self._seq, event.at), is_durable=False)
 
 
-def _workspace(plan: ImportPlan, named: str) -> Path:
-    """The folder of the new session. One that the file names counts only if it is a folder of this machine."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the new session goes on, and why that is not the folder that the file names."""
+
+    workspace: Path
+    note: str = ""
+
+
+def _workspace(plan: ImportPlan, named: str) -> _Place:
+    """The folder of the new session. One that the file names counts only if it is a project on this machine.
+
+    The file may be somebody else's. If it could choose the home or the whole disk, a command would be confined to that.
+    """
     if plan.workspace is not None:
-        return plan.workspace
-    if (folder := _local_folder(named)) is not None:
-        return folder
+        return _Place(plan.workspace)
+    folder = _local_folder(named)
+    why = why_too_wide(folder, Path.home().resolve()) if folder is not None else ""
+    if folder is not None and not why:
+        return _Place(folder)
     if plan.fallback is not None:
-        return plan.fallback
+        return _Place(plan.fallback, f"The conversation goes on in {plan.fallback}: {folder} {why}." if why else "")
+    if why:
+        raise UsageError(
+            f"The conversation names a folder that {why}: {folder}.",
+            hint="Name the folder to go on in (--workspace DIR).",
+        )
     raise UsageError(
         f"The folder of this conversation is not here: {named[:300]!r}.",
         hint="Name the folder to go on in (--workspace DIR).",
@@ -189,7 +208,7 @@ def _described(left_out: Counter[str]) -> list[str]:
     return [f"{what} ({count})" for what, count in left_out.items() if count]
 
 
-def _notice(file: Path, facts: FileFacts, left_out: Sequence[str]) -> ev.Notice:
+def _notice(file: Path, facts: FileFacts, left_out: Sequence[str], note: str) -> ev.Notice:
     parts = list(left_out)
     if facts.problems:
         parts.append(f"{len(facts.problems)} lines that cannot be read")
@@ -199,7 +218,7 @@ def _notice(file: Path, facts: FileFacts, left_out: Sequence[str]) -> ev.Notice:
         level="info",
         code="imported",
         title=f"Imported from {SOURCE_NAMES[facts.kind]}.",
-        hint=f"Left out: {', '.join(parts)}." if parts else "",
+        hint=" ".join(filter(None, (note, f"Left out: {', '.join(parts)}." if parts else ""))),
         detail="\n".join(detail),
     )
 

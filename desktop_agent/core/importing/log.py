@@ -9,6 +9,7 @@ from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import SessionId, is_session_id
 from desktop_agent.core.importing.fields import read_objects, text_in
 from desktop_agent.core.model import JsonObject
+from desktop_agent.core.private_files import make_private_file
 
 LOG_NAME = "imports.jsonl"
 
@@ -45,6 +46,7 @@ def earlier_import(log: Path, mark: ImportMark, sessions: Path) -> SessionId | N
 def remember_import(log: Path, mark: ImportMark) -> None:
     """Add an import. Raises `StorageError`."""
     try:
+        make_private_file(log)
         with log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(cast("JsonObject", asdict(mark))) + "\n")
     except OSError as error:

@@ -108,6 +108,8 @@ class Jobs:
         has_ended = await running.child.wait(timeout_s) or running.child.has_exited
         state: JobState = "stopped" if running.is_stopped else "exited" if has_ended else "timed_out"
         end = await running.child.end()
+        if end.excess:
+            await asyncio.to_thread(running.log.write, f"\n[stopped: {end.excess}]\n".encode())
         await asyncio.to_thread(running.log.close)
         job = self._jobs[job_id]
         last_line = await asyncio.to_thread(_last_line, job.log)

@@ -18,6 +18,7 @@ from desktop_agent.core.model.approvals import (
     RuleScope,
     SandboxMode,
     ScopeOffer,
+    ScriptMark,
 )
 from desktop_agent.core.model.calls import (
     Capability,
@@ -134,6 +135,7 @@ __all__ = [
     "RuleScope",
     "SandboxMode",
     "ScopeOffer",
+    "ScriptMark",
     "SearchHit",
     "SearchQuery",
     "SectionKind",

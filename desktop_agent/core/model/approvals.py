@@ -54,6 +54,17 @@ class ScopeOffer:
 
     scope: ApprovalScope
     label: str
+    is_quick: bool = False
+    """Whether one press may say it: the label has the whole rule, and what it allows neither destroys nor acts outward.
+    Others take the dialog, where the rule is seen and chosen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptMark:
+    """A file that a command would run, and what tells its content from any other; empty when it is not there."""
+
+    path: str
+    mark: Digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +98,8 @@ class ApprovalRequest:
     """Whether this asks to run a command outside the sandbox."""
     rule_kind: RuleKind | None = None
     """What kind of rule would have answered this; None when no rule could."""
+    scripts: tuple[ScriptMark, ...] = ()
+    """The files that the command runs, as they were when it asked: a yes is for these."""
     rule_patterns: tuple[tuple[str, ...], ...] = ()
     """What such rules could say: for every part that needs one its patterns, from the narrowest to the widest."""
 
@@ -97,6 +110,8 @@ class Allowed:
 
     scope: ApprovalScope = "once"
     edited_command: str | None = None
+    judged: Digest | None = None
+    """What was shown of the edited command, by `CommandJudged.digest`; None when it was not judged as it was edited."""
     rules: tuple[Rule, ...] = ()
     """Rules the person made of this answer. Without any, `scope` alone says what else is allowed from now on."""
     outcome: Literal["allowed"] = "allowed"

@@ -6,15 +6,23 @@ from typing import Literal
 
 from desktop_agent.core.ids import CallId, Digest
 from desktop_agent.core.model.payloads import BlobRef, JsonObject
+from desktop_agent.core.web_address import has_userinfo, without_userinfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRef:
-    """Which model answers: a provider id, the provider's own model name, and an address if not the usual one."""
+    """Which model answers: a provider id, the provider's own model name, and an address if not the usual one.
+
+    A user name and a password in the address are left out: a reference is written to the journal.
+    """
 
     provider: str
     model: str
     base_url: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.base_url and has_userinfo(self.base_url):
+            object.__setattr__(self, "base_url", without_userinfo(self.base_url))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

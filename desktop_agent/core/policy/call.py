@@ -24,6 +24,8 @@ class CallFacts:
     """What else decides what would run; the same command with another environment is another command."""
     paths: tuple[str, ...] = ()
     """The files that a reading or editing tool touches, relative to the workspace, symlinks followed."""
+    disguised: tuple[tuple[str, str], ...] = ()
+    """Which of `paths` are another name (a hard link) of a secret, each with the name that says so."""
     source: ToolSource = "workspace"
     asks: str = ""
     """Why a tool wants the person's word itself; empty for all others."""

@@ -11,14 +11,22 @@ everything else                                          → Ask
 Under `never` there is nobody to ask, so what would ask is forbidden. Nothing here looks at the disk or at the clock.
 """
 
+import posixpath
 from dataclasses import dataclass, replace
 
 from desktop_agent.core.model import Rule, RuleKind
 from desktop_agent.core.policy.call import CallFacts, Confinement, PolicyContext
-from desktop_agent.core.policy.paths import inside, sensitivity
+from desktop_agent.core.policy.paths import inside, normalized, sensitivity
 from desktop_agent.core.policy.reading import only_reads
 from desktop_agent.core.policy.risks import Risk, needs_network, outside_paths, risks_of, secret_in, writes_git
-from desktop_agent.core.policy.rules import launches_anything, matching_rule, names_any, patterns_for
+from desktop_agent.core.policy.rules import (
+    forbidding_patterns,
+    launches_anything,
+    matching_rule,
+    mentioned,
+    names_any,
+    patterns_for,
+)
 from desktop_agent.core.policy.shell import ParsedCommand, parse
 
 CONFINEMENT_WORDS: dict[Confinement, str] = {
@@ -48,6 +56,8 @@ class Ask:
     """How a command will run once it is allowed."""
     is_escalation: bool = False
     """Whether it would run outside a sandbox that is there."""
+    is_once: bool = False
+    """Whether no rule at all would answer it, so that a yes holds for this one call."""
     rule_kind: RuleKind | None = None
     rule_patterns: tuple[tuple[str, ...], ...] = ()
     """As in `ApprovalRequest`. A command without patterns can only be allowed exactly as it is."""
@@ -96,6 +106,10 @@ def decide(call: CallFacts, context: PolicyContext) -> Verdict:
 
 
 def _decide_reading(call: CallFacts, context: PolicyContext) -> Verdict:
+    if call.disguised:  # no rule is offered: one for the innocent name would say nothing of the secret
+        path, secret = call.disguised[0]
+        text = f"`{path}` is another name (a hard link) of `{secret}`, which often holds secrets"
+        return Ask(f"{text}, and what is read goes to the model.", cause=path)
     secrets = [path for path in call.paths if sensitivity(path) == "secret"]
     if secrets:
         reason = f"`{secrets[0]}` often holds secrets, and what is read goes to the model."
@@ -145,10 +159,26 @@ def _unless_allowed(call: CallFacts, context: PolicyContext, question: Ask) -> V
 
 
 def _about_paths(reason: str, paths: tuple[str, ...] | list[str], cause: str) -> Ask:
-    patterns = tuple((path,) for path in paths) if cause else (("**",),)
-    if cause and any(sign in path for path in paths for sign in "*?"):
-        return Ask(reason, cause=cause)  # such a name would be read as a glob, and mean other files, too
+    patterns = tuple((path,) for path in paths) if cause else _edit_patterns(paths)
+    if any(sign in path for path in paths for sign in "*?"):  # read as a glob, such a name means other files, too
+        return Ask(reason, cause=cause) if cause else Ask(reason, rule_kind="edit", rule_patterns=(("**",),))
     return Ask(reason, cause=cause, rule_kind="edit", rule_patterns=patterns)
+
+
+def _edit_patterns(paths: tuple[str, ...] | list[str]) -> tuple[tuple[str, ...], ...]:
+    """Return, for every file or for all of many, patterns from the narrowest (the file) to the widest (every file)."""
+    if len(paths) > _MOST_FILES:
+        return (_folder_patterns(posixpath.commonpath([posixpath.join(".", path) for path in paths])),)
+    return tuple((path, *_folder_patterns(posixpath.dirname(path))) for path in paths) or (("**",),)
+
+
+def _folder_patterns(folder: str) -> tuple[str, ...]:
+    plain = normalized(folder)
+    return ("**",) if plain == "." or "*" in plain or "?" in plain else (f"{plain}/**", "**")
+
+
+_MOST_FILES = 3
+"""That have patterns of their own; for more it is the folder they share."""
 
 
 def _asking_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
@@ -208,20 +238,19 @@ def _decide_command(command: _Command) -> Verdict:
     call, context = command.call, command.context
     if not command.parsed.text.strip():
         return Forbid("Command must not be empty")
-    is_unclear = False
-    for blocked in context.blocked_commands:
-        match names_any(blocked, command.parsed):
-            case "yes":
-                return Forbid(f"Command contains blocked pattern: {blocked}")
-            case "maybe":
-                is_unclear = True
-            case _:
-                pass
+    forbidden = (*context.blocked_commands, *forbidding_patterns(context.rules, context.now, context.workspace))
+    answers = {pattern: names_any(pattern, command.parsed) for pattern in forbidden}
+    if found := next((pattern for pattern, answer in answers.items() if answer == "yes"), None):
+        return Forbid(f"Command contains blocked pattern: {found}")
     question = _question(command)
-    if is_unclear:
+    if "maybe" in answers.values():
         reason = "This command was not fully understood, so it may contain one that you blocked."
-        return _asked(command, question, reason)
+        return replace(_asked(command, question, reason), is_once=True, rule_kind=None, rule_patterns=())
     rule = matching_rule(call, context.rules, now=context.now, workspace=context.workspace)
+    named = _named_later(command, forbidden)
+    if named is not None and (rule is None or rule.effect != "allow" or not rule.is_exact):
+        # A pattern does not say what the words behind it start; only a yes to the very line does.
+        return replace(_asked(command, question, named.note), cause=named.cause, rule_patterns=())
     if rule is not None and rule.effect == "ask":
         return _asked(command, question, _asked_by(rule))
     if question is None:
@@ -232,6 +261,15 @@ def _decide_command(command: _Command) -> Verdict:
         if not question.is_escalation:
             return Allow(question.confinement, rule)
     return question
+
+
+def _named_later(command: _Command, forbidden: tuple[str, ...]) -> Risk | None:
+    """Return the word that names a forbidden command where another program may start it."""
+    for pattern in forbidden:
+        if word := mentioned(pattern, command.parsed):
+            note = f"A word of this command names `{pattern}`, which you blocked. Another program may start it."
+            return Risk(note, word if word in command.parsed.text else "")
+    return None
 
 
 def _question(command: _Command) -> Ask | None:

@@ -8,13 +8,20 @@ from datetime import datetime
 
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Rule, RuleKind, ScopeOffer
 from desktop_agent.core.policy.call import CallFacts
+from desktop_agent.core.policy.destructive import losses_of
 from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Ask
+from desktop_agent.core.policy.risks import PROJECT_SCRIPTS, acts_outward, writes_git
 from desktop_agent.core.policy.rules import patterns_for
+from desktop_agent.core.policy.shell import parse
 
 EDITS = "**"
 """The pattern of a rule for all edits."""
 
-_MOST_NAMED = 3
+LONGEST_QUICK = 48
+"""Characters of a pattern that a button shows whole."""
+
+_LONGEST_NAMED = 100
+"""Characters of a command that a choice quotes; the question shows a longer one."""
 _WIDER: tuple[ApprovalScope, ...] = ("session", "project", "always")
 
 
@@ -25,7 +32,7 @@ def scope_offers(call: CallFacts, question: Ask | None = None) -> tuple[ScopeOff
     """
     once = ScopeOffer(scope="once", label="Allow once")
     what = _what(call, question)
-    if not what:
+    if not what or (question is not None and question.is_once):
         return (once,)
     outside = " outside the sandbox" if question is not None and question.is_escalation else ""
     labels = {
@@ -36,7 +43,8 @@ def scope_offers(call: CallFacts, question: Ask | None = None) -> tuple[ScopeOff
     scopes = _WIDER if question is not None else _WIDER[:1]
     if what == "edits":
         scopes = scopes[:2]  # every file of every folder, for ever, is nothing to offer with one press
-    return (once, *(ScopeOffer(scope=scope, label=labels[scope]) for scope in scopes))
+    quick = {"session"} if _is_quick(call, question) else set[str]()
+    return (once, *(ScopeOffer(scope=scope, label=labels[scope], is_quick=scope in quick) for scope in scopes))
 
 
 def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, workspace: str = "") -> tuple[Rule, ...]:
@@ -68,23 +76,53 @@ def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, worksp
     )
 
 
-def suggested(patterns: Sequence[str]) -> str:
-    """Return the pattern to offer of those from the narrowest to the widest: never the widest of three."""
-    return patterns[-2] if len(patterns) > 2 else patterns[0]
+def _is_quick(call: CallFacts, question: Ask | None) -> bool:
+    """Whether one press may make the rule of a session: all of it can be read, and nothing worse follows from it."""
+    if question is None or question.is_escalation:
+        return False
+    match question.rule_kind:
+        case "edit":
+            return _are_all_edits(question.rule_patterns)
+        case "tool":
+            return call.source != "external" and call.capabilities == ("read_fs",)
+        case "command" if call.command is not None and not call.details:
+            parsed = parse(call.command)
+            return (
+                _short_pattern(question.rule_patterns) is not None
+                and set(question.risks) <= {PROJECT_SCRIPTS}
+                and not any(loss.is_destructive for loss in losses_of(parsed, call.folder))
+                and not any(acts_outward(segment) or writes_git(segment) for segment in parsed.segments)
+            )
+        case _:
+            return False
+
+
+def _short_pattern(choices: Sequence[Sequence[str]]) -> str | None:
+    """Return the narrowest pattern of the one part that needs a rule, when a button can show it whole."""
+    if len(choices) != 1:
+        return None
+    pattern = choices[0][0]
+    is_plain = pattern.isascii() and pattern.isprintable() and "  " not in pattern
+    return pattern if is_plain and len(pattern) <= LONGEST_QUICK else None
+
+
+def _are_all_edits(choices: Sequence[Sequence[str]]) -> bool:
+    """Whether these are patterns for ordinary files: each choice ends with that for every file."""
+    return bool(choices) and all(patterns[-1] == EDITS for patterns in choices)
 
 
 def _what(call: CallFacts, question: Ask | None) -> str:
+    choices = question.rule_patterns if question is not None else ()
     if call.command is not None:
-        patterns = [suggested(choices) for choices in question.rule_patterns] if question else []
-        return _named(patterns) if patterns and len(patterns) <= _MOST_NAMED else f"`{call.command}`"
+        shown = (_short_pattern(choices) if not call.details else None) or call.command
+        return f"`{shown}`" if len(shown) <= _LONGEST_NAMED and "\n" not in shown else "exactly this command"
     if question is None:
         return "edits" if "write_fs" in call.capabilities else ""
-    patterns = [suggested(choices) for choices in question.rule_patterns]
     match question.rule_kind:
         case "edit":
-            return "edits" if patterns == [EDITS] else _named(patterns)
+            return "edits" if _are_all_edits(choices) else _named([patterns[0] for patterns in choices])
         case "tool":
-            return _named(patterns)
+            return _named([patterns[0] for patterns in choices])
         case _:
             return ""
 
@@ -99,11 +137,12 @@ def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple
     if request.command is not None:
         command = answer.edited_command or request.command
         choices = request.rule_patterns if command == request.command else _again(request, command)
-        if choices and len(choices) <= _MOST_NAMED and not request.details:
-            return "command", tuple(suggested(patterns) for patterns in choices), False
-        return "command", (command,), True
+        pattern = _short_pattern(choices) if not request.details else None
+        return ("command", (command,), True) if pattern is None else ("command", (pattern,), False)
+    if request.rule_kind == "edit" and _are_all_edits(request.rule_patterns):
+        return "edit", (EDITS,), False
     if request.rule_patterns and request.rule_kind is not None:
-        return request.rule_kind, tuple(suggested(patterns) for patterns in request.rule_patterns), False
+        return request.rule_kind, tuple(patterns[0] for patterns in request.rule_patterns), False
     return "edit", (EDITS,) if request.changes else (), False
 
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from desktop_agent.core.policy.shell import ParsedCommand, Segment
+from desktop_agent.core.policy.wrappers import SEEN_THROUGH
 
 HARMLESS_VARIABLES = frozenset(
     {
         "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "TZ", "TERM",
         "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI", "RUST_BACKTRACE",
-        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONWARNINGS",
+        "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8",
         "QT_QPA_PLATFORM",
         "DEBUG", "VERBOSE",
     }
@@ -51,15 +52,16 @@ READERS: dict[str, Reader] = {
             "whoami", "groups", "uname", "which", "basename", "dirname", "realpath", "readlink", "cut", "tr", "tac",
             "rev", "fold", "expand", "unexpand", "paste", "comm", "join", "od", "hexdump", "strings", "cksum", "md5sum",
             "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "md5", "shasum", "cmp", "jq",
-            "nproc", "printenv", "tty", "arch", "column", "seq", "true", "false", ":", "cd", "type", "sleep", "exit",
+            "nproc", "printenv", "tty", "column", "seq", "true", "false", ":", "cd", "type", "sleep", "exit",
             "return", "break", "continue", "uptime", "free", "tsort", "look", "sum", "getconf",
         ),
         _HARMLESS,
     ),
     "sort": Reader("oTS", ("output", "compress-program", "temporary-directory", "buffer-size")),
     "uniq": Reader(most_files=1),
+    "arch": Reader("abcdefghijklmnopqrstuvwxyz", most_files=0),  # on macOS it starts what follows
     "tree": Reader("oR", ("output",)),
-    "file": Reader("CzZ", ("compile", "uncompress", "uncompress-noreport")),
+    "file": Reader("CzZp", ("compile", "uncompress", "uncompress-noreport", "preserve-date")),
     "rg": Reader("z", ("pre", "hostname-bin", "search-zip")),
     "diff": Reader("l", ("paginate",)),
     "printf": Reader("v"),
@@ -91,8 +93,14 @@ GIT_READERS = frozenset(
 _GIT_GLOBALS = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"})
 _GIT_BAD_LONGS = (
     "output", "output-directory", "ext-diff", "textconv", "filters", "open-files-in-pager", "exec", "show-signature",
-    "upload-pack", "ext-grep", "paginate", "batch-command",
+    "upload-pack", "ext-grep", "paginate", "batch-command", "help", "remerge-diff",
 )  # fmt: skip
+"""They write, or run another program: a diff driver, gpg, a pager (`--help`), or store what they compute."""
+_VERIFIES = re.compile(r"%[-+ ]?G")
+"""A placeholder of `--format` that has gpg look at a signature: `%G?`, `%GK`, `%GS` …"""
+_VERIFIES_REF = re.compile(r"(?<!contents:)signature")
+"""The same for refs: `%(signature:grade)`, `--sort=signature`. `contents:signature` only prints it."""
+_PLAIN_MERGES = re.compile(r"=(off|none|on|m|first-parent|1|separate|c|combined|cc|dense-combined)")
 _GIT_LISTS: dict[str, re.Pattern[str]] = {
     "branch": re.compile(
         r"(-a|-r|-v|-vv|-av|-avv|-l|--list|--all|--remotes|--verbose|--show-current|--(no-)?merged|--no-color|--column|"
@@ -130,7 +138,7 @@ def only_reads(parsed: ParsedCommand) -> bool:
 
 def is_reading(segment: Segment) -> bool:
     """Whether one command only reads, redirections and variables included."""
-    if any(wrapper in _NOT_HARMLESS_WRAPPERS for wrapper in segment.wrappers):
+    if any(wrapper not in SEEN_THROUGH and wrapper != "xargs" for wrapper in segment.wrappers):
         return False
     if not all(is_harmless_variable(name) for name, _ in segment.assignments):
         return False
@@ -150,9 +158,6 @@ def is_reading(segment: Segment) -> bool:
 def is_harmless_variable(name: str) -> bool:
     """Whether setting it cannot make a program run something else."""
     return name in HARMLESS_VARIABLES or (_LOCAL_NAME.fullmatch(name) is not None and name not in _TIED_NAMES)
-
-
-_NOT_HARMLESS_WRAPPERS = frozenset({"sudo", "doas", "ssh", "busybox", "toybox", "trap", "coproc"})
 
 
 def _reads(segment: Segment) -> bool:
@@ -206,17 +211,24 @@ def _git(arguments: Sequence[str]) -> bool:
     name, rest = arguments[index], arguments[index + 1 :]
     if name == "--version":
         return not rest
+    if any(_VERIFIES.search(word) for word in rest):
+        return False
+    if name in ("for-each-ref", "branch", "tag") and any(_VERIFIES_REF.search(word) for word in rest):
+        return False
     if name in _GIT_LISTS:
         return _git_lists(name, rest)
     if name not in GIT_READERS:
         return False
-    for word in rest:
-        if word.startswith("--"):
-            if _is_shortened(word, _GIT_BAD_LONGS):
-                return False
-        elif name == "grep" and re.match(r"-\w*O", word):
-            return False
-    return True
+    return all(_is_plain_option(name, word) for word in rest)
+
+
+def _is_plain_option(command: str, word: str) -> bool:
+    """Whether a word of one of git's reading commands leaves it reading."""
+    if not word.startswith("--"):
+        return command != "grep" or re.match(r"-\w*O", word) is None
+    if _is_shortened(word, ("diff-merges",)):
+        return _PLAIN_MERGES.search(word) is not None
+    return not _is_shortened(word, _GIT_BAD_LONGS)
 
 
 def _git_lists(name: str, rest: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from desktop_agent.core.policy.paths import inside, sensitivity
-from desktop_agent.core.policy.reading import is_reading
+from desktop_agent.core.policy.reading import GIT_READERS, is_reading
 from desktop_agent.core.policy.shell import ParsedCommand, Segment
 from desktop_agent.core.policy.wrappers import SHELLS
 
@@ -50,6 +50,34 @@ GIT_WRITES = frozenset(
 )  # fmt: skip
 """Commands of git that write into `.git`."""
 
+GIT_COMMANDS = (
+    GIT_READERS
+    | GIT_WRITES
+    | {
+        "help", "config", "ls-remote", "archive", "bundle", "fsck", "var", "difftool", "mergetool", "send-email", "lfs",
+        "hash-object", "mktree", "write-tree", "read-tree", "commit-tree", "pack-refs", "format-patch", "request-pull",
+        "verify-commit", "verify-tag", "verify-pack", "diff-pairs", "merge-tree", "merge-file", "stripspace",
+        "fetch-pack", "send-pack", "upload-pack", "receive-pack", "index-pack", "pack-objects", "unpack-objects",
+        "rerere", "backfill", "credential", "mailinfo", "mailsplit", "interpret-trailers", "checkout-index", "refs",
+        "scalar", "gui", "citool", "for-each-repo", "instaweb", "daemon", "bugreport", "diagnose", "check-mailmap",
+        "check-ref-format", "column",
+    }
+)  # fmt: skip
+"""Commands of git itself. Any other name is an alias or a program of its own, which may be any command."""
+
+PROJECT_SCRIPTS = "Runs scripts of this project."
+
+OUTWARD = frozenset(
+    {
+        "terraform", "tofu", "pulumi", "serverless", "sls", "firebase", "vercel", "netlify", "heroku", "fly", "flyctl",
+        "eb", "wrangler", "ansible-playbook", "systemctl", "service", "launchctl", "mail", "mailx", "sendmail", "msmtp",
+        "psql", "mysql", "mariadb", "mongo", "mongosh", "redis-cli", "dropdb", "createdb", "sqlcmd", "goreleaser",
+        "semantic-release", "lerna", "changeset", "vsce", "fastlane",
+    }
+)  # fmt: skip
+"""Programs that change something beyond the folder: services, databases, clouds, registries, mailboxes."""
+
+_OUTWARD_WORD = re.compile(r"deploy|publish|release|upload|^push$", re.IGNORECASE)
 _SCRIPTS = {"npm": ("run", "test", "start"), "yarn": ("run", "test"), "pnpm": ("run", "test"), "bun": ("run", "test")}
 _DELETES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "srm", "trash"})
 _DISK = frozenset(
@@ -76,7 +104,31 @@ def risks_of(parsed: ParsedCommand, folder: str, workspace: str) -> tuple[Risk, 
     for segment in parsed.segments:
         for note in _notes(segment, folder, workspace):
             found.setdefault(note, Risk(note, parsed.source(segment)))
-    return tuple(found.values())
+    return tuple(sorted(found.values(), key=lambda risk: _gravity(risk.note)))  # stable: else as in the line
+
+
+def _gravity(note: str) -> int:
+    """Return how far from the worst a note is."""
+    return next(
+        (at for at, beginnings in enumerate(_GRAVEST_FIRST) if note.startswith(beginnings)), len(_GRAVEST_FIRST)
+    )
+
+
+_GRAVEST_FIRST: tuple[tuple[str, ...], ...] = (
+    ("This command could not be fully understood",),
+    ("Runs with administrator rights", "Runs what another command prints", "Writes to disks"),
+    ("Deletes", "Throws away", "Rewrites git", "Overwrites history", "Removes what git", "Shuts"),
+    ("Touches a file that often holds secrets", "Changes git's own files"),
+    ("Reaches outside", "Ends other programs", "Changes who"),
+)
+
+
+def acts_outward(segment: Segment) -> bool:
+    """Whether the command changes something beyond the folder, by its program or by what its words say it is for."""
+    program = segment.program.rpartition("/")[2]
+    if program in OUTWARD or needs_network(segment):
+        return True
+    return any(_OUTWARD_WORD.search(word) for word in segment.words if not word.startswith("-"))
 
 
 def needs_network(segment: Segment) -> bool:
@@ -159,7 +211,7 @@ def _notes(segment: Segment, folder: str, workspace: str) -> Iterator[str]:
     if needs_network(segment):
         yield "Uses the network."
     if (program in _SCRIPTS and words[1:2] and words[1] in _SCRIPTS[program]) or program in ("make", "just", "task"):
-        yield "Runs scripts of this project."
+        yield PROJECT_SCRIPTS
     if paths := outside_paths(segment, folder, workspace):
         yield f"Reaches outside the workspace: {', '.join(paths[:3])}."
     yield from _sensitive(segment)

@@ -17,12 +17,21 @@ from typing import Literal
 from desktop_agent.core.clock import is_over
 from desktop_agent.core.model import Rule, RuleEffect, RuleKind
 from desktop_agent.core.policy.call import CallFacts
+from desktop_agent.core.policy.mentions import mention
 from desktop_agent.core.policy.paths import inside, normalized, plain_name, sensitivity
 from desktop_agent.core.policy.reading import is_harmless_variable, is_reading
-from desktop_agent.core.policy.risks import git_command
+from desktop_agent.core.policy.risks import GIT_COMMANDS, git_command
 from desktop_agent.core.policy.shell import ParsedCommand, Segment, parse
 from desktop_agent.core.policy.words import Word
-from desktop_agent.core.policy.wrappers import INTERPRETERS, OPAQUE, OTHER_SHELLS, RUNS_UNDER, SHELLS, WRAPPERS
+from desktop_agent.core.policy.wrappers import (
+    INTERPRETERS,
+    OPAQUE,
+    OTHER_SHELLS,
+    SEEN_THROUGH,
+    SHELLS,
+    WRAPPERS,
+    bare_name,
+)
 
 Match = Literal["yes", "no", "maybe"]
 
@@ -66,6 +75,9 @@ _NEVER_WIDE = frozenset(
 MOST_WORDS = 20_000
 """To look through for one pattern, counting those of every command that may stand within another's words."""
 
+_UNDER = SEEN_THROUGH | {"trap", "coproc", "busybox", "toybox"}
+"""Wrappers under which a rule for a command still means it."""
+
 _LONG_FLAGS = {"--recursive": "r", "--force": "f", "--delete": "d", "--all": "a", "--interactive": "i"}
 
 
@@ -90,20 +102,22 @@ def matching_rule(
     valid = [rule for rule in rules if in_force(rule, now, workspace)]
     if effect in (None, "forbid") and (found := _naming(call, [r for r in valid if r.effect == "forbid"])):
         return found
-    if effect in (None, "ask") and (found := _naming(call, [r for r in valid if r.effect == "ask"])):
+    if effect in (None, "ask") and (
+        found := _naming(call, [r for r in valid if r.effect == "ask"], is_doubt_enough=True)
+    ):
         return found
     return _allowing(call, [r for r in valid if r.effect == "allow"], workspace) if effect in (None, "allow") else None
 
 
-def _naming(call: CallFacts, rules: Sequence[Rule]) -> Rule | None:
-    """Return the first rule that names any part of the call. Forbidding and asking rules are read widely."""
+def _naming(call: CallFacts, rules: Sequence[Rule], *, is_doubt_enough: bool = False) -> Rule | None:
+    """Return the first rule that names any part of the call; with `is_doubt_enough` also one that may name it."""
     for rule in rules:
         match rule.kind:
             case "command" if call.command is not None:
                 if rule.is_exact:
                     if rule.pattern.strip() == call.command.strip():
                         return rule
-                elif names_any(rule.pattern, parse(call.command)) == "yes":
+                elif _is_named(rule.pattern, call.command, is_doubt_enough=is_doubt_enough):
                     return rule
             case "edit" if "write_fs" in call.capabilities and call.command is None:
                 if any(_matches_path(rule.pattern, path, is_wide=True) for path in call.paths):
@@ -114,6 +128,21 @@ def _naming(call: CallFacts, rules: Sequence[Rule]) -> Rule | None:
             case _:
                 pass
     return None
+
+
+def _is_named(pattern: str, command: str, *, is_doubt_enough: bool) -> bool:
+    parsed = parse(command)
+    answer = names_any(pattern, parsed)
+    return answer == "yes" or (is_doubt_enough and (answer == "maybe" or bool(mentioned(pattern, parsed))))
+
+
+def forbidding_patterns(rules: Sequence[Rule], now: datetime, workspace: str) -> tuple[str, ...]:
+    """Return the patterns of commands that rules forbid here and now."""
+    return tuple(
+        rule.pattern
+        for rule in rules
+        if rule.effect == "forbid" and rule.kind == "command" and not rule.is_exact and in_force(rule, now, workspace)
+    )
 
 
 def _allowing(call: CallFacts, rules: Sequence[Rule], workspace: str) -> Rule | None:
@@ -187,7 +216,7 @@ def split_pattern(pattern: str) -> tuple[str, ...]:
 def names_all_of(pattern: str, segment: Segment) -> bool:
     """Whether a command begins with exactly the pattern's words, and nothing about it is unknown."""
     wanted = split_pattern(pattern)
-    if not wanted or not segment.is_static or any(wrapper in RUNS_UNDER for wrapper in segment.wrappers):
+    if not wanted or not segment.is_static or any(wrapper not in _UNDER for wrapper in segment.wrappers):
         return False
     return segment.words[: len(wanted)] == wanted
 
@@ -210,9 +239,14 @@ def names_any(pattern: str, parsed: ParsedCommand) -> Match:
     return answer
 
 
+def mentioned(pattern: str, parsed: ParsedCommand) -> str:
+    """Return the later word of a line that names the command of `pattern`; empty when none does."""
+    return mention(split_pattern(pattern), parsed)
+
+
 def _is_program(pattern: str, words: tuple[Word, ...]) -> bool:
     wanted = split_pattern(pattern)
-    return bool(words and wanted) and _base(words[0].text) == _base(wanted[0])
+    return bool(words and wanted) and bare_name(words[0].text) == bare_name(wanted[0])
 
 
 def _word_lists(segment: Segment) -> Iterator[tuple[Word, ...]]:
@@ -231,18 +265,19 @@ def _names(pattern: str, parts: tuple[Word, ...]) -> Match:
         return "no"
     if not parts[0].is_known:
         return "maybe"
-    if _base(parts[0].text) != _base(wanted[0]):
+    program = bare_name(parts[0].text)
+    own, dash, command = program.partition("-")  # git's own name for `git push` as a program is `git-push`
+    program = own if own == "git" else program
+    if program != bare_name(wanted[0]):
         return "no"
     words = [part.text for part in parts[1:] if part.is_known]
-    texts = _without_global_options(_base(parts[0].text), words)
+    if program == "git" and dash:
+        words = [command, *words]
+    texts = _without_global_options(program, words)
     if _begins(wanted[1:], words) or _begins(wanted[1:], texts):
         return "yes"
-    return "maybe" if any(not part.is_known for part in parts[1:]) else "no"
-
-
-def _base(word: str) -> str:
-    """Return a program's name without folder and ending, as a file system without case would see it."""
-    return word.replace("\\", "/").rpartition("/")[2].casefold().removesuffix(".exe")
+    is_alias = program == "git" and bool(name := git_command(("git", *words))) and name not in GIT_COMMANDS
+    return "maybe" if is_alias or any(not part.is_known for part in parts[1:]) else "no"
 
 
 def _begins(wanted: Sequence[str], words: Sequence[str]) -> bool:
@@ -259,7 +294,10 @@ def _begins(wanted: Sequence[str], words: Sequence[str]) -> bool:
         if word.startswith(("/", "~", ".")):
             if not any(normalized(re.sub("/+", "/", other)) == normalized(word) for other in plain):
                 return False
-        elif place < len(plain) and (plain[place] == word or (word.endswith("=") and plain[place].startswith(word))):
+        elif word.endswith("="):
+            if not any(other.startswith(word) for other in plain):  # `dd of=y if=x`: its words have no places
+                return False
+        elif place < len(plain) and plain[place] == word:
             place += 1
         else:
             return False
@@ -351,7 +389,7 @@ def patterns_for(command: str) -> tuple[tuple[str, ...], ...]:
     for segment in parsed.segments:
         if is_reading(segment) or "ssh" in segment.wrappers:
             continue
-        if not segment.parts or not segment.is_static or any(wrapper in RUNS_UNDER for wrapper in segment.wrappers):
+        if not segment.parts or not segment.is_static or any(wrapper not in _UNDER for wrapper in segment.wrappers):
             return ()
         found[_patterns(segment.words)] = None
     return tuple(found)
@@ -379,7 +417,7 @@ def _patterns(words: tuple[str, ...]) -> tuple[str, ...]:
 def launches_anything(pattern: str) -> bool:
     """Whether a pattern names alone a program whose words may be any other program: `git` with an alias, `npm exec`."""
     words = split_pattern(pattern)
-    return len(words) == 1 and _base(words[0]) in _RUN_ANYTHING
+    return len(words) == 1 and bare_name(words[0]) in _RUN_ANYTHING
 
 
 def why_too_wide(words: tuple[str, ...]) -> str | None:

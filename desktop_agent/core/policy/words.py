@@ -173,4 +173,5 @@ class _Reader:
 
 def _may_be_braces(raw: str) -> bool:
     """Whether bash or zsh may make several words, or a variable's name, of an unquoted `{…}`."""
-    return "{" in raw and raw != "{}" and "}" in raw and not raw.startswith(("'", '"'))
+    rest = raw.replace("{}", "")  # stands for itself, also inside a word
+    return "{" in rest and "}" in rest and not raw.startswith(("'", '"'))

@@ -6,7 +6,7 @@ an option that is not listed here makes the command one that was not fully under
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from desktop_agent.core.policy.words import Word
@@ -42,15 +42,30 @@ OPAQUE = frozenset(
         "su", "runuser", "pkexec", "chroot", "unshare", "nsenter", "script", "watch", "parallel", "flock", "strace",
         "ltrace", "gdb", "lldb", "setarch", "linux32", "linux64", "proot", "fakeroot", "systemd-run", "firejail",
         "bwrap", "dbus-run-session", "xvfb-run", "caffeinate", "rlwrap", "unbuffer", "direnv", "entr",
-        "start-stop-daemon",
-        "at", "batch", "crontab", "emacs", "vi", "vim", "nvim", "ex", "ed", "m4", "run-parts", "perf", "valgrind",
-        "chpst", "setpriv", "capsh", "newgrp", "sg", "hyperfine", "socat", "screen", "tmux", "foreach", "repeat",
+        "start-stop-daemon", "at", "batch", "crontab", "emacs", "vi", "vim", "nvim", "ex", "ed", "m4", "run-parts",
+        "perf", "valgrind", "chpst", "setpriv", "capsh", "newgrp", "sg", "hyperfine", "socat", "screen", "tmux",
+        "foreach", "repeat",
+        # Others' rights, limits and walls.
+        "run0", "please", "machinectl", "systemd-inhibit", "systemd-cat", "aa-exec", "runcon", "cgexec", "fakechroot",
+        "cpulimit", "trickle", "faketime", "datefudge", "softlimit", "envdir", "setlock", "setuidgid", "pgrphack",
+        "s6-setuidgid", "s6-envdir", "execlineb", "daemonize", "daemon", "nq", "tsp", "dtach", "abduco", "sem",
+        "dbus-launch", "ssh-agent", "gpg-agent", "qemu-x86_64", "qemu-i386", "qemu-aarch64", "qemu-arm", "wine",
+        "wine64", "box64", "box86", "schedtool", "uclampset", "cset", "jexec", "lxc-attach", "lxc", "vagrant", "mosh",
+        "rsh", "pssh", "pdsh", "clush", "ansible", "salt", "logsave", "mispipe", "pee", "heaptrack", "rr", "autoexpect",
+        # Terminals, and what runs something again and again.
+        "xterm", "konsole", "gnome-terminal", "alacritty", "kitty", "foot", "x-terminal-emulator", "watchexec",
+        "reflex", "nodemon", "cargo-watch", "cmdloop", "aws-vault", "op", "doppler", "dotenv", "foreman", "honcho",
+        "envchain",
     }
 )  # fmt: skip
 """Programs that run others in ways that are not followed here."""
 
-RUNS_UNDER = frozenset({"sudo", "doas", "ssh", "xargs"})
-"""Wrappers that change what a command is: whose rights, which machine, which arguments."""
+SEEN_THROUGH = SHELLS | {
+    "env", "nice", "gnice", "ionice", "nohup", "setsid", "time", "timeout", "gtimeout", "stdbuf", "taskset", "chrt",
+    "command", "builtin", "exec", "noglob", "nocorrect", "-", "eval", "find", "gfind",
+}  # fmt: skip
+"""Wrappers under which a command is what it is without them. All others change it: whose rights, which machine, which
+network, which libraries it loads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,10 @@ class WrapperForm:
     takes_assignments: bool = False
 
 
+_LIMITS = (
+    "as", "core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio",
+    "rttime", "sigpending", "stack",
+)  # fmt: skip
 WRAPPERS: dict[str, WrapperForm] = {
     "env": WrapperForm("u", "i0v", ("unset",), ("ignore-environment", "null", "debug"), takes_assignments=True),
     "sudo": WrapperForm(
@@ -83,6 +102,27 @@ WRAPPERS: dict[str, WrapperForm] = {
     "timeout": WrapperForm("ks", "v", ("kill-after", "signal"), ("preserve-status", "foreground", "verbose"), 1),
     "gtimeout": WrapperForm("ks", "v", ("kill-after", "signal"), ("preserve-status", "foreground", "verbose"), 1),
     "stdbuf": WrapperForm("ioe", "", ("input", "output", "error")),
+    "gnice": WrapperForm("n", "0123456789", ("adjustment",)),
+    "prlimit": WrapperForm("op", "", ("output", "pid", *_LIMITS), ("noheadings", "raw", "verbose", *_LIMITS)),
+    "numactl": WrapperForm(
+        "mNCipPw",
+        "lbaH",
+        ("membind", "cpunodebind", "physcpubind", "interleave", "preferred", "weighted-interleave"),
+        ("localalloc", "balancing", "all"),
+    ),
+    "eatmydata": WrapperForm(),
+    "choom": WrapperForm("np", "", ("adjust", "pid")),
+    "catchsegv": WrapperForm(),
+    "chronic": WrapperForm("", "ev"),
+    "ifne": WrapperForm("", "n"),
+    "torsocks": WrapperForm("uaP", "qd", ("user", "pass", "address", "port"), ("quiet", "debug", "isolate")),
+    "torify": WrapperForm(),
+    "proxychains": WrapperForm("f", "q"),
+    "proxychains4": WrapperForm("f", "q"),
+    "tini": WrapperForm("ep", "sgvw"),
+    "dumb-init": WrapperForm("r", "cv", ("rewrite",), ("single-child", "verbose")),
+    "gosu": WrapperForm("", "", (), (), 1),
+    "su-exec": WrapperForm("", "", (), (), 1),
     "taskset": WrapperForm("", "a", (), ("all-tasks",), 1),
     "chrt": WrapperForm("TPD", "abfior", (), ("batch", "fifo", "idle", "other", "rr"), 1),
     "command": WrapperForm("", "p"),
@@ -101,6 +141,15 @@ WRAPPERS: dict[str, WrapperForm] = {
         ("null", "no-run-if-empty", "verbose", "interactive", "exit", "open-tty"),
     ),
 }
+
+_LOADER = re.compile(r"ld(-linux|-musl)?[\w.-]*\.so(\.\d+)?")
+_LOADER_FORM = WrapperForm(
+    "",
+    "",
+    ("library-path", "preload", "audit", "argv0", "inhibit-rpath", "glibc-hwcaps-prepend", "glibc-hwcaps-mask"),
+    ("inhibit-cache", "list", "verify"),
+)
+"""The dynamic loader, which starts the program that it is given."""
 
 _SSH_VALUES = "BbcDEeFIiJLlmOopQRSWw"
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL | re.ASCII)
@@ -126,19 +175,34 @@ def program_name(word: str) -> str:
     return path.name if str(path.parent) in SYSTEM_FOLDERS and ".." not in path.parts else word
 
 
+def bare_name(word: str) -> str:
+    """Return a program's name without folder and ending, as a file system without case would see it."""
+    return word.replace("\\", "/").rpartition("/")[2].casefold().removesuffix(".exe")
+
+
 def unwrap(words: Sequence[Word]) -> tuple[Unwrapped, ...]:
     """Return what the command runs beyond itself; nothing for a plain one."""
     if not words or not words[0].is_known:
         return ()
-    name = program_name(words[0].text).casefold()
-    base = name.rpartition("/")[2]
-    rest = tuple(words[1:])
+    name = program_name(words[0].text)
+    base = name.rpartition("/")[2].casefold()
+    layers = _layers(base, tuple(words[1:]))
+    if name == base:
+        return layers
+    # `./env` and `ENV` may be any program. What they seem to run is found, so that it can be forbidden; not allowed.
+    problem = f"`{name}` is not the system's `{base}`"
+    return tuple(replace(layer, problem=layer.problem or problem) for layer in layers)
+
+
+def _layers(base: str, rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
     if takes := _RUNS.get(base):
         return takes(rest)
     if base in SHELLS:
         return (_shell(base, rest),)
     if problem := _why_opaque(base, rest):
         return (Unwrapped(problem=problem, is_beside=True),)
+    if _LOADER.fullmatch(base):
+        return (_plain(base, _LOADER_FORM, rest),)
     if base in WRAPPERS and not (base == "command" and rest and rest[0].text in ("-v", "-V")):
         return (_plain(base, WRAPPERS[base], rest),)
     return ()

@@ -23,6 +23,9 @@ PATIENCE_S = 5.0
 
 POLL_S = 0.02
 
+CROWD = 32
+"""A tree with more processes is killed without being asked to end."""
+
 T = TypeVar("T")
 
 
@@ -36,6 +39,8 @@ class ProcessEnd:
     """What it had left running and was ended after it: pid to name."""
     survivors: Mapping[int, str] = field(default_factory=dict[int, str])
     """What could not be ended, such as another user's process: pid to name."""
+    excess: str = ""
+    """What it took too much of, in words, when the watch ended it for that."""
 
 
 class ChildPipes(asyncio.SubprocessProtocol):
@@ -124,8 +129,10 @@ class ChildProcess:
         self._pipes = pipes
         self._transport = transport
         self.pid = transport.get_pid() or 0
+        self.mark = mark
         self._tree = ProcessTree(mark, self.pid)
         self._end_asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._excess = ""
         self._life = asyncio.create_task(self._live())
 
     @property
@@ -148,6 +155,12 @@ class ChildProcess:
         if not self._end_asked.done():
             self._end_asked.set_result(None)
 
+    def end_for_excess(self, excess: str) -> None:
+        """Note what it took too much of, and begin to end what the watch has left of it."""
+        if not self._life.done():
+            self._excess = self._excess or excess
+            self.ask_to_end()
+
     def when_gone(self, callback: "Callable[[ChildProcess], None]") -> None:
         """Call back once nothing of the command is left."""
         self._life.add_done_callback(lambda _: callback(self))
@@ -167,7 +180,7 @@ class ChildProcess:
         await self._pipes.silenced()
         if exit_code is not None:
             await self._pipes.closed
-        return ProcessEnd(exit_code=_as_shells_count(exit_code), ended=ended, survivors=survivors)
+        return ProcessEnd(exit_code=_as_shells_count(exit_code), ended=ended, survivors=survivors, excess=self._excess)
 
     async def _listen_until_quiet(self, *wakers: "asyncio.Future[None]") -> None:
         """Take what is still in the pipe, but do not wait for what a grandchild may print one day."""
@@ -186,7 +199,8 @@ class ChildProcess:
             if not self._tree.has_group():
                 return {}, {}
             scope = "group"
-        met, survivors = await end_all(self._tree, scope, clock=self._clock, grace_s=self._grace_s)
+        grace_s = 0 if self._excess else self._grace_s
+        met, survivors = await end_all(self._tree, scope, clock=self._clock, grace_s=grace_s)
         if self.pid not in survivors:
             await self._pipes.exited
             await self._listen_until_quiet()  # the last words of those who were ended
@@ -210,7 +224,8 @@ async def end_all(
     met: dict[int, str] = {}
     while True:
         elapsed = clock.monotonic() - begun
-        alive = await asyncio.to_thread(tree.signal, scope, forceful=elapsed >= grace_s)
+        # A crowd is not asked: it may multiply faster than it can be asked, one by one.
+        alive = await asyncio.to_thread(tree.signal, scope, forceful=elapsed >= grace_s or len(met) > CROWD)
         met |= alive
         if not alive or elapsed > grace_s + PATIENCE_S:
             return met, alive

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
+from desktop_agent.core.private_files import make_private_folder
+
 KEPT_BYTES = 64 * 1024
 """How much of the beginning, and again of the end, stays in memory."""
 
@@ -248,7 +250,7 @@ def continuation_bytes(data: bytes | bytearray) -> int:
 
 def create_private(path: Path) -> FileIO:
     """Create `path`, which must not exist, readable by its owner only; output may hold secrets."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     return FileIO(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600), "wb")
 
 

@@ -16,18 +16,20 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.processes.child import ChildPipes, ChildProcess, end_all, unhurried
 from desktop_agent.core.processes.guard import Guard
+from desktop_agent.core.processes.limits import CommandLimits, limited
 from desktop_agent.core.processes.output import OutputCapture, Sink
 from desktop_agent.core.processes.priority import give_way
 from desktop_agent.core.processes.reader import OutputReader, ThreadSink, open_pipe
 from desktop_agent.core.processes.terminal import Terminal, typed_lines
 from desktop_agent.core.processes.tree import MARK_VARIABLE, ProcessTree
+from desktop_agent.core.processes.watch import LimitWatch
 
 GRACE_S = 0.5
 """From TERM to KILL. A command that ends when asked needs less; one that does not must not make a stop take long."""
@@ -68,6 +70,8 @@ class ProcessOutcome:
     spooled_bytes: int
     """How much of the output the file has: all of it, unless a limit or `spool_error` cut it."""
     spool_error: str
+    excess: str = ""
+    """What it took too much of, in words, when it was ended for that."""
 
 
 _Spawned = tuple[ChildPipes, asyncio.SubprocessTransport]
@@ -78,8 +82,13 @@ _Spawn = Callable[[str], Awaitable[_Spawned]]
 class ProcessRunner:
     """All child processes of one application. `aclose` leaves none of them."""
 
-    def __init__(self, clock: Clock, *, grace_s: float = GRACE_S) -> None:
+    def __init__(
+        self, clock: Clock, *, grace_s: float = GRACE_S, limits: Callable[[], CommandLimits] = CommandLimits
+    ) -> None:
+        """`limits` is asked at each command that is run or read, not for programs that are started by `start`."""
         self._clock = clock
+        self._limits = limits
+        self._watch_over = LimitWatch()
         self._grace_s = grace_s
         self._mark = secrets.token_hex(8)
         self._started = 0
@@ -125,7 +134,12 @@ class ProcessRunner:
         On a terminal the end of the input is typed, too, unless `has_person`. The caller must `end` the child, whatever
         happens. Raises `OSError` when it cannot be started.
         """
-        return await self._start(lambda mark: _spawn_read(command, mark, output, types_end=not has_person))
+        limits = self._limits()
+        argv = await asyncio.to_thread(limited, command.argv, command.cwd, command.environ, limits)
+        bounded = replace(command, argv=argv)
+        child = await self._start(lambda mark: _spawn_read(bounded, mark, output, types_end=not has_person))
+        self._limit(child, limits)
+        return child
 
     async def start(self, command: Command, output: Sink, errors: Sink) -> ChildProcess:
         """Start `command`, and give its two streams to sinks on the event loop's thread.
@@ -159,7 +173,18 @@ class ProcessRunner:
             spool_path=output.spool_path,
             spooled_bytes=output.spooled_bytes,
             spool_error=output.spool_error,
+            excess=end.excess,
         )
+
+    def _limit(self, child: ChildProcess, limits: CommandLimits) -> None:
+        loop = asyncio.get_running_loop()
+
+        def ended(excess: str) -> None:
+            with suppress(RuntimeError):  # the event loop is closed, so no task waits for the reason
+                loop.call_soon_threadsafe(child.end_for_excess, excess)
+
+        self._watch_over.add(child.pid, child.mark, limits, ended)
+        child.when_gone(lambda gone: self._watch_over.remove(gone.pid))
 
     async def _start(self, spawn: _Spawn) -> ChildProcess:
         starting = asyncio.create_task(self._watch(spawn))
@@ -184,6 +209,7 @@ class ProcessRunner:
         await asyncio.gather(*(child.end() for child in self._children))
         if self._started:
             await end_all(ProcessTree(self._mark), "tree", clock=self._clock, grace_s=self._grace_s)
+        await asyncio.to_thread(self._watch_over.join)
         if self._guard is not None:
             guard = await self._guard
             self._guard = None

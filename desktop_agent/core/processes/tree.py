@@ -8,10 +8,15 @@ Everything here reads the process table and blocks, so call it in a thread. Noth
 """
 
 import os
-from collections.abc import Collection
+import signal
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from typing import Literal
 
 import psutil
+
+from desktop_agent.core.processes.priority import give_back, go_first
+from desktop_agent.core.processes.table import ProcessEntry, environment_value, process_table
 
 MARK_VARIABLE = "DESKTOP_AGENT_PROCESS"
 """The environment variable that says which application, and which of its commands, a process belongs to."""
@@ -19,17 +24,23 @@ MARK_VARIABLE = "DESKTOP_AGENT_PROCESS"
 Scope = Literal["tree", "group"]
 """`tree` is everything the command started; `group` leaves alone what properly detached itself from it."""
 
-_GONE = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+_SWEEPS = 200
+"""How often one forceful call looks again at most, as long as each look finds processes that were not there before."""
 
 
 class ProcessTree:
-    """The processes of one command (`root` is its first), or, without a root, everything that carries the mark."""
+    """The processes of one command (`root` is its first), or, without a root, everything that carries the mark.
+
+    An object is for one thread at a time.
+    """
 
     def __init__(self, mark: str, root: int | None = None) -> None:
         self._mark = mark
         self._root = root
-        self._known: set[psutil.Process] = set()
-        self._asked: set[psutil.Process] = set()
+        self._since: float | None = None
+        self._known: set[tuple[int, float]] = set()
+        self._asked: set[tuple[int, float]] = set()
+        self._strangers: set[tuple[int, float]] = set()
 
     def has_group(self) -> bool:
         """Whether anything may be left in the root's process group. Costs one system call."""
@@ -43,100 +54,116 @@ class ProcessTree:
             return True
         return True
 
+    def members(self, scope: Scope = "tree") -> list[ProcessEntry]:
+        """Return the living members, the oldest first."""
+        return self._members(scope, process_table())
+
     def signal(self, scope: Scope, *, forceful: bool) -> dict[int, str]:
-        """Ask every member once to end (TERM), or end it (KILL), and return those that were alive: pid to name."""
-        members = self._members(scope)
-        for process in members:
-            try:
-                if forceful:
-                    process.kill()
-                elif process not in self._asked:
-                    self._asked.add(process)
-                    process.terminate()
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
-                continue  # gone meanwhile, or not ours to end: the caller's patience decides
-        return {process.pid: _name(process) for process in members}
+        """Ask every member once to end (TERM), or end it (KILL), and return those that were alive: pid to name.
 
-    def _members(self, scope: Scope) -> list[psutil.Process]:
-        """Return the living members. One met once stays one, when its parent's end hides where it came from."""
-        parents: dict[psutil.Process, int] = {}
-        found: set[psutil.Process] = set()
-        for pid in psutil.pids():
-            if pid == os.getpid():
-                continue
-            try:
-                process = psutil.Process(pid)
-                if process.status() in _GONE:
-                    continue
-                parents[process] = process.ppid()
-                if pid == self._root or process in self._known or self._belongs(process, scope):
-                    found.add(process)
-            except psutil.Error:
-                continue
-        if scope == "tree":
-            found |= _descendants(found, parents)
-        self._known |= found
-        return sorted(found, key=lambda process: process.pid)
-
-    def _belongs(self, process: psutil.Process, scope: Scope) -> bool:
-        if self._root is not None and _group_of(process.pid) == self._root:
-            return True
-        return scope == "tree" and self._carries_mark(process)
-
-    def _carries_mark(self, process: psutil.Process) -> bool:
+        A forceful call goes on as long as it meets processes that it has not met before: a tree that multiplies is
+        ended by looking again faster than it forks, not by looking again later.
+        """
+        if not forceful:
+            members = self.members(scope)
+            self._ask(members)
+            return {member.pid: member.name for member in members}
+        go_first()
         try:
-            value = process.environ().get(MARK_VARIABLE, "")
-        except (psutil.Error, OSError):  # another user's process
+            return self._sweep(scope)
+        finally:
+            give_back()
+
+    def _sweep(self, scope: Scope) -> dict[int, str]:
+        met: dict[int, str] = {}
+        for _ in range(_SWEEPS):
+            members = self.members(scope)
+            is_over = all(member.pid in met for member in members)
+            met |= {member.pid: member.name for member in members}
+            self._kill(members)
+            if is_over:
+                break
+        return met
+
+    def _ask(self, members: Iterable[ProcessEntry]) -> None:
+        for member in members:
+            if member.key not in self._asked:
+                self._asked.add(member.key)
+                _send(member.pid, forceful=False)
+
+    def _kill(self, members: Iterable[ProcessEntry]) -> None:
+        """Kill the oldest first: with a sandbox's first process the kernel ends all of its namespace at once."""
+        members = list(members)
+        if self._root is not None and os.name != "nt" and any(member.group == self._root for member in members):
+            with suppress(ProcessLookupError, PermissionError):  # each is tried by its own number, too
+                os.killpg(self._root, signal.SIGKILL)  # none of a group can fork itself out of this
+        for member in members:
+            _send(member.pid, forceful=True)
+
+    def _members(self, scope: Scope, table: dict[int, ProcessEntry]) -> list[ProcessEntry]:
+        """Return the living members. One met once stays one, when its parent's end hides where it came from."""
+        if self._since is None and self._root in table:
+            self._since = table[self._root].started
+        table.pop(os.getpid(), None)
+        found = {pid for pid, entry in table.items() if self._is_near(entry)}
+        if scope == "tree":
+            found |= _descendants(found, table)
+            # Last, and only of the others: reading what is in a process's memory waits for one that just forks.
+            found |= {pid for pid, entry in table.items() if pid not in found and self._carries_mark(entry)}
+            found |= _descendants(found, table)
+        members = [table[pid] for pid in found]
+        self._known |= {member.key for member in members}
+        return sorted(members, key=lambda member: (member.started, member.pid))
+
+    def _is_near(self, entry: ProcessEntry) -> bool:
+        if entry.pid == self._root or entry.key in self._known:
+            return True
+        return self._root is not None and entry.group == self._root and not self._is_older(entry)
+
+    def _is_older(self, entry: ProcessEntry) -> bool:
+        return self._since is not None and entry.started < self._since
+
+    def _carries_mark(self, entry: ProcessEntry) -> bool:
+        if entry.key in self._strangers or self._is_older(entry):
             return False
-        return value == self._mark or value.startswith(f"{self._mark}.")
+        value = environment_value(entry.pid, MARK_VARIABLE)
+        if value == self._mark or value.startswith(f"{self._mark}."):
+            return True
+        if value:  # a command of another tree; without any mark it may be one that is just being started
+            self._strangers.add(entry.key)
+        return False
 
 
 def memory_of(roots: Collection[int]) -> dict[int, int]:
     """Return how many bytes each root's processes hold in memory: itself, what descends from it, and its group."""
-    parents: dict[psutil.Process, int] = {}
-    for pid in psutil.pids():
-        try:
-            process = psutil.Process(pid)
-            parents[process] = process.ppid()
-        except psutil.Error:
-            continue
+    table = process_table()
     memory: dict[int, int] = {}
     for root in roots:
-        members = {process for process in parents if process.pid == root or _group_of(process.pid) == root}
-        memory[root] = sum(map(_resident_bytes, members | _descendants(members, parents)))
+        members = {pid for pid, entry in table.items() if pid == root or entry.group == root}
+        memory[root] = sum(table[pid].resident_bytes for pid in members | _descendants(members, table))
     return memory
 
 
-def _resident_bytes(process: psutil.Process) -> int:
+def _descendants(found: set[int], table: dict[int, ProcessEntry]) -> set[int]:
+    """Return what descends from `found`."""
+    children: dict[int, list[int]] = {}
+    for entry in table.values():
+        children.setdefault(entry.parent, []).append(entry.pid)
+    descendants: set[int] = set()
+    waiting = list(found)
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            if child not in found and child not in descendants:
+                descendants.add(child)
+                waiting.append(child)
+    return descendants
+
+
+def _send(pid: int, *, forceful: bool) -> None:
     try:
-        return process.memory_info().rss
-    except psutil.Error:
-        return 0
-
-
-def _descendants(found: set[psutil.Process], parents: dict[psutil.Process, int]) -> set[psutil.Process]:
-    """Return what descends from `found`, given each process's parent."""
-    pids = {process.pid for process in found}
-    descendants: set[psutil.Process] = set()
-    while True:
-        children = {process for process, parent in parents.items() if parent in pids and process.pid not in pids}
-        if not children:
-            return descendants
-        descendants |= children
-        pids |= {process.pid for process in children}
-
-
-def _group_of(pid: int) -> int | None:
-    if os.name == "nt":
-        return None
-    try:
-        return os.getpgid(pid)
-    except OSError:
-        return None
-
-
-def _name(process: psutil.Process) -> str:
-    try:
-        return process.name()
-    except psutil.Error:
-        return "?"
+        if os.name == "nt":
+            psutil.Process(pid).kill()
+        else:
+            os.kill(pid, signal.SIGKILL if forceful else signal.SIGTERM)
+    except (OSError, psutil.Error):
+        return  # gone meanwhile, or not ours to end: the caller's patience decides

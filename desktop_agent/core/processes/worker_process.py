@@ -17,6 +17,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import IO, Final
 
+from desktop_agent.core.child_environment import child_environment
+
 _LENGTH: Final = struct.Struct(">q")
 _ABSENT: Final = -1
 _LOOK_EVERY_S: Final = 0.05
@@ -45,6 +47,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env=child_environment(os.environ),
             creationflags=NO_WINDOW,
         )
         assert self._process.stdin

@@ -11,6 +11,10 @@ MAX_DEPTH = 100
 """Deeper nesting is refused: no tool needs it, and encoders give up at a few hundred levels."""
 
 
+_CHARS_PER_VALUE = 16
+"""What an empty list weighs. It takes more memory than its two characters."""
+
+
 class Arguments(NamedTuple):
     """The arguments of a call. `rejected` says, for the model, why they cannot be trusted; then they are empty."""
 
@@ -45,6 +49,16 @@ def is_too_deep(value: object) -> bool:
         if not level:
             return False
     return True
+
+
+def weight_of(value: object) -> int:
+    """Return how many characters decoded JSON has, where every number, list and object counts for some, too."""
+    weight, waiting = 0, [value]
+    while waiting:
+        item = waiting.pop()
+        weight += len(item) if isinstance(item, str) else _CHARS_PER_VALUE
+        waiting.extend(_parts(item))
+    return weight
 
 
 def _rejected(flaw: str) -> Arguments:

@@ -1,12 +1,12 @@
 """The provider catalogue: which providers there are, and how one is built for a model."""
 
-import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from desktop_agent.core.errors import CredentialsError, UsageError
 from desktop_agent.core.model import ModelRef
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import KeyStore, resolve_key
+from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.demo import demo_provider
 
@@ -18,11 +18,22 @@ KEYED_PROVIDERS = ("anthropic",)
 class ProviderCatalog:
     """Builds providers with the keys of one environment and one key store."""
 
-    def __init__(self, environ: Mapping[str, str], keys: KeyStore, *, is_paced: bool = False) -> None:
-        """`is_paced` lets the demo write at a pace that people can follow."""
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        keys: KeyStore,
+        *,
+        is_paced: bool = False,
+        allows_readable_proxy: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`is_paced` lets the demo write at a pace that people can follow.
+
+        `allows_readable_proxy` says whether a proxy may see what goes to an unencrypted address.
+        """
         self._environ = environ
         self._keys = keys
         self._is_paced = is_paced
+        self._allows_readable_proxy = allows_readable_proxy
 
     async def build(self, model: ModelRef) -> Provider:
         """Return the provider of `model`.
@@ -40,10 +51,12 @@ class ProviderCatalog:
                 raise UsageError(f"There is no provider {model.provider!r}.", hint=f"Known providers: {known}.")
 
     async def _anthropic(self, model: ModelRef) -> Provider:
-        key = await asyncio.to_thread(resolve_key, "anthropic", self._environ, self._keys)
+        key = await beside(lambda: resolve_key("anthropic", self._environ, self._keys))
         if key.value is None:
             raise CredentialsError(
                 "There is no API key for Anthropic.",
                 hint="Enter one in Settings, run `desktop-agent auth set anthropic`, or set ANTHROPIC_API_KEY.",
             )
-        return AnthropicProvider(api_key=key.value, base_url=model.base_url)
+        return AnthropicProvider(
+            api_key=key.value, base_url=model.base_url, allows_readable_proxy=self._allows_readable_proxy()
+        )

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple, cast
-from urllib.parse import urlsplit
 
 from desktop_agent.core.errors import ProviderError, ProviderFault
+from desktop_agent.core.network.proxies import Proxy
 
 _FAULT_OF_STATUS: Mapping[int, ProviderFault] = {
     401: "authentication",
@@ -48,44 +48,60 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     return seconds if seconds is not None else _seconds_until(asked, now)
 
 
-def address_of(base_url: str) -> str | None:
-    """Return `scheme://host:port` for people, without path, user name or password; `None` if it is no web address."""
-    try:
-        parts = urlsplit(base_url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return None
-    return f"{parts.scheme}://{parts.hostname}{port}" if parts.scheme in ("http", "https") and parts.hostname else None
-
-
 def bad_address(detail: str = "") -> ProviderError:
     """The configured address cannot be one."""
     return ProviderError(
         "The model's address is not a web address.",
-        fault="invalid_request",
+        fault="configuration",
         hint="Enter it in full, for example https://api.example.com, in Settings or with --base-url.",
         detail=detail,
     )
 
 
-def bad_proxy(detail: str) -> ProviderError:
-    """The proxy that the environment names cannot be used."""
+def address_with_password() -> ProviderError:
+    """The configured address has a user name or a password in it, which would be written down with the session."""
     return ProviderError(
-        "The proxy settings cannot be used.",
-        fault="invalid_request",
-        hint="Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY. SOCKS proxies are not supported.",
-        detail=detail,
+        "The model's address has a user name or a password in it.",
+        fault="configuration",
+        hint="Remove what stands before the @. A key belongs in the keyring: `desktop-agent auth set anthropic`.",
     )
 
 
-def network_error(error: BaseException, address: str) -> ProviderError:
-    """Return what a connection that failed with `error` means.
+def readable_by_proxy(address: str, proxy: Proxy) -> ProviderError:
+    """An unencrypted request would pass a proxy, which could read the key and the conversation."""
+    return ProviderError(
+        f"Nothing was sent: the proxy {proxy.address} would read the key and the conversation.",
+        fault="configuration",
+        hint=f"{address} is not encrypted, and {proxy.named_by} names this proxy. Use an https:// address, add the "
+        "host to NO_PROXY, or allow it: set model.allow_readable_proxy to true.",
+    )
+
+
+def refused_by_proxy(proxy: Proxy, status: int | None) -> ProviderError:
+    """A proxy answered in place of the model."""
+    hint = f"Ask who runs the proxy, or change {proxy.named_by}."
+    if status == 407:
+        hint = f"It wants a user name and a password: http://user:password@host:port in {proxy.named_by}."
+    said = f" ({status})" if status else ""
+    return ProviderError(
+        f"The proxy {proxy.address} refused the connection{said}. The model was not reached.",
+        fault="configuration",
+        hint=hint,
+    )
+
+
+def network_error(error: BaseException, address: str, proxy: Proxy | None = None) -> ProviderError:
+    """Return what a connection that failed with `error` means; with a `proxy`, that was what was connected to.
 
     `error` may wrap the real one: what httpx2 and the operating system raised is found along its causes.
     """
     import httpx2
 
     causes = list(_causes(error))
+    if told := next((cause for cause in causes if isinstance(cause, ProviderError)), None):
+        return told
+    if proxy is not None and (refusal := next((c for c in causes if isinstance(c, httpx2.ProxyError)), None)):
+        return refused_by_proxy(proxy, _status_in(str(refusal)))
     if any(isinstance(cause, (httpx2.InvalidURL, httpx2.UnsupportedProtocol)) for cause in causes):
         return bad_address(_names(causes))
     if any(isinstance(cause, httpx2.LocalProtocolError) for cause in causes):
@@ -95,7 +111,7 @@ def network_error(error: BaseException, address: str) -> ProviderError:
             hint="A custom header for the model's address is malformed. Correct it or remove it.",
             detail=_names(causes),
         )
-    title, hint = _unreachable(causes, address)
+    title, hint = _unreachable(causes, address) if proxy is None else _unreachable_by(proxy, causes, address)
     return ProviderError(title, fault="network", hint=hint, detail=f"{address}: {_names(causes)}")
 
 
@@ -116,8 +132,6 @@ def _unreachable(causes: list[BaseException], address: str) -> _Words:
                 return _Words(
                     title, f"{address} offers no connection that can be trusted. Check clock, proxy, address."
                 )
-            case httpx2.ProxyError():
-                return _Words(title, "The proxy refused the connection. Check the HTTPS_PROXY setting.")
             case httpx2.ReadTimeout() | httpx2.WriteTimeout():
                 return _Words("The model stopped answering.", "Try again. If it stays silent, check the network.")
             case ConnectionRefusedError():
@@ -125,6 +139,23 @@ def _unreachable(causes: list[BaseException], address: str) -> _Words:
             case _:
                 pass
     return _Words(title, f"Check the network connection and the address {address}.")
+
+
+def _unreachable_by(proxy: Proxy, causes: list[BaseException], address: str) -> _Words:
+    """Return the words for a connection by way of a proxy: a name or a port that is wrong is the proxy's."""
+    title, hint = _unreachable(causes, address)
+    if any(isinstance(cause, socket.gaierror | ConnectionRefusedError) for cause in causes):
+        return _Words(
+            f"The proxy {proxy.address} could not be reached.",
+            f"Start it, or correct or unset {proxy.named_by}. The model at {address} was not reached.",
+        )
+    return _Words(title, f"{hint} The connection goes by way of the proxy {proxy.address} ({proxy.named_by}).")
+
+
+def _status_in(text: str) -> int | None:
+    """Return the status that a proxy's refusal begins with."""
+    first = text.partition(" ")[0]
+    return int(first) if first.isdecimal() and len(first) == 3 else None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from desktop_agent.core.child_environment import child_environment
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 
@@ -27,6 +28,7 @@ class SnapshotProcess:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env=child_environment(os.environ),
             creationflags=NO_WINDOW,
         )
 

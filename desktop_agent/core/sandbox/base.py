@@ -1,49 +1,10 @@
 """What a sandbox is: a command goes in, the same command behind walls comes out."""
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
-from desktop_agent.core.errors import SandboxError
-from desktop_agent.core.model import SandboxMode
 from desktop_agent.core.processes.runner import Command
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confinement:
-    """What one command may do. Everything can be read but secrets; everything else must be named here.
-
-    Inside every writable folder `.git` and `.desktop-agent` stay read-only, and secrets stay hidden.
-    """
-
-    workspace: Path
-    is_workspace_writable: bool
-    temp: Path
-    """The session's private folder for temporary files, always writable: `/tmp` (bubblewrap) or `TMPDIR` (others)."""
-    writable: tuple[Path, ...] = ()
-    """Further folders it may write."""
-    readable: tuple[Path, ...] = ()
-    """What it may read although it lies in a hidden place, such as the logs of the session's jobs."""
-    hidden: tuple[Path, ...] = ()
-    """What it must not read although it lies in the workspace. Only bubblewrap can do that."""
-    is_git_writable: bool = False
-    """Whether a commit is possible: objects, refs and the index. Configuration, hooks and attributes never are."""
-    has_network: bool = False
-    has_terminal: bool = False
-    """Whether it runs on a terminal of its own and stays in that terminal's session, so that Ctrl+C reaches it."""
-
-    @property
-    def roots(self) -> tuple[Path, ...]:
-        """The folders of the person that it may write, absolute and without symbolic links. Blocks."""
-        workspace = (self.workspace,) if self.is_workspace_writable else ()
-        return tuple(dict.fromkeys(path.resolve() for path in (*workspace, *self.writable)))
-
-    @property
-    def shown(self) -> tuple[Path, ...]:
-        """What it may read even where that lies in a hidden place: the workspace and `readable`, resolved. Blocks."""
-        return (self.workspace.resolve(), *(path.resolve() for path in self.readable))
+from desktop_agent.core.sandbox.confinement import Confinement
+from desktop_agent.core.sandbox.guarded import Guards
 
 
 class Sandbox(Protocol):
@@ -52,87 +13,14 @@ class Sandbox(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def guards(self) -> Guards:
+        """What it hides and protects, whatever folder is open."""
+        ...
+
     def wrap(self, command: Command, confinement: Confinement) -> Command:
         """Return the command that runs `command` confined: same arguments, folder, environment and input. Blocks.
 
         Raises `SandboxError` when `confinement` cannot be enforced for it.
         """
         ...
-
-
-def confinement_for(
-    mode: SandboxMode,
-    workspace: Path,
-    temp: Path,
-    allowed_paths: Iterable[Path],
-    *,
-    is_git_writable: bool = False,
-    has_network: bool = False,
-) -> Confinement | None:
-    """Return what `mode` lets a command do; None: everything.
-
-    Even `strict` has the private temporary folder: compilers, shells and test runners fail without one, and it holds
-    nothing of the person's. `strict` ignores `allowed_paths`.
-    """
-    if mode == "none":
-        return None
-    is_restricted = mode == "restricted"
-    return Confinement(
-        workspace=workspace,
-        is_workspace_writable=is_restricted,
-        temp=temp,
-        writable=tuple(allowed_paths) if is_restricted else (),
-        is_git_writable=is_git_writable and is_restricted,
-        has_network=has_network,
-    )
-
-
-def check(command: Command, confinement: Confinement) -> None:
-    """Raise `SandboxError` when no sandbox could run `command` as it is. Blocks."""
-    texts = (*command.argv, *command.environ, *command.environ.values())
-    if not command.argv or any("\0" in text for text in texts):
-        raise SandboxError("The command cannot be run: it is empty or contains a NUL character.")
-    if not command.cwd.is_dir():
-        raise SandboxError(f"The folder to run in does not exist: {command.cwd}", hint="Choose another folder.")
-    for folder in (confinement.workspace, confinement.temp, *confinement.writable):
-        if not folder.is_dir():
-            raise SandboxError(f"The sandbox needs a folder that does not exist: {folder}")
-    for root in confinement.roots:
-        if root in _TOO_WIDE:
-            raise SandboxError(f"A sandbox in which {root} may be written would be none.", hint="Open a folder in it.")
-
-
-_TOO_WIDE = frozenset(Path(path) for path in ("/", "/dev", "/proc", "/sys", "/run", "/tmp", "/var", "/etc", "/usr"))  # noqa: S108
-
-_UNSAFE = re.compile(
-    r"LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|GCONV_PATH|GETCONF_DIR|HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH"
-    r"|RESOLV_HOST_CONF|RES_OPTIONS|TZDIR|PYTHON.*|ENV|BASH_ENV|BASHOPTS|SHELLOPTS|PS4|IFS|CDPATH"
-)
-"""What steers the dynamic loader (its own list for set-uid programs), Python, or a shell before its first line."""
-
-
-@dataclass(frozen=True, slots=True)
-class SplitEnvironment:
-    """An environment in two parts: what the sandbox's own program may see, and what only the command gets."""
-
-    outer: dict[str, str]
-    inner: dict[str, str]
-
-
-def split_environment(environ: Mapping[str, str], temp: str) -> SplitEnvironment:
-    """Keep from the sandbox's own program what could make it run code: it starts outside the walls.
-
-    The model chooses variables of its commands; `LD_PRELOAD` in bubblewrap's own environment would be a way out.
-    """
-    outer: dict[str, str] = {}
-    inner: dict[str, str] = {}
-    for name, value in environ.items():
-        is_plain = name.isascii() and name.isidentifier() and not _UNSAFE.fullmatch(name)
-        (outer if is_plain else inner)[name] = value
-    outer |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), temp)
-    return SplitEnvironment(outer, inner)
-
-
-def is_within(path: Path, folders: Iterable[Path]) -> bool:
-    """Whether `path` is one of `folders` or lies in one."""
-    return any(path == folder or folder in path.parents for folder in folders)

@@ -1,17 +1,18 @@
 """Bubblewrap: the command sees the machine's files read-only, in namespaces of its own (files, processes, network).
 
-Secrets, `/run` and every socket that a program outside listens on are covered; `/tmp` is the session's private folder.
+Home folders are empty but for what work needs (`home`). Secrets and `/run` are covered; `/tmp` is the session's private
+folder.
 When the command ends, or we do, the kernel ends everything it started, daemons too: they live in its process namespace.
 
 What must not even be created (a missing `.git`) is covered by an empty folder, for which the kernel needs a real one to
 stand on. A shell around bubblewrap removes that again; after a power cut an empty folder stays, which git ignores and
 the next command removes. Two commands at once in such a workspace: the first to end takes the second's cover along.
 
-With a network the command still gets no Unix sockets (a filter of system calls): X11 and D-Bus listen on ones that
-belong to the network, and whoever reaches them can type and start programs outside.
+A filter of system calls keeps the command from Unix sockets, with a network or without: D-Bus, X11, an ssh agent or
+Docker would do for it what it may not do. A read-only mount does not stop a connect, and covering the sockets that the
+kernel lists was rejected: the list has relative names, and a program may begin to listen while the command runs.
 """
 
-import re
 import shlex
 import shutil
 import stat
@@ -21,15 +22,14 @@ from pathlib import Path
 
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.processes.runner import Command
-from desktop_agent.core.sandbox.base import Confinement, check, split_environment
-from desktop_agent.core.sandbox.guarded import Guards, folders_above, git_folders_in, protection_in
+from desktop_agent.core.sandbox.confinement import Confinement, check, split_environment
+from desktop_agent.core.sandbox.guarded import Guards, folders_above, git_folders_in, homes_in, protection_in
+from desktop_agent.core.sandbox.home import HomeView
 from desktop_agent.core.sandbox.landlock import filter_only
 
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
 _KEPT_IN_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
 """NixOS has its programs there."""
-_SOCKET = re.compile(r"(?:\S+ ){6} *\d+ (/.*)")
-"""A line of /proc/net/unix with a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,8 @@ class Bubblewrap:
             options.append("--unshare-net")
         for name, value in environ.inner.items():
             options += ["--setenv", name, value]
-        inside = filter_only(command.argv) if confinement.has_network else command.argv
         folder = str(command.cwd.resolve())
-        argv = (self.program, *options, *view.options(), "--chdir", folder, "--", *inside)
+        argv = (self.program, *options, *view.options(), "--chdir", folder, "--", *filter_only(command.argv))
         if view.is_tidied:
             argv = view.tidying(argv)
         return replace(command, argv=argv, environ=environ.outer)
@@ -94,6 +93,17 @@ class _View:
             self.cover(path, "--tmpfs", str(path))
         else:
             self.cover(path, "--ro-bind", "/dev/null", str(path))
+
+    def empty_homes(self, homes: HomeView) -> None:
+        """Put empty folders where homes are, with what work needs in them."""
+        for path in sorted(homes.emptied, key=lambda path: len(path.parts)):
+            if not _lies_in_temp(path):
+                self.cover(path, "--tmpfs", str(path))
+        for path, target in homes.links:
+            self.mounts[path] = ("--symlink", target, str(path))
+        for path in homes.shown:
+            self.mounts[path] = ("--ro-bind-try", str(path), str(path))  # a cache may be gone a moment later
+            self.covered.pop(path, None)
 
     def forbid_folder(self, path: Path) -> None:
         self.cover(path, "--tmpfs", str(path))
@@ -151,6 +161,8 @@ def _view_of(confinement: Confinement, guards: Guards) -> _View:
     for path in (*_KEPT_IN_RUN, *_name_servers(confinement)):
         if Path(path).exists():
             view.show(Path(path), is_writable=False)
+    homes = homes_in(confinement, guards)
+    view.empty_homes(homes)
     _show_folders(view, confinement)
     protection = protection_in(confinement, guards)
     for path in protection.existing:
@@ -162,7 +174,7 @@ def _view_of(confinement: Confinement, guards: Guards) -> _View:
     for path in protection.missing_folders:
         view.forbid_folder(path)
     view.files_to_remove += protection.missing_files
-    for path in (*guards.hidden, *confinement.hidden, *_listening_sockets()):
+    for path in (*guards.hidden, *homes.hidden, *confinement.hidden):
         view.hide(path)
     view.pin(confinement.roots)
     return view
@@ -182,23 +194,9 @@ def _name_servers(confinement: Confinement) -> Iterable[str]:
     return (str(Path("/etc/resolv.conf").resolve()),) if confinement.has_network else ()
 
 
-def _listening_sockets() -> list[Path]:
-    """Return the sockets in the file system that programs outside listen on: read-only mounts do not stop a connect."""
-    try:
-        lines = Path("/proc/net/unix").read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]
-    except OSError:
-        return []
-    paths: dict[Path, None] = {}
-    for line in lines:
-        if (found := _SOCKET.fullmatch(line)) is None:
-            continue
-        path = Path(found[1])
-        try:
-            if stat.S_ISSOCK(path.lstat().st_mode):
-                paths[path.resolve()] = None
-        except OSError:
-            continue
-    return list(paths)
+def _lies_in_temp(path: Path) -> bool:
+    """Whether it is absent anyway, because the sandbox has another `/tmp`."""
+    return Path("/tmp") in path.parents  # noqa: S108
 
 
 def _is_empty_folder(path: Path) -> bool:

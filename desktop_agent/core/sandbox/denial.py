@@ -6,10 +6,10 @@ come without a sandbox too.
 """
 
 import re
-from collections.abc import Iterator
-from pathlib import PurePath
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePath
 
-from desktop_agent.core.sandbox.base import Confinement
+from desktop_agent.core.sandbox.confinement import Confinement
 
 _LOOKED_AT = 16_000
 """Characters from the end: the reason for a failure is printed last."""
@@ -39,21 +39,40 @@ _NETWORK = re.compile(
     r"|\bsocket(?:\(\))?: (?:operation not permitted|permission denied)|unable to create.{0,20}socket",
     re.IGNORECASE,
 )
+_MISSING = re.compile(
+    r"no such file|not found|cannot find|can't find|could not find|could ?n[o']t (?:open|read|load)"
+    r"|does ?n[o']t exist|does not exist|enoent|no module named|not a directory|unable to (?:open|read|load|find)"
+    r"|permission denied|eacces",
+    re.IGNORECASE,
+)
+_ABSOLUTE = re.compile(r"""(?<![\w.~/-])/(?:[^\s'"‘’`:,;()<>|]|(?<=\S) (?=\S+/))+""")
+_MOST_PATHS = 20
 _PYTHON_SAYS_NO = "PermissionError: [Errno 1] Operation not permitted"
 _CLOSED_TO_EVERYBODY = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root", "/proc", "/sys", "/lost+found", "/dev")
 _PROTECTED = re.compile(r"(?:^|/)(?:\.git|\.desktop-agent)(?:/|$)")
 
 
-def denial_in(exit_code: int, output: str, confinement: Confinement, *, has_closed_top: bool = False) -> str | None:
-    """Return a sentence that says what the sandbox seems to have refused, or None when nothing points to it. Pure.
+def denial_in(
+    exit_code: int,
+    output: str,
+    confinement: Confinement,
+    *,
+    has_closed_top: bool = False,
+    is_hidden: Callable[[Path], str] = lambda _: "",
+) -> str | None:
+    """Return a sentence that says what the sandbox seems to have refused, or None when nothing points to it.
 
     `has_closed_top`: nothing may be made or removed directly in the workspace, though it may be written (Landlock).
+    `is_hidden` says what a path lies in that the command does not see although it is there, empty for nothing.
     """
     if exit_code == 0:
         return None
     # Bounded lines keep the patterns fast on whatever a command prints.
     lines = [line[-_LONGEST_LINE:] for line in output[-_LOOKED_AT:].splitlines()]
     text = "\n".join(lines)
+    for path in _named_paths(text):
+        if hidden := is_hidden(path):
+            return f"The sandbox hides {_named(hidden)} from commands; the setting home_visible makes it visible."
     if not confinement.has_network and (_NETWORK.search(text) or _is_pythons_socket(text)):
         return "The command seems to need the network, which the sandbox does not give it."
     for path, why in _refusals(text):
@@ -64,6 +83,13 @@ def denial_in(exit_code: int, output: str, confinement: Confinement, *, has_clos
     if "Read-only file system" in text:
         return "The command tried to write where the sandbox only lets it read."
     return None
+
+
+def _named_paths(text: str) -> Iterator[Path]:
+    """Yield the absolute paths of lines that say that something is not there, or refused."""
+    lines = [line for line in text.splitlines() if _MISSING.search(line)]
+    found = dict.fromkeys(match[0].rstrip(".,:;)") for line in lines for match in _ABSOLUTE.finditer(line))
+    yield from map(Path, list(found)[-_MOST_PATHS:])
 
 
 def _is_pythons_socket(text: str) -> bool:

@@ -14,8 +14,9 @@ from pathlib import Path
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.programs import find_program
-from desktop_agent.core.sandbox.base import Confinement, Sandbox
+from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
+from desktop_agent.core.sandbox.confinement import Confinement
 from desktop_agent.core.sandbox.guarded import Guards
 from desktop_agent.core.sandbox.landlock import LEAST_ABI, Landlock, landlock_abi
 from desktop_agent.core.sandbox.seatbelt import PROGRAM, Seatbelt

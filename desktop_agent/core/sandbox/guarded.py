@@ -1,75 +1,24 @@
 """What no command may touch, whatever folder is open: secrets are hidden, what steers us and git is read-only."""
 
 import os
+import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import desktop_agent
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.sandbox.base import Confinement, is_within
+from desktop_agent.core.sandbox.confinement import Confinement, is_within
+from desktop_agent.core.sandbox.home import Homes, HomeView, hidden_part, home_folders, in_home, view_of_homes
+from desktop_agent.core.sandbox.secret_places import BESIDE_TOOLS, HOST_KEYS, IN_HOME, NAMED_BY, OF_THE_SYSTEM
 
 OWN_FOLDER = ".desktop-agent"
 """A project's settings and rules for this application."""
 
-_SECRETS = (
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".oci",
-    ".kube",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/hub",
-    ".config/op",
-    ".config/rclone",
-    ".config/sops",
-    ".config/containers/auth.json",
-    ".docker/config.json",
-    ".docker/run",
-    ".netrc",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".m2/settings.xml",
-    ".terraform.d/credentials.tfrc.json",
-    ".pgpass",
-    ".my.cnf",
-    ".vault-token",
-    ".password-store",
-    ".Xauthority",
-    ".ICEauthority",
-    ".claude/.credentials.json",
-    ".codex/auth.json",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    ".mozilla",
-    ".thunderbird",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".config/microsoft-edge",
-    ".config/vivaldi",
-    ".config/opera",
-    ".var/app",
-    "snap/firefox",
-    "snap/chromium",
-    "Library/Keychains",
-    "Library/Cookies",
-    "Library/Application Support/Google/Chrome",
-    "Library/Application Support/Firefox",
-)
 _STARTED_BY_ITSELF = (
     ".bashrc",
     ".bash_profile",
@@ -91,6 +40,8 @@ _STARTED_BY_ITSELF = (
 )
 _NESTED_DEPTH = 2
 _NESTED_LIMIT = 2000
+_SUBMODULE_PATH = re.compile(r"^\s*path\s*=(.*)$", re.MULTILINE)
+_SUBMODULES_READ = 256 * 1024
 _GIT_KEPT = ("config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir")
 """What of a repository even a commit must not write: from here git takes programs to run, or another place to look."""
 
@@ -103,18 +54,25 @@ class Guards:
     read_only: tuple[Path, ...]
     own: tuple[Path, ...] = ()
     """The application's folders. While one is missing it must not be made either: it would be full of forged rules."""
+    homes: Homes = field(default_factory=Homes)
+    """The home folders, which are empty but for what work needs."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Guards":
         """Return them for the person whose environment this is: the application's own, never a command's. Blocks."""
-        homes = _homes(environ)
+        homes = home_folders(environ)
         app = AppPaths.from_environment(environ)
-        hidden = [home / name for home in homes for name in _SECRETS]
+        hidden = list(_secrets(environ))
         kept = [home / name for home in homes for name in _STARTED_BY_ITSELF]
         settings = app.settings_file(environ)  # it may lie in the workspace
         own = [app.config, app.cache, settings, Path(desktop_agent.__file__).parent, Path(sys.prefix)]
         folders = _resolved([app.config, app.data, app.cache, app.logs])
-        return cls(_resolved([*hidden, app.data, app.logs]), _resolved([*kept, *own]), folders)
+        return cls(_resolved([*hidden, app.data, app.logs]), _resolved([*kept, *own]), folders, Homes.of(environ))
+
+
+def places_of_secrets(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the files and folders in the user's home that hold keys. They need not exist. Blocks."""
+    return _resolved(_secrets_in_homes(environ))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +114,9 @@ def protection_in(confinement: Confinement, guards: Guards) -> Protection:
         dot_git = root / ".git"
         if not os.path.lexists(dot_git):
             folders[dot_git] = None
-    for dot_git in _dot_gits(roots):
+    for dot_git in dict.fromkeys((*confinement.repositories, *_dot_gits(roots))):
+        if not is_within(dot_git, roots) or not os.path.lexists(dot_git):
+            continue
         _require_no_link(dot_git)
         if not confinement.is_git_writable:
             existing[dot_git] = None
@@ -167,6 +127,7 @@ def protection_in(confinement: Confinement, guards: Guards) -> Protection:
         files |= dict.fromkeys(path for path in kept if path.name == "commondir" and not path.exists())
         if dot_git.is_file():
             existing[dot_git] = None
+    folders |= dict.fromkeys(_missing_in_submodules(roots))
     return Protection(tuple(existing), tuple(folders), tuple(files))
 
 
@@ -185,6 +146,35 @@ def git_folders_in(confinement: Confinement) -> tuple[Path, ...]:
         return ()
     dot_gits = [root / ".git" for root in confinement.roots if (root / ".git").is_file()]
     return tuple(dict.fromkeys(folder for dot_git in dot_gits for folder in _git_folders(dot_git)))
+
+
+def homes_in(confinement: Confinement, guards: Guards) -> HomeView:
+    """Return how a command sees the home folders: with the repository that its workspace lies in. Blocks."""
+    repository = tuple(_repository_around(confinement.workspace.resolve()))
+    confinement = replace(confinement, visible=(*confinement.visible, *repository))
+    return view_of_homes(guards.homes, confinement, guards.hidden)
+
+
+def hidden_from(confinement: Confinement, guards: Guards) -> Callable[[Path], str]:
+    """Return what tells of a path, as a command printed it, what of a home hides it; empty for nothing. Both block."""
+    view = homes_in(confinement, guards)
+    opened = (*confinement.shown, *confinement.roots, confinement.temp.resolve())
+    return lambda path: hidden_part(path, guards.homes, view, opened)
+
+
+def _repository_around(workspace: Path) -> Iterator[Path]:
+    """Yield what git, and what is built from the whole repository, reads outside the workspace.
+
+    A command can write nothing above its workspace, so it cannot choose what this is.
+    """
+    for folder in (workspace, *workspace.parents):
+        dot_git = folder / ".git"
+        if os.path.isdir(dot_git):  # noqa: PTH112 - a folder above may be closed to us, which `Path` does not forgive
+            yield folder
+            return
+        if os.path.isfile(dot_git):  # noqa: PTH113 - the same; a worktree; or a submodule, whose files are in the repository above
+            yield folder
+            yield from _git_folders(dot_git)
 
 
 def _git_folders(dot_git: Path) -> tuple[Path, ...]:
@@ -220,6 +210,16 @@ def _dot_gits(roots: Iterable[Path]) -> Iterator[Path]:
             level = below
 
 
+def _missing_in_submodules(roots: Iterable[Path]) -> Iterator[Path]:
+    """Yield the `.git` that submodules do not have yet. Git enters their folders as soon as there is one."""
+    for root in roots:
+        with suppress(OSError), (root / ".gitmodules").open(encoding="utf-8", errors="surrogateescape") as file:
+            for name in _SUBMODULE_PATH.findall(file.read(_SUBMODULES_READ)):
+                folder = root / name.strip().strip('"')
+                if folder.resolve() == folder and folder.is_dir() and not os.path.lexists(folder / ".git"):
+                    yield folder / ".git"
+
+
 def _subfolders(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
@@ -248,15 +248,22 @@ def _require_no_link(path: Path) -> None:
         )
 
 
-def _homes(environ: Mapping[str, str]) -> list[Path]:
-    homes = [environ["HOME"]] if environ.get("HOME", "").startswith("/") else []
-    if os.name == "posix":
-        import pwd
+def _secrets_in_homes(environ: Mapping[str, str]) -> Iterator[Path]:
+    return (path for home in home_folders(environ) for name in IN_HOME for path in in_home(home, name, environ))
 
-        with suppress(KeyError):  # a user without an entry, as in containers
-            homes.append(pwd.getpwuid(os.getuid()).pw_dir)
-        homes.append("/var/root" if sys.platform == "darwin" else "/root")
-    return [Path(home) for home in dict.fromkeys(homes) if home != "/"]
+
+def _secrets(environ: Mapping[str, str]) -> Iterator[Path]:
+    yield from _secrets_in_homes(environ)
+    yield from map(Path, OF_THE_SYSTEM)
+    folder, pattern = HOST_KEYS
+    with suppress(OSError):
+        yield from Path(folder).glob(pattern)
+    named = [text for name in NAMED_BY for text in environ.get(name, "").split(os.pathsep)]
+    named += [f"{environ.get(name, '')}/{file}" for name, file in BESIDE_TOOLS if environ.get(name)]
+    for text in named:
+        path = Path(os.path.normpath(text))
+        if path.is_absolute() and len(path.parts) > 2 and not str(path).startswith("/dev/"):
+            yield path
 
 
 def _resolved(paths: Iterable[Path]) -> tuple[Path, ...]:

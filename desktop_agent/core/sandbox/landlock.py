@@ -9,7 +9,9 @@ something inside must stay closed, its neighbours are named one by one. What fol
 - Names of files in hidden folders can be listed, contents cannot be read.
 - Times of the person's files elsewhere can be changed, and in `restricted` their modes, because builds need the calls;
   but to set-uid, set-gid or writable for all never. Owners and extended attributes cannot be changed at all.
-- No loopback network without a network, no Unix sockets at all, and no POSIX shared memory (`/dev/shm` is everybody's).
+- No loopback network without a network, no Unix sockets at all, no POSIX shared memory (`/dev/shm` is everybody's), and
+  no System V objects: the machine keeps those by number, for all processes of a user.
+- A process sets its own priority, processors and limits (as process 0), not those of another one, even of its child.
 - Before ABI 6 (Linux 6.12) a command can send signals to the person's other programs.
 
 Needs ABI 3 (Linux 6.2): before, files anywhere could be truncated.
@@ -25,8 +27,8 @@ from pathlib import Path
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox import landlock_launcher
-from desktop_agent.core.sandbox.base import Confinement, check, split_environment
-from desktop_agent.core.sandbox.guarded import Guards, protection_in
+from desktop_agent.core.sandbox.confinement import Confinement, check, split_environment
+from desktop_agent.core.sandbox.guarded import Guards, homes_in, protection_in
 from desktop_agent.core.sandbox.seccomp import build_filter
 
 LEAST_ABI = 3
@@ -93,10 +95,14 @@ class Landlock:
         shown = confinement.shown
         temp = confinement.temp.resolve()
         opened = {*shown, *roots}
-        hidden = [path for path in (*self.guards.hidden, *_HIDDEN_FOR_ALL) if path not in opened]
+        homes = homes_in(confinement, self.guards)
+        hidden = [path for path in (*self.guards.hidden, *homes.hidden, *_HIDDEN_FOR_ALL) if path not in opened]
         rules: dict[Path, int] = {Path("/"): _READ_DIR}
-        for path in _around(Path("/"), hidden):
+        for path in _around(Path("/"), [*hidden, *homes.emptied]):
             rules[path] = _READ
+        for folder in homes.shown:
+            for path in _around(folder, [path for path in hidden if folder in path.parents]):
+                rules[path] = _READ
         for folder in shown:
             for path in _around(folder, [path for path in hidden if folder in path.parents]):
                 rules[path] = _READ
@@ -111,10 +117,10 @@ class Landlock:
 
 
 def filter_only(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return `argv` without Unix sockets, for a command that is confined otherwise. Raises `SandboxError`."""
-    code = build_filter(has_network=True, guards_metadata=False)
+    """Return `argv` behind the filter alone, for a command that has namespaces of its own. Raises `SandboxError`."""
+    code = build_filter(has_network=True, is_alone=False)
     if code is None:
-        raise SandboxError("No filter of system calls is known for this machine, so it cannot have a network.")
+        raise SandboxError("No filter of system calls is known for this machine, so Unix sockets would be a way out.")
     return _launch([], code, argv)
 
 
@@ -128,7 +134,7 @@ def landlock_abi() -> int:
 
 def _filter(confinement: Confinement) -> bytes:
     is_read_only = not confinement.roots
-    code = build_filter(has_network=confinement.has_network, guards_metadata=True, is_read_only=is_read_only)
+    code = build_filter(has_network=confinement.has_network, is_alone=True, is_read_only=is_read_only)
     if code is None:
         raise SandboxError("No filter of system calls is known for this machine, so Landlock alone would leave gaps.")
     return code

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.processes.runner import Command
-from desktop_agent.core.sandbox.base import Confinement, check, split_environment
-from desktop_agent.core.sandbox.guarded import Guards, folders_above, protection_in
+from desktop_agent.core.sandbox.confinement import Confinement, check, split_environment
+from desktop_agent.core.sandbox.guarded import Guards, folders_above, homes_in, protection_in
 
 PROGRAM = "/usr/bin/sandbox-exec"
 
@@ -75,17 +75,33 @@ def profile_for(confinement: Confinement, guards: Guards) -> str:
     temp = confinement.temp.resolve()
     protected = protection_in(confinement, guards).paths
     shown = confinement.shown
+    homes = homes_in(confinement, guards)
+    hidden = (*guards.hidden, *homes.hidden)
     rules = [
         _ALWAYS,
-        _rule("deny", "file-read* file-write*", [path for path in guards.hidden if path not in shown]),
+        _rule("deny", "file-read* file-write*", homes.emptied),
+        # The folders themselves, and those above what is visible: without them no path in them is found.
+        _rule("allow", "file-read-metadata", [*homes.emptied, *_above(homes.shown, homes.emptied)], "literal"),
+        _rule("allow", "file-read-metadata", [path for path, _ in homes.links], "literal"),
+        _rule("allow", "file-read*", homes.shown),
+        _rule("deny", "file-read* file-write*", [path for path in hidden if _is_closed(path, shown, homes.shown)]),
         _rule("allow", "file-read*", shown),
         _rule("allow", "file-read* file-write*", [temp, *confinement.roots]),
-        _rule("deny", "file-read* file-write*", [path for path in guards.hidden if _is_inside(path, shown)]),
+        _rule("deny", "file-read* file-write*", [path for path in hidden if _is_inside(path, shown)]),
         _rule("deny", "file-write*", protected),
         _rule("deny", "file-write-unlink", folders_above((*protected, *guards.hidden), confinement.roots), "literal"),
         _NETWORK if confinement.has_network else "(deny network*)\n",
     ]
     return "".join(rules)
+
+
+def _above(paths: Iterable[Path], homes: tuple[Path, ...]) -> list[Path]:
+    """Return the folders between the homes and what is visible in them."""
+    return list(dict.fromkeys(above for path in paths for above in path.parents if _is_inside(above, homes)))
+
+
+def _is_closed(path: Path, shown: tuple[Path, ...], chosen: tuple[Path, ...]) -> bool:
+    return path not in shown and path not in chosen
 
 
 def _is_inside(path: Path, folders: Iterable[Path]) -> bool:

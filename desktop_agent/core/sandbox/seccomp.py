@@ -5,7 +5,11 @@ fails with an error, as if the kernel had refused it; only foreign architectures
 numbers mean something else.
 
 Unix sockets: a filter sees numbers, not addresses, so whom a socket is connected to cannot be judged. Therefore none
-can be made, except connected pairs, which lead nowhere else. Datagram pairs can be sent to any address and are refused.
+can be made, except connected pairs, which lead nowhere else. Only pairs of streams and of sequenced packets are
+allowed: the other kinds (the kernel makes a datagram socket of a raw one) can be sent to any address.
+
+A command without namespaces of its own (`is_alone`) shares the machine's processes and objects without a path: calls
+that change another process, and System V and POSIX message queues, semaphores and shared memory, are refused.
 """
 
 import errno
@@ -19,7 +23,7 @@ _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCH = 0, 4
 
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
-_SOCK_DGRAM = 2
+_SOCK_STREAM, _SOCK_SEQPACKET = 1, 5
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _NEW_NAMESPACES = 0x7E020000
 _SPECIAL_OR_FOR_ALL = 0o7002
@@ -57,6 +61,8 @@ _NEVER: Mapping[str, tuple[int | None, int | None]] = {
     "perf_event_open": (298, 241),
     "pidfd_getfd": (438, 438),
     "pivot_root": (155, 41),
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
     "ptrace": (101, 117),
@@ -75,6 +81,39 @@ _NEVER: Mapping[str, tuple[int | None, int | None]] = {
     "unshare": (272, 97),
     "userfaultfd": (323, 282),
     "vhangup": (153, 58),
+}
+_SHARED_OBJECTS: Mapping[str, tuple[int | None, int | None]] = {
+    "mq_getsetattr": (245, 185),
+    "mq_notify": (244, 184),
+    "mq_open": (240, 180),
+    "mq_timedreceive": (243, 183),
+    "mq_timedsend": (242, 182),
+    "mq_unlink": (241, 181),
+    "msgctl": (71, 187),
+    "msgget": (68, 186),
+    "msgrcv": (70, 188),
+    "msgsnd": (69, 189),
+    "semctl": (66, 191),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semtimedop": (220, 192),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "shmdt": (67, 197),
+    "shmget": (29, 194),
+}
+"""What the machine keeps by number, for all processes of a user."""
+# name: (x86_64, aarch64, which argument names the process; 0 is the caller)
+_OF_A_PROCESS: Mapping[str, tuple[int, int, int]] = {
+    "ioprio_set": (251, 30, 1),
+    "migrate_pages": (256, 238, 0),
+    "move_pages": (279, 239, 0),
+    "prlimit64": (302, 261, 0),
+    "sched_setaffinity": (203, 122, 0),
+    "sched_setattr": (314, 274, 0),
+    "sched_setparam": (142, 118, 0),
+    "sched_setscheduler": (144, 119, 0),
+    "setpriority": (141, 140, 1),
 }
 _OWNERS: Mapping[str, tuple[int | None, int | None]] = {
     "chown": (92, None),
@@ -117,12 +156,12 @@ _MACHINES = {
 
 
 def build_filter(
-    *, has_network: bool, guards_metadata: bool, is_read_only: bool = False, machine: str | None = None
+    *, has_network: bool, is_alone: bool, is_read_only: bool = False, machine: str | None = None
 ) -> bytes | None:
     """Return the filter as the kernel reads it, or None for a machine whose numbers are not known here.
 
-    `guards_metadata`: owners and dangerous modes cannot be set (Landlock has no rule for them); `is_read_only`: no
-    modes at all.
+    `is_alone`: the command has no namespaces of its own, so other processes, shared objects, owners and dangerous modes
+    are refused; `is_read_only`: no modes at all.
     """
     known = _MACHINES.get(machine or platform.machine())
     if known is None:
@@ -135,8 +174,9 @@ def build_filter(
         program.if_at_least(0x40000000, _ERRNO | errno.EPERM)  # the x32 numbers
     program.refuse(_column(_NEVER, known), errno.EPERM)
     program.refuse([known.clone3], errno.ENOSYS)  # its flags are behind a pointer; the C library falls back to clone
-    if guards_metadata:
-        program.refuse(_column(_OWNERS, known), errno.EPERM)
+    if is_alone:
+        program.refuse([*_column(_OWNERS, known), *_column(_SHARED_OBJECTS, known)], errno.EPERM)
+        _guard_processes(program, known)
         _guard_modes(program, known, is_read_only=is_read_only)
     program.when(known.clone, 0, [(_HAS_BITS, _NEW_NAMESPACES, _ERRNO | errno.EPERM)], otherwise=_ALLOW)
     program.when(
@@ -145,7 +185,8 @@ def build_filter(
         [(_EQUAL, code, _ERRNO | errno.EPERM) for code in (_TIOCSTI, _TIOCLINUX)],
         otherwise=_ALLOW,
     )
-    program.when(known.socketpair, 1, [(_EQUAL, _SOCK_DGRAM, _ERRNO | errno.EPERM)], otherwise=_ALLOW, mask=0xF)
+    pairs = [(_EQUAL, kind, _ALLOW) for kind in (_SOCK_STREAM, _SOCK_SEQPACKET)]
+    program.when(known.socketpair, 1, pairs, otherwise=_ERRNO | errno.EPERM, mask=0xF)
     families = [_AF_NETLINK, *((_AF_INET, _AF_INET6) if has_network else ())]
     program.when(known.socket, 0, [(_EQUAL, family, _ALLOW) for family in families], otherwise=_ERRNO | errno.EPERM)
     program.finish(_ALLOW)
@@ -161,6 +202,12 @@ def _guard_modes(program: "_Program", machine: _Machine, *, is_read_only: bool) 
             program.refuse([number], errno.EPERM)
         else:
             program.when(number, argument, [(_HAS_BITS, _SPECIAL_OR_FOR_ALL, _ERRNO | errno.EPERM)], otherwise=_ALLOW)
+
+
+def _guard_processes(program: "_Program", machine: _Machine) -> None:
+    """Let a process change itself only: `setpriority` and `ioprio_set` take 0 for the caller, or its group, too."""
+    for *numbers, argument in _OF_A_PROCESS.values():
+        program.when(numbers[machine.column], argument, [(_EQUAL, 0, _ALLOW)], otherwise=_ERRNO | errno.EPERM)
 
 
 def _column(calls: Mapping[str, tuple[int | None, int | None]], machine: _Machine) -> list[int]:

@@ -12,6 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
+from desktop_agent.core.child_environment import child_environment
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.processes.priority import stand_back
 from desktop_agent.core.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
@@ -33,6 +34,7 @@ async def update_beside(sessions: Path, blobs: Path, cache: Path) -> bool:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env=child_environment(os.environ),
             start_new_session=sys.platform != "win32",
             creationflags=NO_WINDOW,
         )

@@ -33,8 +33,8 @@ class About:
     """What each choice is called."""
     unset: str = ""
     """What it comes to when nothing is set."""
-    holds: Literal["", "folders", "file"] = ""
-    """Whether its texts are paths, relative to the settings file."""
+    holds: Literal["", "folders", "file", "address"] = ""
+    """Whether its texts are paths, relative to the settings file, or a web address, which has no password in it."""
     effect: Effect = "now"
     is_advanced: bool = False
     variable: str = ""

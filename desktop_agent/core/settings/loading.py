@@ -1,7 +1,8 @@
 """Reading a settings file: what of it can be used, where each value stands, and what cannot be used and why.
 
-A bad value never stops the application: it is named with file, line, key and what would be right, and what held before
-goes on to hold: the default at the start, the last good value while the application runs.
+A bad value is named with file, line, key and what would be right. Where safety does not depend on it, what held before
+goes on to hold: the default at the start, the last good value while the application runs. Where it does, it is a
+*fault*: at the start nothing runs until it is mended or the user decides, and later no safety setting becomes looser.
 """
 
 import os
@@ -9,11 +10,15 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, cast
 
 from desktop_agent.core.errors import UsageError
+from desktop_agent.core.settings.plain_file import UnreadableError, read_plain
+from desktop_agent.core.settings.safety import hides_safety, meant_by, safety_keys, touches_safety
 from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.tightening import tightened
 from desktop_agent.core.settings.values import (
     absolute,
     declared_settings,
@@ -23,6 +28,15 @@ from desktop_agent.core.settings.values import (
     value_of,
     with_setting,
 )
+
+_NAMING = "DESKTOP_AGENT_CONFIG"
+"""The variable that names another settings file than the usual one."""
+
+LARGEST_BYTES = 2**20
+"""Far more than a file that was written by hand has."""
+
+_MOST_PROBLEMS = 1_000
+"""Beyond this a file is no settings file, and naming each mistake would take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +48,8 @@ class SettingsProblem:
     message: str
     line: int | None = None
     """Where the key stands in the file, counted from 1; None for what stands elsewhere or nowhere."""
+    is_fault: bool = False
+    """Whether safety depends on it, so that no default may stand in."""
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else str(self.path)
@@ -67,6 +83,11 @@ class LoadedSettings:
     sources: Mapping[str, Source] = field(default_factory=dict[str, Source])
     """By dotted key; what is not in it is the default."""
 
+    @property
+    def faults(self) -> tuple[SettingsProblem, ...]:
+        """The problems that safety depends on."""
+        return tuple(problem for problem in self.problems if problem.is_fault)
+
 
 @dataclass(frozen=True, slots=True)
 class FileText:
@@ -79,13 +100,7 @@ class FileText:
 
     def line_of(self, key: str) -> int | None:
         """Return the line on which a dotted key stands, else that of its section: the parser keeps no places."""
-        section, places = "", dict[str, int]()
-        for number, line in enumerate(self.text.splitlines(), start=1):
-            if header := _HEADER.match(line):
-                section = _plain(header[1])
-                places.setdefault(section, number)
-            elif assignment := _ASSIGNMENT.match(line):
-                places.setdefault(_plain(f"{section}.{assignment[1]}" if section else assignment[1]), number)
+        places = _places(self.text)
         # `a.b = 1` and `a = {b = 1}` at the top say where `a` is, too.
         found = places.get(key) or places.get(key.rpartition(".")[0])
         return found or next((number for name, number in places.items() if name.startswith(f"{key}.")), None)
@@ -96,32 +111,39 @@ def load_settings(
 ) -> LoadedSettings:
     """Read the settings file, if there is one, and let the environment have its say. Blocks; never raises.
 
-    `before` is what holds where the file says something that cannot be used.
+    `before` is what held until now, if anything did: it holds on where the file says something that cannot be used, and
+    after a fault no setting that safety depends on becomes looser than it was.
     """
-    file = read_file(path)
-    before = before or Settings()
+    file = read_file(path, is_named=bool(environ.get(_NAMING)))
+    held = before or Settings()
     if file.problem is not None:
-        values, problems, sources = before, [file.problem], dict[str, Source]()
+        values, problems, sources = held, [file.problem], dict[str, Source]()
     else:
-        found, problems = values_in(file, before)
+        found, problems = values_in(file, held, is_held=before is not None)
         values, sources = Settings(), dict[str, Source]()
         for key, value in found.items():
             values = replaced(values, key, value)
             sources[key] = Source("file", str(path), file.line_of(key))
         for key in _unusable(problems):
-            values = replaced(values, key, value_of(before, key))
+            values = replaced(values, key, value_of(held, key))
+        if before is not None and any(problem.is_fault for problem in problems):
+            values = _not_looser(values, before)
     values = _with_environment(values, environ, path, problems, sources)
     return LoadedSettings(values, tuple(problems), sources)
 
 
-def read_file(path: Path) -> FileText:
-    """Return what stands in the file. Blocks; never raises."""
+def read_file(path: Path, *, is_named: bool = False) -> FileText:
+    """Return what stands in the file. Blocks; never raises. One that `is_named` by the user must be there."""
     try:
-        text = path.read_text(encoding="utf-8-sig")  # some editors put a mark of three bytes first
+        text = read_plain(path, LARGEST_BYTES).decode("utf-8-sig")  # some editors put a mark of three bytes first
     except FileNotFoundError:
-        return FileText(path, "", {})
-    except (OSError, UnicodeDecodeError) as error:
-        return FileText(path, "", {}, SettingsProblem(path, "", f"cannot be read: {error}"))
+        if not is_named:
+            return FileText(path, "", {})
+        return FileText(path, "", {}, SettingsProblem(path, "", "does not exist", is_fault=True))
+    except UnreadableError as error:
+        return FileText(path, "", {}, SettingsProblem(path, "", str(error), is_fault=True))
+    except UnicodeDecodeError as error:
+        return FileText(path, "", {}, SettingsProblem(path, "", f"cannot be read: {error}", is_fault=True))
     return parse_file(path, text)
 
 
@@ -132,58 +154,78 @@ def parse_file(path: Path, text: str) -> FileText:
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists without end
         reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
         line = re.search(r"\(at line (\d+), column \d+\)", reason)
-        problem = SettingsProblem(path, "", f"is not valid TOML: {reason}", int(line[1]) if line else None)
+        number = int(line[1]) if line else None
+        problem = SettingsProblem(path, "", f"is not valid TOML: {reason}", number, is_fault=True)
         return FileText(path, text, {}, problem)
 
 
-def values_in(file: FileText, before: Settings) -> tuple[dict[str, object], list[SettingsProblem]]:
+def values_in(
+    file: FileText, before: Settings, *, is_held: bool = True
+) -> tuple[dict[str, object], list[SettingsProblem]]:
     """Return the settings that the file sets, checked, and what of it cannot be used.
 
-    `before` has the values that hold instead of those.
+    `before` has the values that stand in for those; with `is_held` also where safety depends on them.
     """
-    values: dict[str, object] = {}
-    problems: list[SettingsProblem] = []
-    known = section_keys(before)
-    for name, value in file.document.items():
-        if name not in known:
-            problems.append(
-                SettingsProblem(file.path, name, f"unknown section; known are {', '.join(known)}", file.line_of(name))
-            )
-        else:
-            _gather(file, name, getattr(before, name), value, values, problems)
-    return values, problems
+    gathering = _Gathering(file, is_held=is_held)
+    gathering.gather("", before, file.document)
+    return gathering.values, gathering.problems
 
 
-def _gather(
-    file: FileText,
-    name: str,
-    section: object,
-    found: object,
-    values: dict[str, object],
-    problems: list[SettingsProblem],
-) -> None:
-    """Put what can be used of `found` into `values`; the rest is named in `problems`."""
+class _Gathering:
+    """Collects what can be used of a file, and names the rest."""
 
-    def refuse(key: str, message: str) -> None:
-        problems.append(SettingsProblem(file.path, key, message, file.line_of(key)))
+    def __init__(self, file: FileText, *, is_held: bool) -> None:
+        self._file = file
+        self._is_held = is_held
+        self.values: dict[str, object] = {}
+        self.problems: list[SettingsProblem] = []
 
-    if not isinstance(found, dict):
-        refuse(name, f"must be a section, written as [{name}]")
-        return
-    for key, value in cast("dict[str, object]", found).items():
-        full = f"{name}.{key}"
-        if key not in section_keys(section):
-            refuse(full, f"unknown setting; [{name}] knows {', '.join(section_keys(section))}")
-            continue
-        current = getattr(section, key)
-        if is_dataclass(current):
-            _gather(file, full, current, value, values, problems)
-            continue
+    def gather(self, name: str, section: object, found: object) -> None:
+        """Take what stands in the section `name`; the file itself has none."""
+        if not isinstance(found, dict):
+            self._refuse(name, f"must be a section, written as [{name}]", is_fault=touches_safety(name))
+            return
+        for key, value in cast("dict[str, object]", found).items():
+            full = f"{name}.{key}" if name else key
+            if len(self.problems) >= _MOST_PROBLEMS:
+                self._refuse("", f"has more than {_MOST_PROBLEMS} mistakes, so the rest is not read", is_fault=True)
+                return
+            if key not in section_keys(section):
+                self._refuse_unknown(full, section_keys(section), value)
+            elif is_dataclass(current := getattr(section, key)):
+                self.gather(full, current, value)
+            else:
+                self._take(full, value, current)
+
+    def _take(self, key: str, value: object, current: object) -> None:
         try:
-            setting = declared_settings()[full]
-            values[full] = absolute(setting, setting.checked(value), file.path.parent)
+            setting = declared_settings()[key]
+            self.values[key] = absolute(setting, setting.checked(value), self._file.path.parent)
         except ValueError as error:
-            refuse(full, f"{error}; using {_used(current)}")
+            is_fault = touches_safety(key)
+            stands_in = "" if is_fault and not self._is_held else f"; using {_used(current)}"
+            self._refuse(key, f"{error}{stands_in}", is_fault=is_fault)
+
+    def _refuse_unknown(self, key: str, known: tuple[str, ...], value: object) -> None:
+        section = key.rpartition(".")[0]
+        meant = meant_by(key)
+        kind, place = ("setting", f"[{section}] knows") if section else ("section", "known are")
+        guess = f"did you mean {meant}? " if meant else ""
+        is_fault = touches_safety(meant) if meant else False
+        if isinstance(value, dict) and hides_safety(cast("dict[str, object]", value)):
+            self._refuse_hidden(key, cast("dict[str, object]", value))
+            is_fault = True
+        self._refuse(key, f"unknown {kind}; {guess}{place} {', '.join(known)}", is_fault=is_fault)
+
+    def _refuse_hidden(self, section: str, found: dict[str, object]) -> None:
+        """Name what stands in an unknown section, and seems to be a setting that safety depends on."""
+        for name in found:
+            if touches_safety(meant := meant_by(f"{section}.{name}") or section):
+                self._refuse(f"{section}.{name}", f"unknown setting; did you mean {meant}?", is_fault=True)
+
+    def _refuse(self, key: str, message: str, *, is_fault: bool) -> None:
+        line = self._file.line_of(key) if key else None
+        self.problems.append(SettingsProblem(self._file.path, key, message, line, is_fault=is_fault))
 
 
 def _used(value: object) -> str:
@@ -197,6 +239,15 @@ def _unusable(problems: list[SettingsProblem]) -> list[str]:
         for key in declared_settings()
         if any(key == problem.key or key.startswith(f"{problem.key}.") for problem in problems)
     ]
+
+
+def _not_looser(values: Settings, before: Settings) -> Settings:
+    """Return `values`, none of them looser than `before` where safety depends on it."""
+    for key in safety_keys():
+        held = value_of(before, key)
+        stricter = tightened(declared_settings()[key], held, value_of(values, key))
+        values = replaced(values, key, held if stricter is None else stricter)
+    return values
 
 
 def _with_environment(
@@ -216,10 +267,23 @@ def _with_environment(
             settings = with_setting(settings, key, value)
         except UsageError as error:
             told = f"{error.title} Using {shown_value(value_of(settings, key))}."
-            problems.append(SettingsProblem(path, variable, told))
+            problems.append(SettingsProblem(path, variable, told, is_fault=touches_safety(key)))
         else:
             sources[key] = Source("environment", variable)
     return settings
+
+
+@lru_cache(maxsize=4)
+def _places(text: str) -> Mapping[str, int]:
+    """Return the line on which each section and key of a file stands first."""
+    section, places = "", dict[str, int]()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            section = _plain(header[1])
+            places.setdefault(section, number)
+        elif assignment := _ASSIGNMENT.match(line):
+            places.setdefault(_plain(f"{section}.{assignment[1]}" if section else assignment[1]), number)
+    return places
 
 
 _HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]")

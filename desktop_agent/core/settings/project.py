@@ -7,13 +7,12 @@ would loosen or decide something else is refused by name. Nothing of it holds be
 import hashlib
 import os
 import stat
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from desktop_agent.core.settings.loading import FileText, SettingsProblem, Source, parse_file, values_in
 from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.tightening import tightened
 from desktop_agent.core.settings.values import Setting, declared_settings, replaced, shown_value, value_of
 
 PROJECT_FOLDER = ".desktop-agent"
@@ -21,13 +20,6 @@ PROJECT_FILE = "config.toml"
 
 _LARGEST_BYTES = 64 * 1024
 """More than a person would read before trusting it."""
-
-_STRICTER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    # `never` turns questions into refusals, but lets edits through as `on_request` does.
-    "execution.approval": {"on_request": ("on_write", "always", "never"), "on_write": ("always",)},
-    "execution.sandbox": {"none": ("restricted", "strict"), "restricted": ("strict",)},
-}
-"""What is stricter than each choice."""
 
 _ONLY = "a project may only make approvals, the sandbox, blocked commands and the limits of tools stricter"
 
@@ -125,23 +117,12 @@ def _tightened(setting: Setting, before: object, wanted: object) -> object:
     """Return the value that holds. Raises `ValueError` that says why a project may not set this."""
     if setting.about.tightening is None:
         raise ValueError(f"refused: {_ONLY}")
-    if wanted == before:
-        return before
-    match setting.about.tightening:
-        case "stricter":
-            is_stricter = wanted in _STRICTER[setting.key].get(str(before), ())
-            after = wanted
-        case "more":
-            kept = cast("tuple[str, ...]", before)
-            return (*kept, *(item for item in cast("tuple[str, ...]", wanted) if item not in kept))
-        case "lower":
-            is_stricter = cast("float", wanted) < cast("float", before)
-            after = wanted
-    if not is_stricter:
+    after = tightened(setting, before, wanted)
+    if after is None:
         word = "lower" if setting.about.tightening == "lower" else "stricter"
         raise ValueError(f"refused: {shown_value(wanted)} is not {word} than your {shown_value(before)}")
     return after
 
 
 def _refused(path: Path, reason: str) -> FileText:
-    return FileText(path, "", {}, SettingsProblem(path, "", reason))
+    return FileText(path, "", {}, SettingsProblem(path, "", reason, is_fault=True))

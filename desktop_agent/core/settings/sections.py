@@ -40,6 +40,7 @@ class ModelSettings:
             About(
                 title="Address",
                 text="Another address than the provider's own, for a gateway or proxy.",
+                holds="address",
                 unset="the provider's own",
                 effect="next session",
                 variable="ANTHROPIC_BASE_URL",
@@ -75,6 +76,17 @@ class ModelSettings:
             About(
                 title="Name sessions",
                 text="Let the model name a session after its first turn, with one small request.",
+            )
+        ),
+    )
+    allow_readable_proxy: bool = field(
+        default=False,
+        metadata=about(
+            About(
+                title="Let a proxy read along",
+                text="Send requests to an http:// address through a proxy, which can then read the key and the "
+                "conversation. Without it, such requests are refused.",
+                is_advanced=True,
             )
         ),
     )
@@ -178,6 +190,28 @@ class ExecutionSettings:
             )
         ),
     )
+    home_visible: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            About(
+                title="Visible in the home folder",
+                text="Files and folders of the home folder that commands in the sandbox may read, beside tool chains "
+                "and their caches; the rest of it is not there for them. `~` is the home folder.",
+                holds="folders",
+            )
+        ),
+    )
+    passed_variables: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            About(
+                title="Variables passed on",
+                text="Names of environment variables that commands get although they look like a credential, or lead "
+                "out of the sandbox, such as `DATABASE_URL`. `desktop-agent doctor` lists what is kept back.",
+                effect="next session",
+            )
+        ),
+    )
     blocked_commands: tuple[str, ...] = field(
         default=(),
         metadata=about(
@@ -197,6 +231,45 @@ class ExecutionSettings:
                 text="How long a command may take at most, whatever its call says.",
                 unit="seconds",
                 unset="the call decides",
+            )
+        ),
+    )
+    max_processes: int = field(
+        default=512,
+        metadata=about(
+            About(
+                title="Processes of a command",
+                text="How many processes a command may have at once, with all that they start. One that has more, or "
+                "four times as many threads, is stopped.",
+                unit="processes",
+                least=16,
+                is_advanced=True,
+                tightening="lower",
+            )
+        ),
+    )
+    max_memory_gib: float | None = field(
+        default=None,
+        metadata=about(
+            About(
+                title="Memory of a command",
+                text="How much memory all processes of a command may hold together. One that holds more is stopped.",
+                unit="GiB",
+                unset="three quarters of the machine's memory",
+                is_advanced=True,
+            )
+        ),
+    )
+    max_open_files: int = field(
+        default=8192,
+        metadata=about(
+            About(
+                title="Open files of a process",
+                text="How many files each process of a command may have open at once. The system gives it no more.",
+                unit="files",
+                least=64,
+                is_advanced=True,
+                tightening="lower",
             )
         ),
     )
@@ -386,6 +459,15 @@ class UiSettings:
         default=11.5,
         metadata=about(
             About(title="Size of diffs", text="In the review and in questions.", unit="pixels", least=8, most=40)
+        ),
+    )
+    opens_approvals: bool = field(
+        default=False,
+        metadata=about(
+            About(
+                title="Open questions in a dialog",
+                text="As soon as they come, instead of with Review… on their card in the conversation.",
+            )
         ),
     )
 

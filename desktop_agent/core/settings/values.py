@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
@@ -13,6 +14,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.settings.declaring import About, AboutSection, Kind, about_in
 from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.web_address import has_userinfo, without_userinfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,8 @@ class Setting:
     def checked(self, value: object) -> object:
         """Return `value` as this setting holds it. Raises `ValueError` that says what is allowed.
 
-        A blank text stands for the default, choices may be in capitals, and a list may be one text with commas.
+        A blank text stands for the default, a choice may be in capitals, a number in quotes, and a list may be one text
+        with commas.
         """
         if value is None and self.is_optional:
             return None
@@ -63,6 +66,8 @@ class Setting:
             return tuple(map(_storable, _checked_texts(value)))
         if isinstance(value, str) and not value.strip():
             return self.default
+        if isinstance(value, str) and self.kind in ("whole", "number"):
+            value = _number_in(value)
         match self.kind:
             case "choice":
                 chosen = value.strip().lower() if isinstance(value, str) else value
@@ -72,6 +77,8 @@ class Setting:
             case "switch" if isinstance(value, bool):
                 return value
             case "text" if isinstance(value, str):
+                if self.about.holds == "address" and has_userinfo(value):
+                    raise ValueError("it has a user name or a password before the @; a key belongs in the keyring")
                 return _storable(value.strip())
             case "whole" if isinstance(value, int) and not isinstance(value, bool):
                 return self._in_range(value)
@@ -131,7 +138,8 @@ def with_setting(settings: Settings, key: str, value: object) -> Settings:
     try:
         checked = setting.checked(value)
     except ValueError as error:
-        raise UsageError(f"{key} cannot be {value!r}: {error}.", hint=f"Allowed is {setting.allowed}.") from error
+        shown = without_userinfo(value) if isinstance(value, str) else value
+        raise UsageError(f"{key} cannot be {shown!r}: {error}.", hint=f"Allowed is {setting.allowed}.") from error
     return replaced(settings, key, checked)
 
 
@@ -222,6 +230,17 @@ def _replaced(section: object, keys: list[str], value: object) -> object:
 
 def _fields(section: object) -> tuple[Field[Any], ...]:
     return fields(cast("Any", section))
+
+
+def _number_in(text: str) -> object:
+    """Return the number that a quoted one is; else the text, for the message about it."""
+    if not _NUMBER.fullmatch(text.strip()):
+        return text
+    return int(text) if _WHOLE.fullmatch(text.strip()) else float(text)
+
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
 def _as_float(value: float) -> float:

@@ -108,7 +108,7 @@ class SessionHands:
 
     perform: Callable[[ops.Op], Awaitable[Performed]]
     """Carries out an op as if a front had asked for it."""
-    prompt: Callable[[str], Awaitable[None]]
+    prompt: Callable[[str], Awaitable[object]]
     """Sends a prompt, or queues it."""
     say: Callable[[ev.CommandRun], Awaitable[None]]
     """Records what a command came to."""

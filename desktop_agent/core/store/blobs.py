@@ -25,6 +25,7 @@ from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import Draft, digest_of, intended_name, new_hasher, sync_folders
 from desktop_agent.core.ids import Digest, is_digest
 from desktop_agent.core.model import BlobRef
+from desktop_agent.core.private_files import make_private_folder
 from desktop_agent.core.store.gzipped import (
     BLOCK_BYTES,
     DamagedError,
@@ -273,7 +274,7 @@ class Blobs:
 
     def _make_folder(self) -> None:
         if not self.folder.is_dir():
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder)
             sync_folders((self.folder.parent,))
 
 

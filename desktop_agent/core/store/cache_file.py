@@ -6,11 +6,13 @@ and goes on without one that cannot be written.
 
 import sqlite3
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+from desktop_agent.core.private_files import PRIVATE_FILE, make_private_file, make_private_folder
 
 _BUSY_S = 10
 _LOCK_POLL_S = 0.05
@@ -64,7 +66,8 @@ class CacheFile:
         Raises `OSError` or `sqlite3.Error`; also, `interrupted`, when stopped, and `locked` when others are at it for
         longer than `busy_s`.
         """
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self.path.parent)
+        make_private_file(self.path)
         with self._connected(is_stopped, busy_s) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -84,8 +87,8 @@ class CacheFile:
     @contextmanager
     def writing(self, is_stopped: Callable[[], bool], on_wait: Callable[[], None]) -> Generator[bool]:
         """Be the one that writes for longer than a transaction; False when stopped before it was one's turn."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = FileLock(f"{self.path}.lock")
+        make_private_folder(self.path.parent)
+        lock = FileLock(f"{self.path}.lock", mode=PRIVATE_FILE)
         while not is_stopped():
             try:
                 lock.acquire(timeout=_LOCK_POLL_S, poll_interval=_LOCK_POLL_S / 2)
@@ -116,8 +119,6 @@ class CacheFile:
         """Make the tables unless they are there in this version."""
         if self._is_ready(connection):
             return
-        with suppress(OSError):  # somebody else's file system may know no such thing
-            self.path.chmod(0o600)
         with transaction(connection):
             if self._is_ready(connection):  # another process was quicker
                 return

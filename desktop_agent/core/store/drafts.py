@@ -15,6 +15,7 @@ from typing import cast
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import digest_of, write_atomically
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.private_files import make_private_folder
 from desktop_agent.core.store.lines import open_regular
 
 DraftKey = str
@@ -85,7 +86,7 @@ class Drafts:
             if unsent.is_empty:
                 path.unlink(missing_ok=True)
                 return
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self._folder)
             write_atomically(path, _content(unsent), mode=0o600)
         except OSError as error:
             raise StorageError("What is written here could not be kept.", detail=f"{path}: {error}") from error

@@ -23,6 +23,7 @@ from desktop_agent.core.errors import StorageError
 from desktop_agent.core.events import JournalEvent, SessionOpened
 from desktop_agent.core.files import Draft, sync_folders
 from desktop_agent.core.ids import is_session_id
+from desktop_agent.core.private_files import make_private_folder
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal_mark import JOURNAL_NAME as JOURNAL_NAME
 from desktop_agent.core.store.lines import (
@@ -80,7 +81,7 @@ class Journal:
     def create(cls, path: Path, blobs: Blobs) -> "Journal":
         """Start a new journal. Raises `StorageError` when the file exists or cannot be made."""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _O_SAFE, 0o600)
         except OSError as error:
             raise _cannot_write(path, error) from error

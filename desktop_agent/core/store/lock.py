@@ -5,6 +5,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from desktop_agent.core.errors import SessionBusyError, StorageError
+from desktop_agent.core.private_files import PRIVATE_FILE
 
 LOCK_NAME = "lock"
 
@@ -22,7 +23,7 @@ class SessionLock:
         be no lock: the disk is full, say, or the folder may not be written to.
         """
         # Taken in one thread and released in another is normal here: the event loop hands blocking work to threads.
-        self._lock = FileLock(session_folder / LOCK_NAME, thread_local=False)
+        self._lock = FileLock(session_folder / LOCK_NAME, thread_local=False, mode=PRIVATE_FILE)
         try:
             self._lock.acquire(timeout=patience_s, poll_interval=0.01)
         except Timeout as error:

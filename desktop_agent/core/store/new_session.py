@@ -8,6 +8,7 @@ from pathlib import Path
 
 from desktop_agent.core.files import TEMPORARY_MARK, is_left_over, sync_folders
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.private_files import make_private_folder
 
 _ABANDONED = timedelta(days=1)
 """How old a temporary folder is that nobody can be writing any more."""
@@ -19,7 +20,7 @@ def new_session_folder(sessions: Path, session_id: SessionId, now: datetime) -> 
 
     When the block raises, nothing of it is left. Raises `OSError`. Blocks.
     """
-    sessions.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(sessions)
     _remove_abandoned(sessions, now)
     folder = sessions / f"{TEMPORARY_MARK}{session_id}.tmp"
     folder.mkdir(mode=0o700)

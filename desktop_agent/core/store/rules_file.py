@@ -10,10 +10,11 @@ scope = "always"            # or project, with its folder in workspace
 created_at = 2026-11-21T21:37:00Z
 ```
 
-It fails closed. A broken entry is named and skipped, so what it would allow is not allowed; because a broken *forbid*
-would let through what the person wanted stopped, `LoadedRules.is_forbidding_broken` says so, and fronts say it loudly.
+It fails closed. A broken entry is named and skipped, so what it would allow is not allowed. A broken *forbid* would let
+through what the user wanted stopped: it is a *fault*, and `core.rulebook` lets nothing run at the start because of it.
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,16 +24,20 @@ from typing import Any, cast, get_args
 import tomlkit
 from filelock import FileLock, Timeout
 from tomlkit import TOMLDocument
-from tomlkit.exceptions import TOMLKitError
+from tomlkit.exceptions import ParseError, TOMLKitError
 from tomlkit.items import AoT, Table
 
 from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.files import write_atomically
 from desktop_agent.core.model import Rule, RuleEffect, RuleKind, RuleScope
+from desktop_agent.core.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.settings.plain_file import UnreadableError, read_plain
 
 RULES_NAME = "rules.toml"
 
 _LOCK_TIMEOUT_S = 5.0
+_LARGEST_BYTES = 2**20
+"""Thousands of rules."""
 _TABLE = "rule"
 _KEYS = frozenset(
     {
@@ -50,9 +55,19 @@ class RuleProblem:
     message: str
     number: int | None = None
     """Which rule of the file it is, counted from 1; None for the file as a whole."""
+    line: int | None = None
+    """Where it stands, counted from 1; None where that is not known."""
+    is_fault: bool = False
+    """Whether a rule that forbids or asks may be what cannot be used."""
+
+    @property
+    def key(self) -> str:
+        """The name of what cannot be used; empty for the file as a whole."""
+        return f"rule {self.number}" if self.number else ""
 
     def __str__(self) -> str:
-        return f"{self.path}: rule {self.number}: {self.message}" if self.number else f"{self.path}: {self.message}"
+        place = f"{self.path}:{self.line}" if self.line else str(self.path)
+        return f"{place}: {self.key}: {self.message}" if self.key else f"{place}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +76,11 @@ class LoadedRules:
 
     rules: tuple[Rule, ...] = ()
     problems: tuple[RuleProblem, ...] = ()
-    is_forbidding_broken: bool = False
-    """Whether a rule that forbids or asks may be among what could not be read."""
+
+    @property
+    def is_forbidding_broken(self) -> bool:
+        """Whether a rule that forbids or asks may be among what could not be read."""
+        return any(problem.is_fault for problem in self.problems)
 
 
 class RulesFile:
@@ -73,17 +91,20 @@ class RulesFile:
 
     def load(self) -> LoadedRules:
         """Return every rule that is sound, and name every one that is not. Blocks; never raises."""
+        line: int | None = None
         try:
-            document = self._document()
+            text = self._text()
+            return self._rules(tomlkit.parse(text), _lines_of_rules(text))
         except FileNotFoundError:
             return LoadedRules()
-        except (OSError, UnicodeDecodeError) as error:
-            problem = RuleProblem(self.path, f"cannot be read, so none of its rules count: {error}")
-        except TOMLKitError as error:
-            problem = RuleProblem(self.path, f"is not valid TOML, so none of its rules count: {error}")
-        else:
-            return self._rules(document)
-        return LoadedRules(problems=(problem,), is_forbidding_broken=True)
+        except UnreadableError as error:
+            reason = str(error)
+        except UnicodeDecodeError as error:
+            reason = f"cannot be read: {error}"
+        except (TOMLKitError, RecursionError) as error:
+            reason = f"is not valid TOML, so none of its rules count: {error or 'it is nested too deeply'}"
+            line = error.line if isinstance(error, ParseError) else None
+        return LoadedRules(problems=(RuleProblem(self.path, reason, line=line, is_fault=True),))
 
     def add(self, *rules: Rule) -> None:
         """Write rules behind those that are there; one with a known id replaces it. Blocks.
@@ -116,14 +137,14 @@ class RulesFile:
     def _change(self, change: Callable[[TOMLDocument], None]) -> None:
         """Read, change and write the file as one step that no other process comes between."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=_LOCK_TIMEOUT_S):
+            make_private_folder(self.path.parent)
+            with FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=_LOCK_TIMEOUT_S, mode=PRIVATE_FILE):
                 try:
-                    document = self._document()
+                    document = tomlkit.parse(self._text())
                 except FileNotFoundError:
                     document = tomlkit.document()
                 change(document)
-                write_atomically(self.path, tomlkit.dumps(document).encode())
+                write_atomically(self.path, tomlkit.dumps(document).encode(), mode=PRIVATE_FILE)
         except Timeout as error:
             raise StorageError("The rules are being changed by another process.", hint="Try again.") from error
         except (OSError, UnicodeDecodeError) as error:
@@ -132,28 +153,52 @@ class RulesFile:
             hint = f"Mend {self.path} first."
             raise UsageError("The rules file is not valid TOML, so nothing was saved.", hint=hint) from error
 
-    def _document(self) -> TOMLDocument:
-        # As bytes: whatever ends the lines must end them afterwards.
-        return tomlkit.parse(self.path.read_bytes().decode("utf-8-sig"))
+    def _text(self) -> str:
+        # From bytes: whatever ends the lines must end them afterwards.
+        return read_plain(self.path, _LARGEST_BYTES).decode("utf-8-sig")
 
-    def _rules(self, document: TOMLDocument) -> LoadedRules:
+    def _rules(self, document: TOMLDocument, lines: Mapping[str | int, int]) -> LoadedRules:
         plain = cast("dict[str, object]", document.unwrap())
         entries = plain.get(_TABLE, [])
-        problems = [RuleProblem(self.path, f"unknown key {key!r}") for key in plain if key != _TABLE]
+        problems = [
+            RuleProblem(
+                self.path, f"{key}: unknown key; rules are written as [[rule]]", line=lines.get(key), is_fault=True
+            )
+            for key in plain
+            if key != _TABLE
+        ]
         if not isinstance(entries, list):
-            problems.append(RuleProblem(self.path, "rules are written as [[rule]]"))
-            return LoadedRules(problems=tuple(problems), is_forbidding_broken=True)
+            message = f"{_TABLE}: rules are written as [[rule]]"
+            problems.append(RuleProblem(self.path, message, line=lines.get(_TABLE), is_fault=True))
+            return LoadedRules(problems=tuple(problems))
         rules: dict[str, Rule] = {}
-        is_forbidding_broken = bool(problems)
         for number, entry in enumerate(cast("list[object]", entries), start=1):
             try:
                 rule = _rule(entry, known=rules.keys())
                 rules[rule.id] = rule
             except ValueError as error:
-                problems.append(RuleProblem(self.path, f"{error}; it does not count", number))
                 effect = cast("dict[str, object]", entry).get("effect") if isinstance(entry, dict) else None
-                is_forbidding_broken = is_forbidding_broken or effect != "allow"
-        return LoadedRules(tuple(rules.values()), tuple(problems), is_forbidding_broken)
+                message, is_fault = f"{error}; it does not count", effect != "allow"
+                problems.append(RuleProblem(self.path, message, number, lines.get(number), is_fault=is_fault))
+        return LoadedRules(tuple(rules.values()), tuple(problems))
+
+
+def _lines_of_rules(text: str) -> dict[str | int, int]:
+    """Return the line on which the rule of each number begins, and everything else at the top by its name."""
+    lines: dict[str | int, int] = {}
+    count = 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        if (header := _HEADER.match(line)) is None:
+            continue
+        name = header["name"].strip("\"' \t")
+        if name == _TABLE and header["list"]:
+            count += 1
+            lines[count] = number
+        lines.setdefault(name, number)
+    return lines
+
+
+_HEADER = re.compile(r"\s*\[(?P<list>\[?)(?P<name>[^\[\]]+)\]")
 
 
 def _entries(document: TOMLDocument, path: Path) -> AoT:

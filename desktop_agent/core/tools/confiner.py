@@ -5,19 +5,24 @@ It fails closed. A command that was decided to be confined runs confined or not 
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from desktop_agent.core.child_environment import confined_environment
 from desktop_agent.core.errors import SandboxError, ToolError
 from desktop_agent.core.model import ToolResult
 from desktop_agent.core.policy.call import Confinement as Level
+from desktop_agent.core.private_files import make_private_folder
 from desktop_agent.core.processes.runner import Command
-from desktop_agent.core.sandbox.base import Confinement, Sandbox, confinement_for
+from desktop_agent.core.programs import search_path
+from desktop_agent.core.sandbox.base import Sandbox
+from desktop_agent.core.sandbox.confinement import Confinement, confinement_for
 from desktop_agent.core.sandbox.denial import denial_in
 from desktop_agent.core.sandbox.find import SandboxSearch, find_sandbox
-from desktop_agent.core.tools.secret_files import secret_files
+from desktop_agent.core.sandbox.guarded import hidden_from
+from desktop_agent.core.tools.secret_names import SecretNames
 
 
 class SandboxProbe:
@@ -26,37 +31,58 @@ class SandboxProbe:
     def __init__(
         self, environ: Mapping[str, str], find: Callable[[Mapping[str, str]], SandboxSearch] = find_sandbox
     ) -> None:
-        self._environ = environ
+        self.environ = environ
+        """The application's own environment."""
         self._find = find
-        self._search: asyncio.Task[SandboxSearch] | None = None
+        self._searches: dict[str, asyncio.Task[SandboxSearch]] = {}
+        """By the `PATH` that was searched: it differs only where `PATH` leads into a workspace."""
 
-    async def search(self) -> SandboxSearch:
-        """Return the sandbox to use, if there is one, and why others cannot be."""
-        if self._search is None or self._search.cancelled():
-            self._search = asyncio.create_task(asyncio.to_thread(self._find, self._environ), name="sandbox probe")
-        return await asyncio.shield(self._search)
+    async def search(self, workspace: Path | None = None) -> SandboxSearch:
+        """Return the sandbox to use, if there is one, and why others cannot be. Programs in `workspace` do not count.
+
+        Its commands can write there, and the program that confines them runs unconfined.
+        """
+        path = await asyncio.to_thread(search_path, self.environ, workspace)
+        search = self._searches.get(path)
+        if search is None or search.cancelled():
+            finding = asyncio.to_thread(self._find, {**self.environ, "PATH": path})
+            search = self._searches[path] = asyncio.create_task(finding, name="sandbox probe")
+        return await asyncio.shield(search)
 
 
 class Confiner:
     """The walls around the commands of one session."""
 
     def __init__(
-        self, probe: SandboxProbe, *, workspace: Path, temp: Path, allowed: Callable[[], Sequence[Path]], logs: Path
+        self,
+        probe: SandboxProbe,
+        *,
+        workspace: Path,
+        temp: Path,
+        allowed: Callable[[], Sequence[Path]],
+        visible: Callable[[], Sequence[Path]],
+        passed: Callable[[], Sequence[str]],
+        logs: Path,
+        secrets: Callable[[], SecretNames],
     ) -> None:
         """`temp` is the session's private folder for temporary files; it is made when first needed.
 
-        Commands may write `allowed` folders, which are asked for at each command, and read `logs`, which has the output
-        of background commands.
+        Commands may write `allowed` folders, and read what is `visible` of a home folder; both are asked for at each
+        command. They read `logs`, which has the output of background commands. `secrets` are looked for at each command
+        that runs without a question. Variables that lead out of the sandbox reach a command only if they are `passed`.
         """
         self._probe = probe
         self._workspace = workspace
         self._temp = temp
         self._allowed = allowed
+        self._visible = visible
+        self._passed = passed
         self._logs = logs
+        self._secrets = secrets
 
     async def is_available(self) -> bool:
         """Whether the kernel really confines commands here."""
-        return (await self._probe.search()).sandbox is not None
+        return (await self._probe.search(self._workspace)).sandbox is not None
 
     async def walls(self, level: Level | None) -> "Walls":
         """Return what a command of this level is put behind.
@@ -67,28 +93,40 @@ class Confiner:
             raise ToolError("It was not decided how this command must run, so it was not run.", error_type="fatal")
         if level == "none":
             return Walls()
-        sandbox = (await self._probe.search()).sandbox
+        sandbox = (await self._probe.search(self._workspace)).sandbox
         if sandbox is None:
             text = "The command must run in a sandbox, and none is available here. `desktop-agent doctor` says why."
             raise ToolError(text, error_type="permission")
         return await asyncio.to_thread(self._build_walls, sandbox, level)
 
     def _build_walls(self, sandbox: Sandbox, level: Level) -> "Walls":
-        self._temp.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._temp)
         allowed = [folder for folder in self._allowed() if folder.is_dir()]
         confinement = confinement_for(level, self._workspace, self._temp, allowed)
         if confinement is not None and level == "strict":
             # A command that only reads runs unasked, so it reads nothing that a reading tool would ask about.
-            confinement = replace(confinement, hidden=secret_files(self._workspace))
-        if confinement is not None and self._logs.is_dir():
-            confinement = replace(confinement, readable=(self._logs,))
-        return Walls(sandbox, confinement)
+            secrets = self._secrets()
+            confinement = replace(confinement, hidden=(*secrets.by_name, *secrets.other_names()))
+        if confinement is not None:
+            logs = (self._logs,) if self._logs.is_dir() else ()
+            confinement = replace(confinement, readable=(*logs, *allowed), visible=tuple(self._visible()))
+        return Walls(sandbox, confinement, own=self._probe.environ, passed=self._passed())
 
 
 class Walls:
     """What one command is put behind; without a sandbox, nothing."""
 
-    def __init__(self, sandbox: Sandbox | None = None, confinement: Confinement | None = None) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox | None = None,
+        confinement: Confinement | None = None,
+        *,
+        own: Mapping[str, str] | None = None,
+        passed: Sequence[str] = (),
+    ) -> None:
+        """`own` is the application's environment, of which confined commands get no more than `passed` allows."""
+        self._own = own or {}
+        self._passed = passed
         self._sandbox = sandbox
         self._confinement = confinement
 
@@ -109,23 +147,38 @@ class Walls:
             return ""
         return "sandbox" if self._confinement.is_workspace_writable else "read-only sandbox"
 
+    def keeping(self, repositories: Iterable[Path]) -> "Walls":
+        """Return walls that also keep a command from writing these `.git`."""
+        if self._confinement is None:
+            return self
+        return Walls(self._sandbox, replace(self._confinement, repositories=tuple(repositories)))
+
     def confine(self, command: Command) -> Command:
         """Return `command` behind the walls. Blocks. Raises `ToolError` when that is impossible."""
         if self._sandbox is None or self._confinement is None:
             return command
+        environ = confined_environment(command.environ, self._own, self._passed)
+        command = replace(command, environ=environ)
         try:
             return self._sandbox.wrap(command, replace(self._confinement, has_terminal=command.tty))
         except SandboxError as error:
             raise ToolError(f"The command could not be confined, so it was not run: {error}") from error
 
     def denial_in(self, result: ToolResult) -> str:
-        """Return, in a sentence, what the walls seem to have refused to a command; empty when nothing points to it."""
+        """Return, in a sentence, what the walls seem to have refused to a command; empty when nothing points to it.
+
+        Blocks.
+        """
         exit_code = result.metadata.get("exit_code")
-        if self._confinement is None or not result.is_error or not isinstance(exit_code, int):
+        if self._sandbox is None or self._confinement is None:
             return ""
-        has_closed_top = self._sandbox is not None and self._sandbox.name == "landlock"
+        if not result.is_error or not isinstance(exit_code, int):
+            return ""
+        has_closed_top = self._sandbox.name == "landlock"
+        hidden = hidden_from(self._confinement, self._sandbox.guards)
         text = _printed(result.content)
-        return denial_in(exit_code, text, self._confinement, has_closed_top=has_closed_top) or ""
+        said = denial_in(exit_code, text, self._confinement, has_closed_top=has_closed_top, is_hidden=hidden)
+        return said or ""
 
 
 def _printed(content: str) -> str:

@@ -5,12 +5,14 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.changes.capture import Capture, CaptureStoppedError, Snapshot
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.safety import SafetyReport
-from desktop_agent.core.errors import StorageError, ToolError
+from desktop_agent.core.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.files import FileState, FileTransition, digest_of
 from desktop_agent.core.ids import CallId, ChangeId, change_id
@@ -18,9 +20,14 @@ from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile,
 from desktop_agent.core.processes.child import unhurried
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 
+T = TypeVar("T")
 LastImages = Callable[[], Mapping[str, FileImage | None]]
 """How the session's records left each file that they name."""
 
+_PLANTED = (
+    "The command made a git repository here, which is not captured. Using git in it runs the programs that it "
+    "names: look at it first."
+)
 _A_FOLDER = FileImage(digest=digest_of(b""), size=0, mode=0o777, kind="folder")
 
 
@@ -56,6 +63,19 @@ class Effects:
         await self._record_person(turn, theirs)
         return await asyncio.to_thread(self._record_all, turn, transitions)
 
+    def broken_links(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
+        """Say, in a line each, which files lose a hard link by being written: its other end keeps its content. Blocks.
+
+        A removed file takes only its own name away, so there is nothing to say of it.
+        """
+        written = [change.path for change in changes if change.after is not None and change.before is not None]
+        return tuple(
+            f"[`{path}` has another name (a hard link) that is not an ordinary file of this folder. Only `{path}` gets "
+            "the new content; the other name keeps the old one.]"
+            for path in written
+            if self._ledger.has_names_elsewhere(path)
+        )
+
     async def apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
         """Write `changes` to the workspace, all or none, with the intention on record before and the fact after.
 
@@ -89,12 +109,17 @@ class Effects:
 
     async def collect(
         self, turn: int, call_id: CallId, snapshot: Snapshot, known_gaps: Sequence[Uncaptured] = ()
-    ) -> None:
+    ) -> tuple[str, ...]:
         """Record what changed since the snapshot as the work of `call_id`, and let go of it.
 
         `known_gaps` are said together with what could not be captured. Once begun it is finished, like `apply`.
+        Returns the paths of the repositories that the command made, which are recorded, too.
         """
-        await _to_its_end(self._collect_and_record(turn, call_id, snapshot, known_gaps), f"collect {call_id}")
+        return await _to_its_end(self._collect_and_record(turn, call_id, snapshot, known_gaps), f"collect {call_id}")
+
+    def repositories(self, root: Path) -> tuple[Path, ...]:
+        """Return every `.git` in the workspace, as it was when the last command began."""
+        return tuple(root / path for path in sorted(self._capture.repositories()) if path.rpartition("/")[2] == ".git")
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
         """Announce what is written without a call (an undo, the person's save), so that no command gets it. Blocks."""
@@ -116,9 +141,9 @@ class Effects:
 
     async def _collect_and_record(
         self, turn: int, call_id: CallId, snapshot: Snapshot, known_gaps: Sequence[Uncaptured]
-    ) -> None:
+    ) -> tuple[str, ...]:
         findings = await self._safeguard.finish(call_id)
-        changes, outside, lost = await asyncio.to_thread(self._collect, turn, snapshot, findings.report)
+        changes, outside, lost, made = await asyncio.to_thread(self._collect, turn, snapshot, findings.report)
         uncaptured = tuple(dict.fromkeys((*lost, *findings.gaps, *known_gaps)))
         if changes or uncaptured or findings.refs or outside:
             is_lossy = bool(changes or outside) or any(change.is_loss for change in findings.refs)
@@ -135,6 +160,7 @@ class Effects:
             self._counts[turn] += len(changes)
         await asyncio.to_thread(self._capture.release, snapshot)
         await self._safeguard.forget()
+        return made
 
     async def record_applied(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
         """Put on record that `changes` are on disk now."""
@@ -191,9 +217,14 @@ class Effects:
 
     def _collect(
         self, turn: int, snapshot: Snapshot, copied: SafetyReport
-    ) -> tuple[tuple[FileChange, ...], tuple[OutsideFile, ...], tuple[Uncaptured, ...]]:
+    ) -> tuple[tuple[FileChange, ...], tuple[OutsideFile, ...], tuple[Uncaptured, ...], tuple[str, ...]]:
         told = {transition.path for transition in copied.inside}
-
+        try:
+            self._ledger.require_root()
+        except WorkspaceError as error:  # every file would count as deleted, or as made by the command
+            outside = tuple(self._ledger.record_outside(transition) for transition in copied.outside)
+            lost = Uncaptured(path=".", reason=f"{error.title} Its changes were not captured.")
+            return (), outside, (lost,), ()
         with self._ledger.recorder() as recorder:
 
             def record(transition: FileTransition) -> None:
@@ -210,20 +241,27 @@ class Effects:
         news = tuple(item for item in report.out_of_reach if item not in self._told)
         self._told.update(news)
         lost = tuple(item for item in report.lost if item.path not in told)
-        return recorder.changes, outside, lost + news
+        submodules = (change.path for change in recorder.changes if _is_submodule_list(change))
+        made = (*report.repositories, *submodules)
+        planted = tuple(Uncaptured(path=path, reason=_PLANTED) for path in report.repositories)
+        return recorder.changes, outside, lost + news + planted, made
 
     def _id(self, turn: int, number: int) -> ChangeId:
         return change_id(turn, self._counts[turn] + number)
 
 
-async def _to_its_end(work: Coroutine[object, object, None], name: str) -> None:
+def _is_submodule_list(change: FileChange) -> bool:
+    return change.path.rpartition("/")[2] == ".gitmodules" and change.after is not None
+
+
+async def _to_its_end(work: Coroutine[object, object, T], name: str) -> T:
     """Await `work` like `unhurried`, but let a full disk be heard of also when we are cancelled.
 
     Otherwise the call would be answered, and its turn ended, while files are still being written.
     """
     task = asyncio.create_task(work, name=name)
     try:
-        await unhurried(task)
+        return await unhurried(task)
     except asyncio.CancelledError:
         with suppress(ToolError):  # the call is answered as stopped
             task.result()

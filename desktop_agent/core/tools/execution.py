@@ -11,7 +11,7 @@ from typing import assert_never
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock
-from desktop_agent.core.errors import StorageError, ToolError
+from desktop_agent.core.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.jobs.background import Jobs
@@ -27,6 +27,7 @@ from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.safeguard import CommandRun
+from desktop_agent.core.tools.secret_names import SecretNames
 from desktop_agent.core.tools.spec import (
     SPOOL_KEY,
     AnyTool,
@@ -36,8 +37,13 @@ from desktop_agent.core.tools.spec import (
     ToolArguments,
     ToolContext,
 )
+from desktop_agent.core.workspace import HeldWorkspace
 
 INTERRUPTED = "The person stopped this call before it finished. It may have taken effect partly."
+MADE_REPOSITORIES = (
+    "The command left a git repository or a list of submodules: {}. Git runs the programs that such a repository "
+    "names. Do not run git there before the user has looked at it.\n"
+)
 LATER_CHANGES = Uncaptured(path=".", reason="What the background command changes from now on is not captured.")
 
 
@@ -45,6 +51,7 @@ LATER_CHANGES = Uncaptured(path=".", reason="What the background command changes
 class Toolbox:
     """What calls work with: one per session."""
 
+    workspace: HeldWorkspace
     access: Access
     boundary: Callable[[], Boundary]
     """What calls may reach under the settings in force."""
@@ -56,6 +63,8 @@ class Toolbox:
     environ: Mapping[str, str]
     spool_folder: Path
     todos: Callable[[], tuple[TodoItem, ...]]
+    secrets: Callable[[], SecretNames]
+    """What tells which files of the workspace are secrets by another name, made for one call."""
     limits: Callable[[], ContextLimits] = ContextLimits
 
 
@@ -71,6 +80,8 @@ class TakenCall:
     """Whether its start is on record, by an earlier process."""
     waited_s: float = 0.0
     """How long it waited for the person: that is not its own time."""
+    confinement: str = ""
+    """What its command ran behind, however it ended; empty when that was nothing."""
     partial: ToolResult | None = None
     """What it had come to when it was stopped."""
 
@@ -101,10 +112,9 @@ class Execution:
         self._log = log
         self._clock = clock
 
-    @property
-    def workspace(self) -> Path:
-        """The folder that calls work in."""
-        return self._box.boundary().root
+    async def require_workspace(self) -> None:
+        """Raise `WorkspaceError` when the folder that calls work in is gone, or another one stands in its place."""
+        await asyncio.to_thread(self._box.workspace.check)
 
     async def run(self, turn: int, call: TakenCall) -> ToolResult:
         """Carry out one call and return its result. Raises `ToolError` for what the model should read instead."""
@@ -159,9 +169,16 @@ class Execution:
         context: ToolContext,
     ) -> ToolResult:
         paths = await asyncio.to_thread(tool.paths, arguments, context)
+        disguised = await asyncio.to_thread(context.secrets.behind, paths)
         asks = tool.question(arguments)
         why = tool.why_asked(arguments) or asks
-        facts = replace(self._facts(call), paths=paths, asks=why, details=tool.circumstances(arguments))
+        facts = replace(
+            self._facts(call),
+            paths=paths,
+            disguised=tuple(disguised.items()),
+            asks=why,
+            details=tool.circumstances(arguments),
+        )
         await self._enter(turn, call, facts, asks or tool.heading(call.title))
         return await tool.run(arguments, context)
 
@@ -175,11 +192,13 @@ class Execution:
     ) -> ToolResult:
         plan = await asyncio.to_thread(tool.plan, arguments, context)
         changes = () if tool.is_dry_run(arguments) else await self._effects.prepare(turn, plan.writes)
+        notes: tuple[str, ...] = ()
         if changes:
-            facts = replace(self._facts(call), paths=tuple(change.path for change in changes))
+            notes = await asyncio.to_thread(self._effects.broken_links, changes)
+            facts = replace(self._facts(call), paths=tuple(change.path for change in changes), details=notes)
             await self._enter(turn, call, facts, _edit_question(changes), changes)
             await self._effects.apply(turn, call.block.id, changes)
-        return ToolResult(content=plan.content, metadata=plan.metadata)
+        return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
     async def _command(
         self,
@@ -203,7 +222,7 @@ class Execution:
         arguments, note = _as_permitted(tool, arguments, permit)
         walls = await self._box.confiner.walls(permit.confinement)
         result = await self._run_command(turn, call, tool, arguments, context, walls)
-        if denial := walls.denial_in(result):
+        if denial := await asyncio.to_thread(walls.denial_in, result):
             facts = replace(facts, command=tool.command(arguments), wants_unconfined=True)
             result = await self._escalate(turn, call, facts, tool, arguments, context, result, denial)
         return replace(result, content=note + result.content) if note else result
@@ -247,19 +266,24 @@ class Execution:
         walls: Walls,
     ) -> ToolResult:
         """Run a command behind `walls`, between two looks at the workspace unless it cannot change anything there."""
-        context = replace(context, confine=walls.confine)
+        await self._still_there()
+        call.confinement = walls.words
+        made: tuple[str, ...] = ()
         if not walls.may_write:
-            result = await tool.run(arguments, context)
+            result = await tool.run(arguments, replace(context, confine=walls.confine))
         else:
             folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
             run = CommandRun(tool.command(arguments), folder, is_confined=not walls.may_write_git)
             snapshot = await self._effects.begin_command(turn, call.block.id, run)
             known_gaps: tuple[Uncaptured, ...] = ()
+            walls = walls.keeping(self._effects.repositories(context.boundary.root))
             try:
-                result = await tool.run(arguments, context)
+                result = await tool.run(arguments, replace(context, confine=walls.confine))
                 known_gaps = (LATER_CHANGES,) if "job_id" in result.metadata else ()
             finally:
-                await self._effects.collect(turn, call.block.id, snapshot, known_gaps)
+                made = await self._effects.collect(turn, call.block.id, snapshot, known_gaps)
+        if made and walls.words:  # outside the walls, the user allowed the command that made it
+            result = replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
         if not walls.words:
             return result
         return replace(result, metadata=result.metadata | {"confinement": walls.words})
@@ -267,6 +291,13 @@ class Execution:
     def _facts(self, call: TakenCall) -> CallFacts:
         assert call.tool is not None
         return CallFacts(tool=call.block.name, capabilities=call.tool.capabilities, source=call.tool.source)
+
+    async def _still_there(self) -> None:
+        """Raise `ToolError` when the folder was replaced while a question waited: what was allowed was another one."""
+        try:
+            await self.require_workspace()
+        except WorkspaceError as error:
+            raise ToolError(f"{error.title} Nothing was run.", error_type="fatal") from error
 
     async def _enter(
         self,
@@ -313,6 +344,7 @@ class Execution:
         return ToolContext(
             call_id=call_id,
             boundary=self._box.boundary(),
+            secrets=self._box.secrets(),
             reads=self._box.reads,
             processes=self._box.processes,
             jobs=self._box.jobs,

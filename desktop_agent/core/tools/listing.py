@@ -2,20 +2,19 @@
 
 Two programs know this. For a whole repository git is faster and also right about files that are tracked although a
 rule ignores them; ripgrep does everything else, and everything again when git cannot answer for all of it: without a
-repository, below an ignored folder, with submodules or repositories inside. Git runs without the commands that a
-repository's own configuration could name.
+repository, below an ignored folder, with submodules or repositories inside. Git runs none of the
+programs that a repository's own configuration could name.
 """
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.processes.runner import Command
-from desktop_agent.core.programs import find_program
-from desktop_agent.core.tools.ripgrep import SKIPPED, TIMEOUT_S, prepare, run_ripgrep
+from desktop_agent.core.gitrepo import NoStatus, PinnedGit, Repository, find_repository, pinned
+from desktop_agent.core.tools.ripgrep import SKIPPED, prepare, run_ripgrep
 from desktop_agent.core.tools.spec import ToolContext
 
 MOST_COLLECTED = 200_000
@@ -47,8 +46,8 @@ async def list_paths(folder: Path, name: str, context: ToolContext, *, depth: in
 
     Cancelling ends the programs. Raises `ToolError` when the folder cannot be listed or that takes over a minute.
     """
-    git = await asyncio.to_thread(_git_for, folder, context) if depth is None else None
-    listing = await _from_git(git, folder, context) if git is not None else None
+    repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
+    listing = await _from_git(repository) if repository is not None else None
     return listing or await _from_ripgrep(folder, name, context, depth)
 
 
@@ -57,10 +56,10 @@ async def list_known(folder: Path, name: str, context: ToolContext, *, depth: in
 
     For who shows only some of them: look whether those are there (`missing`), and if not, take `list_paths`.
     """
-    git = await asyncio.to_thread(_git_for, folder, context) if depth is None else None
-    if git is not None:
-        command = _ls_files(git, folder, context, "--cached", "--others", "--exclude-standard")
-        answer = await _output(command, context)
+    repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
+    if repository is not None:
+        async with pinned(repository) as git:
+            answer = await _ls_files(git, "--cached", "--others", "--exclude-standard")
         if answer is not None and b"/\0" not in answer:
             return await asyncio.to_thread(_known, answer)
     return await _from_ripgrep(folder, name, context, depth)
@@ -91,8 +90,8 @@ async def list_by(
     errors are those of `list_paths`.
     """
     measures: dict[str, int] = {}
-    git = await asyncio.to_thread(_git_for, folder, context) if depth is None else None
-    if git is None or not await _measured_by_git(git, folder, context, measures, select, measure):
+    repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
+    if repository is None or not await _measured_by_git(repository, folder, measures, select, measure):
         listing = await _from_ripgrep(folder, name, context, depth)
         measures = await asyncio.to_thread(_measured, folder, select(listing.paths), measure)
         return Listing(await asyncio.to_thread(_descending, measures), listing.is_partial)
@@ -152,81 +151,49 @@ def _decoded(found: list[bytes]) -> list[str]:
     return sorted(b"\0".join(found).decode("utf-8", "replace").split("\0")) if found else []
 
 
-async def _from_git(git: str, folder: Path, context: ToolContext) -> Listing | None:
+async def _from_git(repository: Repository) -> Listing | None:
     """Return what git lists, or None when it cannot or does not know all of it.
 
     Two processes side by side: walking the folders and looking at every tracked file take equally long.
     """
-    untracked, tracked = await asyncio.gather(
-        _output(_ls_files(git, folder, context, "--others", "--exclude-standard"), context),
-        _output(_ls_files(git, folder, context, "-t", "--cached", "--deleted"), context),
-    )
+    async with pinned(repository) as git:
+        untracked, tracked = await asyncio.gather(
+            _ls_files(git, "--others", "--exclude-standard"), _ls_files(git, "-t", "--cached", "--deleted")
+        )
     if untracked is None or tracked is None or b"/\0" in untracked:  # a folder: a repository of its own
         return None
     return await asyncio.to_thread(_merged, untracked, tracked)
 
 
 async def _measured_by_git(
-    git: str, folder: Path, context: ToolContext, measures: dict[str, int], select: Select, measure: Measure
+    repository: Repository, folder: Path, measures: dict[str, int], select: Select, measure: Measure
 ) -> bool:
     """Fill `measures` with what git lists; False when it does not know all of it."""
 
-    async def fill(*options: str) -> bool:
-        answer = await _output(_ls_files(git, folder, context, *options), context)
+    async def fill(git: PinnedGit | NoStatus, *options: str) -> bool:
+        answer = await _ls_files(git, *options)
         if answer is None or b"/\0" in answer:
             return False
         found = await asyncio.to_thread(lambda: _measured(folder, select(_plain(answer)), measure))
         measures.update(found)
         return len(measures) <= MOST_COLLECTED
 
-    return all(await asyncio.gather(fill("--cached"), fill("--others", "--exclude-standard")))
+    async with pinned(repository) as git:
+        return all(await asyncio.gather(fill(git, "--cached"), fill(git, "--others", "--exclude-standard")))
 
 
-def _ls_files(git: str, folder: Path, context: ToolContext, *options: str) -> Command:
-    argv = (git, *_GIT_OPTIONS, "ls-files", "-z", *options)
-    return Command(argv=argv, cwd=folder, environ=_git_environment(context.environ))
+async def _ls_files(git: PinnedGit | NoStatus, *options: str) -> bytes | None:
+    """Return what git lists, or None when it fails, takes too long or prints too much."""
+    answer = git if isinstance(git, NoStatus) else await git.run("ls-files", "-z", *options, limit_bytes=_MOST_BYTES)
+    return None if isinstance(answer, NoStatus) or not answer[1] else answer[0]
 
 
-_GIT_OPTIONS = ("--literal-pathspecs", "-c", "core.fsmonitor=false")
-"""`core.fsmonitor` may name a command, and a repository from elsewhere may name any."""
-
-
-def _git_for(folder: Path, context: ToolContext) -> str | None:
-    """Return git if it can list `folder`: the workspace, top of a repository without submodules. Blocks."""
-    if folder != context.boundary.root or not (folder / ".git").exists() or (folder / ".gitmodules").exists():
+def _repository_for(folder: Path, context: ToolContext) -> Repository | None:
+    """Return the repository of `folder` if git can list it: the workspace, its top, and no submodules. Blocks."""
+    if folder != context.boundary.root or (folder / ".gitmodules").exists():
         return None
-    return find_program("git", context.environ, folder)
-
-
-def _git_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return `environ` without what would make git look at another repository, as in a hook."""
-    kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or "CONFIG" in name}
-    return kept | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-
-
-async def _output(command: Command, context: ToolContext) -> bytes | None:
-    """Return what `command` prints, or None when it fails, takes too long or prints too much."""
-    parts: list[bytes] = []
-    size = 0
-
-    def take(part: bytes) -> None:
-        nonlocal size
-        size += len(part)
-        if size <= _MOST_BYTES:
-            parts.append(part)
-        else:
-            child.ask_to_end()
-
-    child = await context.processes.start(command, take, _ignore)
-    try:
-        has_ended = await child.wait(TIMEOUT_S)
-    finally:
-        end = await child.end()
-    return b"".join(parts) if has_ended and end.exit_code == 0 and size <= _MOST_BYTES else None
-
-
-def _ignore(_: bytes) -> None:
-    """Drop messages: whatever they say, ripgrep is asked next."""
+    repository = find_repository(folder)
+    return repository if repository is not None and not repository.prefix else None
 
 
 def _merged(untracked: bytes, tracked: bytes) -> Listing | None:

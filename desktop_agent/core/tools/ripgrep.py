@@ -6,6 +6,7 @@ Every search honours `.gitignore` (also where there is no repository) and skips 
 
 import os
 import shutil
+import stat
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,11 @@ from desktop_agent.core.programs import find_program
 from desktop_agent.core.tools.spec import ToolContext
 
 TIMEOUT_S = 60.0
+LARGEST_RULES_BYTES = 2 * 1024 * 1024
+"""Of a file like `.gitignore`. The longest that people write have some thousand lines."""
+
+_RULE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
+
 LONGEST_RECORD_BYTES = 1024 * 1024
 
 SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
@@ -137,9 +143,20 @@ def _rules(root: Path) -> list[str]:
     """Return the options by which `.gitignore` counts without a repository too, but not one above the workspace.
 
     In a repository ripgrep does what git does. Outside, `--no-require-git` alone would also read the `.gitignore` of
-    the home folder, which often says `*`.
+    the home folder, which often says `*`. Where the rules are a pipe, or too long to be any, they count for nothing:
+    ripgrep would wait for them, or need gigabytes of memory.
     """
+    if any(map(_is_unfit, (root / name for name in _RULE_FILES))):
+        return ["--no-ignore"]
     if any((folder / ".git").exists() for folder in (root, *root.parents)):
         return []
     has_rules_above = any((folder / ".gitignore").exists() for folder in root.parents)
     return ["--no-require-git", "--no-ignore-parent"] if has_rules_above else ["--no-require-git"]
+
+
+def _is_unfit(rules: Path) -> bool:
+    try:
+        status = rules.stat()
+    except OSError:
+        return False
+    return not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_RULES_BYTES

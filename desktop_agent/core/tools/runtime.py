@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.clock import Clock
@@ -20,7 +20,6 @@ from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.execution import Execution, TakenCall
 from desktop_agent.core.tools.gate import NotApprovedError
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.workspace import check_workspace
 
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
 
@@ -56,8 +55,8 @@ class ToolRuntime:
 
         Neighbouring calls that only read run side by side; every other call runs alone, after those before it and
         before those behind it. A fatal failure answers the remaining calls without running them. On cancellation every
-        call is answered before the cancellation goes on. So it is when the workspace is gone, which is looked at before
-        every step: `WorkspaceError`, because a tool would make the folder anew.
+        call is answered before the cancellation goes on. So it is when the workspace is gone or replaced, which is
+        looked at before every step: `WorkspaceError`, because a tool would make the folder anew, or act on a wrong one.
         """
         calls = [self._resolve(block, is_recorded=block.id in started) for block in blocks]
         outcomes: dict[CallId, CallOutcome] = {}
@@ -65,7 +64,7 @@ class ToolRuntime:
             for batch in _batches(calls):
                 if any(outcome.result.error_type == "fatal" for outcome in outcomes.values()):
                     break
-                await asyncio.to_thread(check_workspace, self._execution.workspace)
+                await self._execution.require_workspace()
                 await self._run_batch(turn, batch, outcomes)
         except (asyncio.CancelledError, WorkspaceError):
             await self._skip_rest(turn, calls, outcomes)
@@ -118,6 +117,7 @@ class ToolRuntime:
             logger.exception("The tool %s failed unexpectedly", call.block.name)
             text = f"{call.block.name} failed unexpectedly: {type(error).__name__}: {error}"
             result = ToolResult(content=text, is_error=True, error_type="recoverable")
+        result = _told_confined(result, call)
         outcomes[call.block.id] = CallOutcome(result, is_unanswered)
         await self._record_end(turn, call, result, self._clock.monotonic() - started - call.waited_s)
         if cancelled is not None:
@@ -176,6 +176,13 @@ def _batches(calls: Sequence[TakenCall]) -> list[list[TakenCall]]:
         else:
             batches.append([call])
     return batches
+
+
+def _told_confined(result: ToolResult, call: TakenCall) -> ToolResult:
+    """Return the result with how its command was confined, also when that failed or was stopped."""
+    if not call.confinement or "confinement" in result.metadata:
+        return result
+    return replace(result, metadata=result.metadata | {"confinement": call.confinement})
 
 
 def _failure(error: ToolError) -> ToolResult:

@@ -35,6 +35,7 @@ from desktop_agent.core.ids import CallId, Digest
 from desktop_agent.core.model import FileOutcome, OutsideFile, RefChange, Uncaptured
 from desktop_agent.core.policy.destructive import Loss, losses_of
 from desktop_agent.core.policy.shell import parse
+from desktop_agent.core.private_files import make_private_folder
 
 _BEFORE = "before.json"
 _MOST_MATCHES = 5_000
@@ -171,7 +172,7 @@ class Safeguard:
         if not (copy.files or copy.gaps or refs or plan.is_destructive):
             return
         before = Precautions(call_id, copy, refs, plan.is_destructive)
-        self._before.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._before.parent)
         text = json.dumps(_codec().dump_python(before, mode="json"))
         write_atomically(self._before, text.encode("utf-8", "surrogatepass"), mode=0o600)
 

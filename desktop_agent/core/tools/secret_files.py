@@ -4,23 +4,26 @@ import os
 from collections import deque
 from pathlib import Path
 
+from desktop_agent.core.errors import ToolError
 from desktop_agent.core.policy.paths import sensitivity
 
-MOST_ENTRIES = 3_000
-"""How many files and folders are looked at; the upper levels come first, where such files usually are."""
+MOST_ENTRIES = 500_000
+"""How many files and folders are looked at, which takes about a second."""
 
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv"})
+"""What tools fill: certificates of packages look like keys, and hiding them breaks what uses them."""
 
 
-def secret_files(root: Path) -> tuple[Path, ...]:
-    """Return the secret files in `root`, as far as they are found among `MOST_ENTRIES`. Blocks, for some milliseconds.
+def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
+    """Return the secret files in `root`, all of them. Blocks, for some milliseconds in a usual folder.
 
-    What cannot be read is left out: a command cannot read it either.
+    What cannot be read is left out: a command cannot read it either. Raises `ToolError` when `root` holds more than
+    `most` entries, since its secrets cannot all be found in time.
     """
     found: list[Path] = []
     folders = deque([""])
     entries = 0
-    while folders and entries < MOST_ENTRIES:
+    while folders:
         folder = folders.popleft()
         try:
             with os.scandir(root / folder) as listing:
@@ -34,4 +37,10 @@ def secret_files(root: Path) -> tuple[Path, ...]:
                         found.append(root / path)
         except OSError:
             continue
+        if entries > most:
+            text = (
+                f"The folder holds more than {most:,} files and folders, too many to find and hide its secrets, so the "
+                "command was not run in the read-only sandbox. Open a smaller folder, or ask to run it unconfined."
+            )
+            raise ToolError(text, error_type="permission")
     return tuple(found)

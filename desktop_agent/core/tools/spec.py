@@ -35,6 +35,7 @@ from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.processes.runner import Command, ProcessRunner
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.secret_names import SecretNames
 
 SPOOL_KEY = "spool_path"
 """The key in a result's metadata that names a file with the whole output. The runtime keeps that file as a blob."""
@@ -95,6 +96,8 @@ class ToolContext:
     """Stores a payload of that media type for good, beside the journal. Blocks: call it from a thread."""
     confine: Callable[[Command], Command] = unconfined
     """Puts a command into the sandbox. It blocks: call it in a thread. Raises `ToolError` when that is impossible."""
+    secrets: SecretNames = field(default_factory=lambda: SecretNames(Path()))
+    """Tells which files are secrets by another name."""
     keep_partial: Callable[[ToolResult], None] | None = None
     """Takes what a call had come to when it was cancelled, just before the cancellation goes on."""
 

@@ -7,6 +7,7 @@ from typing import Literal
 from desktop_agent.core import events as ev
 from desktop_agent.core.ids import CallId, ChangeId, HunkKey, PromptId, SessionId
 from desktop_agent.core.model import (
+    Allowed,
     ApprovalRequest,
     Decision,
     FileChange,
@@ -68,6 +69,13 @@ class ToolEntry:
     approval: ApprovalRequest | None = None
     """Set while the call waits for the person."""
     decision: Decision | None = None
+    judged: ev.CommandJudged | None = None
+    """What is known of the command as the user edits it, while it waits."""
+    asked_command: str | None = None
+    """The command as the model wrote it, if the user was asked about one."""
+    waiting_since: datetime | None = None
+    waited_s: float = 0.0
+    """How long it waited for answers: that is not its own time."""
     changes: tuple[FileChange, ...] = ()
     uncaptured: tuple[Uncaptured, ...] = ()
     refs: tuple[RefChange, ...] = ()
@@ -85,12 +93,36 @@ class ToolEntry:
         """Whether the person is asked about this call right now."""
         return self.approval is not None and self.decision is None
 
+    @property
+    def edited_command(self) -> str | None:
+        """The command that the user made of the model's, if that one was allowed."""
+        if self.approval is None or not isinstance(self.decision, Allowed):
+            return None
+        command = self.decision.edited_command or self.approval.command
+        return command if command != self.asked_command else None
+
+    def ask(self, request: ApprovalRequest, at: datetime) -> None:
+        """Begin to wait for an answer."""
+        self.approval, self.decision, self.judged = request, None, None
+        self.waiting_since = at
+        if self.asked_command is None:
+            self.asked_command = request.command
+
+    def resolve(self, decision: Decision, at: datetime) -> None:
+        """Wait no more."""
+        self.decision, self.judged = decision, None
+        if self.waiting_since is not None:
+            self.waited_s += max(0.0, (at - self.waiting_since).total_seconds())
+        self.waiting_since = None
+
 
 @dataclass(slots=True, kw_only=True)
 class NoticeEntry:
     """Something the person should know."""
 
     notice: ev.Notice
+    is_waiting: bool = False
+    """Whether the running session waits before it tries again, as the notice says, and the user can skip the wait."""
     kind: Literal["notice"] = "notice"
 
 

@@ -38,6 +38,8 @@ class Transcript(PagedEntries):
 
     _open: list[int] = field(default_factory=list[int])
     """Entries of the message that is being streamed, counted from the first live one."""
+    _waiting: int | None = None
+    """The notice of the wait before the next try that is on, counted likewise."""
 
     def expand(self, number: int, page: "Transcript") -> list[Patch]:
         """Put the entries of a page in the place of its placeholder; `page` is the fold of its lines alone."""
@@ -99,6 +101,8 @@ class Transcript(PagedEntries):
                 return self._tool_finished(event)
             case ev.ApprovalRequested() | ev.ApprovalResolved():
                 return self._approval(event)
+            case ev.CommandJudged():
+                return self._judged(event)
             case ev.ChangesRecorded():
                 return self._changes_recorded(event)
             case ev.ChangesUndone() | ev.ChangesRedone():
@@ -113,6 +117,8 @@ class Transcript(PagedEntries):
                 return self._turn(event)
             case ev.Notice():
                 return self._notice(event)
+            case ev.RetryWaitReported(is_waiting=is_waiting):
+                return self._retry_wait(is_waiting=is_waiting)
             case ev.SessionOpened() | ev.SessionRenamed() | ev.ModeSet() | ev.UsageReported():
                 return self._header(event)
             case ev.SessionForked() | ev.SessionArchived() | ev.SessionPinned():
@@ -225,12 +231,19 @@ class Transcript(PagedEntries):
             if self.knows_call(call_id):
                 self.waiting[call_id] = event.request
             if entry is not None:
-                entry.approval, entry.decision = event.request, None
+                entry.ask(event.request, event.at)
         else:
             self.waiting.pop(call_id, None)
             if entry is not None:
-                entry.decision = event.decision
+                entry.resolve(event.decision, event.at)
         return [Patch("update", index), STATUS] if entry is not None else [STATUS]
+
+    def _judged(self, event: ev.CommandJudged) -> list[Patch]:
+        index, entry = self._locate(event.call_id)
+        if entry is None or not entry.is_waiting:
+            return []
+        entry.judged = event
+        return [Patch("update", index)]
 
     def _changes_recorded(self, event: ev.ChangesRecorded) -> list[Patch]:
         index, entry = self._locate(event.call_id, event)
@@ -351,7 +364,7 @@ class Transcript(PagedEntries):
             return [STATUS]
         self.is_running = False
         self.last_end = event.reason
-        patches = self._close_open()
+        patches = [*self._close_open(), *self._retry_wait(is_waiting=False)]
         if event.reason != "completed":
             entry = TurnEndEntry(
                 turn=event.turn, reason=event.reason, requests=event.requests, duration_s=event.duration_s
@@ -362,6 +375,21 @@ class Transcript(PagedEntries):
     def _notice(self, event: ev.Notice) -> list[Patch]:
         discarded = self._discard_open() if event.code == RETRYING else []
         return [*discarded, self._append(NoticeEntry(notice=event)), STATUS]
+
+    def _retry_wait(self, *, is_waiting: bool) -> list[Patch]:
+        """Mark the notice that told of the wait: the last one, which the answer to a command may come after."""
+        if is_waiting:
+            lasts = range(len(self.entries) - 1, self._base - 1, -1)
+            self._waiting = next((at - self._base for at in lasts if _tells_retry(self.entries[at])), None)
+        if self._waiting is None:
+            return []
+        index = self._base + self._waiting
+        entry = self.entries[index]
+        if isinstance(entry, NoticeEntry):
+            entry.is_waiting = is_waiting
+        if not is_waiting:
+            self._waiting = None
+        return [Patch("update", index)]
 
     def _session(self, event: ev.SessionForked | ev.SessionArchived | ev.SessionPinned) -> list[Patch]:
         match event:
@@ -459,3 +487,7 @@ def _copied(entry: Entry) -> Entry:
     if isinstance(entry, TextEntry):
         return replace(entry, chunks=list(entry.chunks))
     return replace(entry)
+
+
+def _tells_retry(entry: Entry) -> bool:
+    return isinstance(entry, NoticeEntry) and entry.notice.code == RETRYING

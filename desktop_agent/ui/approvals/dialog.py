@@ -23,14 +23,16 @@ from desktop_agent.ui.approvals.request_words import quoted
 from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.arming import ARMING_DELAY_MS
+from desktop_agent.ui.fold_bar import obstacle_words
 from desktop_agent.ui.hairline import hairline
-from desktop_agent.ui.model_words import one_line
+from desktop_agent.ui.model_words import one_line, visible
 from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.shortcut_button import ShortcutButton
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
+    from desktop_agent.core.events import CommandJudged
     from desktop_agent.ui.approvals.rule_maths import RuleContext
     from desktop_agent.ui.review.source import DiffSource, Spawn
 
@@ -47,9 +49,11 @@ class ApprovalDialog(QDialog):
 
     Signals:
         decided: the person answered; carries the call's id and a `Decision`. Emitted at most once.
+        edited: the command is another one now; carries the call's id and that command, which is to be judged.
     """
 
     decided = Signal(str, object)
+    edited = Signal(str, str)
 
     def __init__(
         self,
@@ -71,12 +75,14 @@ class ApprovalDialog(QDialog):
         self._request = request
         self._is_armed = False
         self._is_done = False
+        self._judged: CommandJudged | None = None
         self._arming = QTimer(self)
         self._arming.setSingleShot(True)
         self._arming.setInterval(arming_delay_ms)
         self._arming.timeout.connect(self._arm)
         self._preview = ChangePreview(theme, request, diff_source, spawn) if request.changes else None
         self._scope = Picker()
+        self._rules = rules
         self._editor = RuleEditor(theme, request, rules) if rules is not None and _has_rules(request) else None
         self._is_unconfined = request.is_escalation or (rules is not None and rules.maths.runs_unconfined(request))
         self._head = QuestionHead(theme, request, is_unconfined=self._is_unconfined)
@@ -85,6 +91,8 @@ class ApprovalDialog(QDialog):
         self._allow_button = ShortcutButton(theme, self.tr("Allow"), "Ctrl+↵", colour_role="on_accent")
         self._deny_button = ShortcutButton(theme, self.tr("Deny"), "Ctrl+⌫", colour_role="muted")
         self._scopes: list[ApprovalScope] = []
+        self._quiet_words = self.tr("Closing this decides nothing: the question stays in the conversation.")
+        self._quiet = QLabel(self._quiet_words)
         self._body = QWidget()
         self._foot = QWidget()
         self._lay_out()
@@ -116,7 +124,8 @@ class ApprovalDialog(QDialog):
             edited = self._command.edited_command if self._command else None
             scope = self._chosen_scope()
             rules = self._editor.rules() if self._editor and scope != "once" else ()
-            self._decide(Allowed(scope=scope, edited_command=edited, rules=rules))
+            judged = self._judged.digest if edited is not None and self._judged is not None else None
+            self._decide(Allowed(scope=scope, edited_command=edited, judged=judged, rules=rules))
 
     def deny(self) -> None:
         """Answer no, with the word to the agent that was typed."""
@@ -142,6 +151,15 @@ class ApprovalDialog(QDialog):
             return self.tr("Only what can be seen can be allowed")
         if self._command and not self._command.text.strip():
             return self.tr("There is no command to run")
+        if not all(fold.is_all_seen for fold in self._head.folds):
+            return obstacle_words()
+        if self._command and self._command.edited_command is not None and not (self._judged and self._judged.digest):
+            refused = self._judged is not None and self._judged.request is None
+            return (
+                visible(self._judged.obstacle)
+                if refused and self._judged
+                else self.tr("What you typed is being judged")
+            )
         if self._editor and self._chosen_scope() != "once" and not self._editor.usable_patterns():
             return self.tr("There is no rule that works yet; correct one, or allow this only once")
         return ""
@@ -157,7 +175,33 @@ class ApprovalDialog(QDialog):
         words, shown = self._allow_words()
         self._allow_button.setText(shown)
         self._allow_button.setAccessibleName(words)
-        self._allow_button.setToolTip(obstacle or (plain_tooltip(words) if shown != words else ""))
+        is_refused = self._judged is not None and self._judged.request is None
+        why = plain_tooltip(obstacle) if is_refused else obstacle
+        self._allow_button.setToolTip(why or (plain_tooltip(words) if shown != words else ""))
+        self._allow_button.setAccessibleDescription(obstacle)
+        self._quiet.setText(obstacle if is_refused else self._quiet_words)
+
+    def _on_command_changed(self) -> None:
+        assert self._command is not None
+        self._judged = None
+        edited = self._command.edited_command
+        if edited is None:
+            self._head.show_request(self._request, is_unconfined=self._is_unconfined)
+        else:
+            self.edited.emit(self._request.call_id, edited)
+        self._update_answers()
+
+    def show_judgement(self, judged: "CommandJudged") -> None:
+        """Show what is known of the edited command; what is about another text is stale, and dropped."""
+        if self._command is None or judged.command != self._command.edited_command:
+            return
+        self._judged = judged
+        if judged.request is not None:
+            is_open = judged.request.is_escalation
+            is_open |= self._rules is not None and self._rules.maths.runs_unconfined(judged.request)
+            self._head.show_request(judged.request, is_unconfined=is_open)
+        self._update_answers()
+        self._fit()
 
     def _allow_words(self) -> tuple[str, str]:
         """What pressing the button means, and as much of it as the button has room for."""
@@ -300,7 +344,7 @@ class ApprovalDialog(QDialog):
 
     def _build_foot(self) -> None:
         self._foot.setAutoFillBackground(True)
-        quiet = QLabel(self.tr("Closing this decides nothing: the question stays in the conversation."))
+        quiet = self._quiet
         quiet.setObjectName("approvalQuietLine")
         quiet.setProperty("role", "secondary")
         quiet.setWordWrap(True)
@@ -322,8 +366,11 @@ class ApprovalDialog(QDialog):
             self._editor.changed.connect(self._fit)
             self._editor.preview.finished.connect(self._fit)
         if self._command:
-            self._command.changed.connect(self._update_answers)
+            self._command.changed.connect(self._on_command_changed)
             self._command.field.installEventFilter(self)
+        for fold in self._head.folds:
+            fold.changed.connect(self._update_answers)
+            fold.resize_wanted.connect(self._fit)
         if self._preview:
             self._preview.loaded.connect(self._update_answers)
         for keys, slot in (

@@ -1,19 +1,17 @@
-"""What was done in this session before: what a rule would have allowed shows what it will allow."""
+"""What the user was asked in this session before: what a rule would have answered shows what it will allow."""
 
 from dataclasses import dataclass
 
-from desktop_agent.core.model import ApprovalRequest, JsonObject
+from desktop_agent.core.model import ApprovalRequest
 from desktop_agent.core.transcript import ToolEntry, Transcript
 
 MAX_SUBJECTS = 200
 """More tell nobody more about a rule."""
 
-_COMMAND_TOOL = "run_terminal_cmd"
-
 
 @dataclass(frozen=True, slots=True)
 class PastCalls:
-    """What earlier calls were about, in the terms of one kind of rule: command lines, paths or names of tools."""
+    """What earlier questions were about, in the terms of one kind of rule: command lines, paths or names of tools."""
 
     subjects: tuple[str, ...] = ()
     """All different ones, newest first."""
@@ -35,32 +33,26 @@ def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
-    """Return what the calls before `request` were about, as rules of its kind see it."""
+    """Return what earlier questions of the same kind as `request` were about. What ran unasked is none of them."""
     seen: dict[str, None] = {}
     questions: list[tuple[str, ...]] = []
     for entry in reversed(transcript.entries):
-        if not isinstance(entry, ToolEntry) or entry.call.id == request.call_id:
+        if not isinstance(entry, ToolEntry) or entry.approval is None or entry.call.id == request.call_id:
             continue
-        about = _subjects(entry, request)
-        seen.update(dict.fromkeys(about))
-        if about and entry.approval is not None:
+        if about := _subjects(entry.approval, request):
+            seen.update(dict.fromkeys(about))
             questions.append(about)
     return PastCalls(tuple(seen)[:MAX_SUBJECTS], tuple(questions[:MAX_SUBJECTS]))
 
 
-def _subjects(entry: ToolEntry, request: ApprovalRequest) -> tuple[str, ...]:
+def _subjects(asked: ApprovalRequest, request: ApprovalRequest) -> tuple[str, ...]:
+    """Return what `asked` was about, when a rule of the kind of `request` could have answered it."""
     match request.rule_kind:
         case "command":
-            return _command(entry.call.arguments) if entry.call.name == _COMMAND_TOOL else ()
-        case "edit":
-            changes = entry.changes or (entry.approval.changes if entry.approval is not None else ())
-            return tuple(change.path for change in changes)
+            return (asked.command,) if asked.command and asked.command.strip() else ()
+        case "edit":  # what a command changed was no edit that somebody asked for
+            return tuple(change.path for change in asked.changes) if asked.command is None else ()
         case "tool":
-            return () if entry.is_read_only and entry.approval is None else (entry.call.name,)
+            return (asked.tool,) if asked.command is None and not asked.changes else ()
         case None:
             return ()
-
-
-def _command(arguments: JsonObject) -> tuple[str, ...]:
-    command = arguments.get("command")
-    return (command,) if isinstance(command, str) and command.strip() else ()

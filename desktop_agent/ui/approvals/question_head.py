@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextOption
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from desktop_agent.core.model import ApprovalRequest
 from desktop_agent.ui.approvals import request_words
@@ -10,12 +10,16 @@ from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.risk_note import RiskNote
 from desktop_agent.ui.approvals.safety_note import SafetyNote
+from desktop_agent.ui.exact_field import ExactField
+from desktop_agent.ui.fold_bar import FoldBar
 from desktop_agent.ui.model_words import hidden_text_risks, visible
 from desktop_agent.ui.theme import Space, Theme
 
 _MOST_DETAIL_LINES = 12
 """What is longer can be scrolled, so that the answers stay in sight."""
 _DETAILS_WIDTH = 700
+_DETAILS_FRAME = 12
+"""Height of border and padding together: a last line that is cut off would not count as seen."""
 
 
 class QuestionHead(QWidget):
@@ -29,19 +33,33 @@ class QuestionHead(QWidget):
         self._theme = theme
         self._request = request
         self._risks = RiskNote(theme)
+        self._confinement = ConfinementNote(theme)
+        self._safety = SafetyNote(theme, ())
+        self._reason = QLabel()
         self.heading = QLabel(visible(request.title))
         """Can have the focus, and no key does harm to it."""
         self.command = CommandEdit(theme, request.command, request.cause) if request.command is not None else None
-        self._lay_out(is_unconfined)
-        if self.command:
-            self.command.changed.connect(self._show_risks)
-        self._show_risks()
+        self.details = self._make_details() if request.details else None
+        self.folds: list[FoldBar] = []
+        """The fields that the user must have seen to their end before allowing the call."""
+        self._lay_out()
+        self.show_request(request, is_unconfined=is_unconfined)
 
-    def _show_risks(self) -> None:
+    def show_request(self, request: ApprovalRequest, *, is_unconfined: bool) -> None:
+        """Show everything that depends on the command anew, for the command as the user edited it."""
         hidden = hidden_text_risks(self.command.text) if self.command else []
-        self._risks.set_risks([*map(visible, self._request.risks), *hidden])
+        self._risks.set_risks([*map(visible, request.risks), *hidden])
+        why = visible(request.reason)
+        self._reason.setText(request_words.quoted(why))
+        self._reason.setAccessibleName(self.tr("Why you are asked: {0}").format(why))
+        self._confinement.show_confinement(
+            request.confinement, is_escalation=request.is_escalation, is_unconfined=is_unconfined
+        )
+        self._safety.set_sentences(request.safety)
+        if self.command:
+            self.command.mark(request.cause)
 
-    def _lay_out(self, is_unconfined: bool) -> None:
+    def _lay_out(self) -> None:
         self.heading.setProperty("role", "title")
         self.heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.heading.setAccessibleName(self.heading.text())
@@ -58,24 +76,19 @@ class QuestionHead(QWidget):
         if self.command:
             box.addSpacing(Space.S)
             box.addWidget(self.command)
-        if self._request.details:
-            box.addWidget(self._details())
+            self.folds.append(self.command.fold)
+        if self.details is not None:
+            fold = FoldBar(self.details)
+            fold.resize_wanted.connect(self._fit_details)
+            box.addWidget(self.details)
+            box.addWidget(fold)
+            self.folds.append(fold)
         if self._request.reason:
             box.addSpacing(Space.XS)
             box.addLayout(self._why())
-        if self._request.confinement or self._request.is_escalation:
-            box.addSpacing(Space.XS)
-            box.addWidget(
-                ConfinementNote(
-                    self._theme,
-                    self._request.confinement,
-                    is_escalation=self._request.is_escalation,
-                    is_unconfined=is_unconfined,
-                )
-            )
-        if self._request.safety:
-            box.addSpacing(Space.XS)
-            box.addWidget(SafetyNote(self._theme, self._request.safety))
+        box.addSpacing(Space.XS)
+        box.addWidget(self._confinement)
+        box.addWidget(self._safety)
         box.addSpacing(Space.XS)
         box.addWidget(self._risks)
 
@@ -83,10 +96,8 @@ class QuestionHead(QWidget):
         """Why the person is asked, always in sight."""
         question = QLabel(self.tr("Why am I asked?"))
         question.setProperty("role", "secondary")
-        why = visible(self._request.reason)
-        reason = QLabel(request_words.quoted(why))
+        reason = self._reason
         reason.setObjectName("approvalReason")
-        reason.setAccessibleName(self.tr("Why you are asked: {0}").format(why))
         reason.setTextFormat(Qt.TextFormat.PlainText)
         reason.setWordWrap(True)
         row = QHBoxLayout()
@@ -95,9 +106,9 @@ class QuestionHead(QWidget):
         row.addWidget(reason, 1)
         return row
 
-    def _details(self) -> QPlainTextEdit:
+    def _make_details(self) -> ExactField:
         """What else decides what would run: variables, input, a special shell. All of it can be looked through."""
-        field = QPlainTextEdit("\n".join(map(visible, self._request.details)))
+        field = ExactField(self._theme, "\n".join(self._request.details))
         field.setObjectName("approvalDetails")
         field.setAccessibleName(self.tr("What belongs to it"))
         field.setReadOnly(True)
@@ -107,9 +118,19 @@ class QuestionHead(QWidget):
         field.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         field.setFont(self._theme.code_font())
         field.setProperty("role", "secondary")
-        metrics = field.fontMetrics()
-        columns = max(1, _DETAILS_WIDTH // metrics.averageCharWidth())
-        lines = sum(1 + len(line) // columns for line in field.toPlainText().split("\n"))
-        margins = 2 * round(field.document().documentMargin())
-        field.setFixedHeight(min(lines, _MOST_DETAIL_LINES) * metrics.lineSpacing() + margins)
+        field.most_lines = _MOST_DETAIL_LINES
+        _fit(field)
         return field
+
+    def _fit_details(self) -> None:
+        if self.details is not None:
+            _fit(self.details)
+
+
+def _fit(field: ExactField) -> None:
+    """Make a field as high as its text, up to its limit."""
+    metrics = field.fontMetrics()
+    columns = max(1, _DETAILS_WIDTH // metrics.averageCharWidth())
+    lines = sum(1 + len(line) // columns for line in field.toPlainText().split("\n"))
+    margins = 2 * round(field.document().documentMargin())
+    field.setFixedHeight(min(lines, field.most_lines) * metrics.lineSpacing() + margins + _DETAILS_FRAME)

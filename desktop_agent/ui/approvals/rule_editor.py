@@ -51,6 +51,7 @@ class RuleEditor(QWidget):
         self._asked.setObjectName("ruleAskedLine")
         self._asked.setProperty("role", "secondary")
         self._preview = RulePreview(theme)
+        self._preview.setVisible(bool(context.past.subjects))  # of the first question ever nothing can be claimed
         self._refresh = Throttle(self._judge, self, TYPING_MS)
         self._refresh.pause()  # until it is in sight
         self._lay_out()
@@ -153,8 +154,12 @@ class RuleEditor(QWidget):
         return all(any(judge(self._kind, (rule,), part) for rule in rules) for part in narrowest)
 
     def _show_asked(self) -> None:
-        """Say how often the person was asked what these rules would have answered, this time included."""
+        """Say how often the user was asked what these rules would have answered, this time included."""
         verdicts = self._preview.verdicts
+        if any(verdicts.get(subject) is False for subject in subjects_of(self._request)) and self.usable_patterns():
+            self._asked.setText(self.tr("This rule would not answer this question: you would be asked again."))
+            self._asked.show()
+            return
         questions = (subjects_of(self._request), *self._context.past.questions)
         times = sum(_is_answered([verdicts.get(subject, False) for subject in question]) for question in questions)
         match self._kind:

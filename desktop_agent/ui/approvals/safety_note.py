@@ -17,15 +17,31 @@ class SafetyNote(QWidget):
         super().__init__(parent)
         self.setObjectName("approvalSafetyNote")
         self.setAccessibleName(self.tr("Safety copy"))
-        self._sentences = tuple(map(visible, sentences))
-        self.setAccessibleDescription(self.text())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.XS)
-        for index, sentence in enumerate(self._sentences):
+        self._theme = theme
+        self._sentences: tuple[str, ...] = ()
+        self._rows: list[QWidget] = []
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(Space.XS)
+        self.hide()
+        self.set_sentences(sentences)
+
+    def set_sentences(self, sentences: Sequence[str]) -> None:
+        """Show these sentences in place of the earlier ones."""
+        shown = tuple(map(visible, sentences))
+        if shown == self._sentences:
+            return
+        self._sentences = shown
+        for row in self._rows:
+            row.hide()
+            row.deleteLater()
+        self._rows = []
+        for index, sentence in enumerate(shown):
             sign, role = ("confined", "secondary") if index == 0 else ("warning", "warning")
-            column.addWidget(signed_line(theme, sign, sentence, role))
-        self.setVisible(bool(self._sentences))
+            self._rows.append(signed_line(self._theme, sign, sentence, role))
+            self._column.addWidget(self._rows[-1])
+        self.setAccessibleDescription(self.text())
+        self.setVisible(bool(shown))
 
     def text(self) -> str:
         """Return what it says, a line for each sentence."""

@@ -28,6 +28,7 @@ def connect_entry(widget: "EntryWidget", view: "TranscriptView") -> None:
             widget.picture_requested.connect(view.picture_requested)
             widget.body_changed.connect(view.on_body_changed)
             widget.approval_answered.connect(view.approval_answered)
+            widget.approval_edited.connect(view.approval_edited)
             widget.approval_opened.connect(view.approval_opened)
         case PromptWidget():
             widget.resend_requested.connect(view.resend_requested)
@@ -38,6 +39,7 @@ def connect_entry(widget: "EntryWidget", view: "TranscriptView") -> None:
         case NoticeWidget():
             widget.settings_requested.connect(view.settings_requested)
             widget.retry_requested.connect(view.retry_requested)
+            widget.try_now_requested.connect(view.try_now_requested)
             widget.folder_requested.connect(view.folder_requested)
         case CompactionWidget():
             widget.edit_requested.connect(view.summary_edit_requested)

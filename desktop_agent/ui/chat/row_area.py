@@ -61,6 +61,8 @@ class RowArea(QAbstractScrollArea):
         self._colours = CodeColours(self._in_sight, self)
         self._gentle_timer = QTimer(self, interval=_PAINTING_MS, singleShot=True)
         self._gentle_timer.timeout.connect(self.lay_out_gently)
+        self._reading_timer = QTimer(self, interval=_PAINTING_MS, singleShot=True)
+        self._reading_timer.timeout.connect(self._read_further)
         self._tick_timer = QTimer(self, interval=_TICK_MS)
         self._tick_timer.timeout.connect(self._tick)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -231,6 +233,7 @@ class RowArea(QAbstractScrollArea):
             row.is_dirty = False
             if row.widget is not None:
                 row.widget.refresh()
+                self._read_on(row)
                 height = row.widget.entry_height() + Space.ENTRY
             else:
                 height = self.rows.estimate(row)
@@ -238,6 +241,19 @@ class RowArea(QAbstractScrollArea):
             self.after_update(row)
         if not self._gentle_timer.isActive():  # else it is being laid out
             self.lay_out()
+
+    def _read_on(self, row: "Row") -> None:
+        """See to it that a row whose widget has not taken in all of its entry does so with the next frames."""
+        if row.widget is not None and row.widget.is_behind:
+            self._reading_timer.start()
+
+    def _read_further(self) -> None:
+        """Let every row in sight that is behind its entry take another step."""
+        for row in self._live:
+            if row.widget is not None and row.widget.is_behind:
+                row.is_dirty = True
+                self._dirty[row] = None
+        self._throttle.trigger()
 
     # -- layout --
 
@@ -343,6 +359,7 @@ class RowArea(QAbstractScrollArea):
         row.widget = widget
         self._live.add(row)
         self.after_create(row)
+        self._read_on(row)
         return widget
 
     def _place(self, value: int) -> None:
@@ -456,11 +473,14 @@ class RowArea(QAbstractScrollArea):
         super().showEvent(event)
         self._throttle.resume()
         self.lay_out()
+        for row in self._live:
+            self._read_on(row)
         self.keep_time()
 
     def hideEvent(self, event: QHideEvent) -> None:
         self._throttle.pause()
         self._colours.stop()
         self._tick_timer.stop()
+        self._reading_timer.stop()
         self._gentle_timer.stop()
         super().hideEvent(event)

@@ -8,13 +8,13 @@ SLICE_S: Final = 0.0015
 
 
 class Slice:
-    """`SLICE_S` from now; or, `is_open`, as long as it takes. Asked before each step but the first, so one is made."""
+    """Time for some steps: `seconds` from now, or without an end if `is_open`. The first step is always made."""
 
-    def __init__(self, *, is_open: bool = False) -> None:
+    def __init__(self, seconds: float = SLICE_S, *, is_open: bool = False) -> None:
         self.is_open = is_open
         self.was_over = False
         """Whether somebody was told that the rest is for another turn."""
-        self._end = float("inf") if is_open else time.perf_counter() + SLICE_S
+        self._end = float("inf") if is_open else time.perf_counter() + seconds
 
     def is_over(self) -> bool:
         """Whether the rest is for another turn of the loop."""

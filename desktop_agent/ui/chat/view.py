@@ -49,6 +49,7 @@ class TranscriptView(RowArea):
 
     Signals:
         approval_answered: the person answered a question on its card: call id and decision.
+        approval_edited: the user edits the command in question: call id and the command as it is now.
         approval_opened: look at a question (call id) in full.
         stop_requested: stop the running turn.
         changes_requested: show what a call (id) changed.
@@ -58,6 +59,7 @@ class TranscriptView(RowArea):
         picture_requested: show a picture (`BlobRef`) large, of this `ToolEntry`.
         link_activated: open this web address; always http or https.
         retry_requested: ask the model again after an error.
+        try_now_requested: ask the model now, instead of waiting before the next try.
         settings_requested: open the settings.
         folder_requested: let the person choose another folder.
         resend_requested: send this prompt (turn, new text) again in a copy of the conversation that ends before it;
@@ -73,6 +75,7 @@ class TranscriptView(RowArea):
     """
 
     approval_answered = Signal(str, object)
+    approval_edited = Signal(str, str)
     approval_opened = Signal(str)
     stop_requested = Signal()
     changes_requested = Signal(str)
@@ -82,6 +85,7 @@ class TranscriptView(RowArea):
     picture_requested = Signal(object, object)
     link_activated = Signal(str)
     retry_requested = Signal()
+    try_now_requested = Signal()
     settings_requested = Signal()
     folder_requested = Signal()
     resend_requested = Signal(int, str, bool)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.model import Aborted, Allowed, Denied
+from desktop_agent.ui.model_words import visible
 
 if TYPE_CHECKING:
     from desktop_agent.core.events import TurnEndReason
@@ -75,7 +76,7 @@ def headline(entry: "ToolEntry", *, is_superseded: bool) -> tuple[str, str]:
     """Return verb and object of a call. A plan is its own object."""
     if entry.result is not None and "todos" in entry.result.metadata:
         return (say("Plan updated") if is_superseded else verb(entry.call.name)), ""
-    return verb(entry.call.name), entry.title
+    return verb(entry.call.name), entry.edited_command or entry.title
 
 
 def is_command(tool: str) -> bool:
@@ -140,6 +141,12 @@ def summary(entry: "ToolEntry") -> str:
     return " · ".join(part for part in parts if part)
 
 
+def running(entry: "ToolEntry", seconds: float) -> str:
+    """Return how a call runs, and for how long by now: without the time that it waited for an answer."""
+    how = entry.approval.confinement.partition(":")[0] if entry.approval is not None else ""
+    return " · ".join(filter(None, (how, duration(seconds) if seconds >= 0 else "")))
+
+
 def _quantity(metadata: "JsonObject") -> str:
     """Return how much was found or read."""
     listed = metadata.get("matches")
@@ -177,11 +184,20 @@ def _confinement(metadata: "JsonObject") -> str:
     return confinement[:_LONGEST_WORD] if isinstance(confinement, str) else ""
 
 
+def edited_command(entry: "ToolEntry") -> str | None:
+    """Return what the user made of a command."""
+    if entry.edited_command is not None:
+        return entry.edited_command
+    return entry.decision.edited_command if isinstance(entry.decision, Allowed) else None
+
+
 def badge(entry: "ToolEntry") -> str:
-    """Return how a command ended, unless all went well: `exit 1`, `timed out`."""
+    """Return how a command ended, unless all went well: `exit 1`, `timed out`, `took too much`."""
     metadata = entry.result.metadata if entry.result is not None else {}
     if metadata.get("timed_out") is True:
         return say("timed out")
+    if metadata.get("excess"):
+        return say("took too much")
     exit_code = _number(metadata.get("exit_code"))
     return say("exit {code}").format(code=exit_code) if exit_code else ""
 
@@ -263,13 +279,13 @@ def notes(entry: "ToolEntry") -> list[tuple[str, str]]:
     """Return what else must be said about a call, each with the colour role it is said in."""
     found: list[tuple[str, str]] = []
     match entry.decision:
-        case Allowed(edited_command=command) if command is not None:
-            found.append((say("Modified by you: {command}").format(command=command), "muted"))
+        case Allowed() if (command := edited_command(entry)) is not None:
+            found.append((say("Modified by you: {command}").format(command=visible(command)), "muted"))
         case Denied(message=message):
-            text = say("You said no: {message}").format(message=message) if message else say("You said no.")
+            text = say("You said no: {message}").format(message=visible(message)) if message else say("You said no.")
             found.append((text, "muted"))
         case Aborted(reason=reason):
-            found.append((say("Not run: {reason}").format(reason=reason), "muted"))
+            found.append((say("Not run: {reason}").format(reason=visible(reason)), "muted"))
         case _:
             pass
     if entry.is_recovered:

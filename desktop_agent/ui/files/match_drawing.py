@@ -34,10 +34,11 @@ class MatchDelegate(RowDelegate):
         colour = draw_ground(painter, self.theme, option, self.ring)
         rect = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
         rect = self.draw_mark(painter, rect, mark, is_folder=False)
-        shown = displayed(match.path)  # sign for sign as long as the path, so the spans still fit
+        shown = displayed(match.path)
         name_at = shown.rfind("/") + 1
-        name_spans = [(max(start, name_at) - name_at, end - name_at) for start, end in match.spans if end > name_at]
-        folder_spans = [(start, min(end, name_at - 1)) for start, end in match.spans if start < name_at - 1]
+        found = [(len(displayed(match.path[:start])), len(displayed(match.path[:end]))) for start, end in match.spans]
+        name_spans = [(max(start, name_at) - name_at, end - name_at) for start, end in found if end > name_at]
+        folder_spans = [(start, min(end, name_at - 1)) for start, end in found if start < name_at - 1]
         used = self._draw_parts(painter, rect, shown[name_at:], name_spans, colour, self.font)
         rect.setLeft(rect.left() + used + Space.S)
         folder, dropped = _elided_left(shown[: max(name_at - 1, 0)], QFontMetricsF(self.small), rect.width())

@@ -309,6 +309,8 @@ class FileTree(QWidget):
                 return self.tr("No marks: git is not installed.")
             case "too_slow":
                 return self.tr("No marks: git took too long.")
+            case "replaced":
+                return self.tr("No marks: another git repository has taken the place of this folder's.")
             case "failed":
                 return self.tr("No marks: git says “{0}”").format(answer.detail)
 

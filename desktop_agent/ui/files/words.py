@@ -1,9 +1,10 @@
 """What the file tree says in words and letters: for tooltips, screen readers and the right edge of a row."""
 
-import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.hidden_text import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,15 +60,8 @@ def describe_mark(mark: "Mark") -> list[str]:
 
 
 def displayed(name: str) -> str:
-    """Return a name as it can be shown on one line without misleading: control and direction signs become `�`."""
-    if name.isascii() and name.isprintable():
-        return name
-    return "".join("�" if unicodedata.category(sign) in _NOT_SHOWN and sign not in _JOINERS else sign for sign in name)
-
-
-_NOT_SHOWN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_JOINERS: Final = "\u200c\u200d"
-"""Part of ordinary words in some scripts, and of emoji."""
+    """Return a name as it can be shown on one line without misleading: what cannot be seen is named."""
+    return named(name)
 
 
 def _below(mark: "Mark") -> list[str]:

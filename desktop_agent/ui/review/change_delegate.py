@@ -4,6 +4,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, Q
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from desktop_agent.core.hidden_text import named
 from desktop_agent.ui.review.change_model import ChangeModel
 from desktop_agent.ui.review.changed_files import ChangedFile, Mark
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
@@ -131,7 +132,7 @@ class ChangeDelegate(QStyledItemDelegate):
 
 def _parts(file: ChangedFile) -> tuple[str, str]:
     """Return what is said muted and what is said plain: the folder and the name, and where it was before."""
-    folder, slash, name = file.path.rpartition("/")
+    folder, slash, name = named(file.path).rpartition("/")
     if not file.moved_from:
         return folder + slash, name
     old_folder, _, old_name = file.moved_from.rpartition("/")

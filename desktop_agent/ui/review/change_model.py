@@ -5,6 +5,7 @@ from typing import Literal
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from desktop_agent.core.hidden_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.tooltips import plain_tooltip
 
@@ -57,7 +58,7 @@ class ChangeModel(QAbstractListModel):
         file = self._files[index.row()]
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return file.path
+                return named(file.path)
             case Qt.ItemDataRole.ToolTipRole:
                 return plain_tooltip(self._in_words(file))
             case Qt.ItemDataRole.AccessibleTextRole:

@@ -37,7 +37,7 @@ class DiffSource(Protocol):
         ...
 
 
-GitObstacle = Literal["", "not_a_repository", "git_missing", "too_slow", "failed"]
+GitObstacle = Literal["", "not_a_repository", "git_missing", "too_slow", "failed", "replaced"]
 
 
 class GitState(NamedTuple):

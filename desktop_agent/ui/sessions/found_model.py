@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QLocale, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from desktop_agent.core.hidden_text import named
 from desktop_agent.ui.moments import long_moment, short_moment
 from desktop_agent.ui.tooltips import plain_tooltip
 
@@ -43,7 +44,7 @@ class FoundModel(QAbstractListModel):
         rows: list[FoundRow] = []
         for session_id, places in by_session.items():
             session = sessions.get(session_id)
-            title = (session.title if session else "") or self.tr("Session without a title")
+            title = named(session.title if session else "") or self.tr("Session without a title")
             rows.append(FoundRow(None, title, PurePath(session.workspace).name if session else ""))
             rows += [
                 FoundRow(hit, title, short_moment(hit.at, self._now(), QLocale()), self.words_for(hit.kind))

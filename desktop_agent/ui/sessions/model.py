@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QLocale, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from desktop_agent.core.hidden_text import named
 from desktop_agent.ui.moments import long_moment, short_moment
 from desktop_agent.ui.tooltips import plain_tooltip
 
@@ -111,7 +112,7 @@ class SessionModel(QAbstractListModel):
 
     def title_of(self, session: "SessionSummary") -> str:
         """Return the title, or a stand-in while there is none."""
-        return session.title or self.tr("New session")
+        return named(session.title) or self.tr("New session")
 
     def _bring(self, row: Row, at: int) -> None:
         """Have `row` at `at`; everything before it is in place already."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
-from desktop_agent.ui.visible_text import visible_line
+from desktop_agent.core.hidden_text import named
 
 if TYPE_CHECKING:
     from desktop_agent.core.model import SessionSummary
@@ -32,7 +32,7 @@ class DeleteQuestion(QMessageBox):
         lost = self.tr("The conversation ({0}) and the undo history of its changes are lost for good.")
         stays = self.tr("The files in {0} stay as they are.")
         size = QLocale().formattedDataSize(size_bytes)
-        self.setInformativeText(f"{lost.format(size)}\n\n{stays.format(visible_line(session.workspace).text)}")
+        self.setInformativeText(f"{lost.format(size)}\n\n{stays.format(named(session.workspace))}")
         self._delete = self.addButton(self.tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
         self._delete.setObjectName("deleteSessionButton")
         cancel = self.addButton(self.tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
@@ -77,5 +77,5 @@ class ImportedAlreadyQuestion(QMessageBox):
 
 
 def _short(title: str) -> str:
-    shown = visible_line(title).text
+    shown = named(title)
     return shown if len(shown) <= _MAX_TITLE else f"{shown[: _MAX_TITLE - 1]}…"

@@ -134,6 +134,8 @@ class KeyEditor(QWidget):
                 ).format(status.place)
             case "keyring":
                 return self.tr("In use: the key kept in the system keyring ({0}).").format(status.place)
+            case "run":
+                return self.tr("In use: a key for this run only. It is kept nowhere.")
             case None if status.problem:
                 return status.problem
             case None:
@@ -145,7 +147,7 @@ class KeyEditor(QWidget):
         return self._field.text().strip()
 
     def _can_save(self) -> bool:
-        return bool(self._typed()) and not self._is_busy and self._status is not None and not self._status.problem
+        return bool(self._typed()) and not self._is_busy and self._status is not None
 
     def _update(self) -> None:
         source = self._status.source if self._status is not None else None

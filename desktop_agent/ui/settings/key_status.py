@@ -9,10 +9,10 @@ class KeyStatus:
     """Where the key in use comes from.
 
     `place` is the name of the environment variable, or of the keyring. `problem` says in words why the keyring cannot
-    be used; without one, keys can be saved.
+    be used; a key is then used in this run only.
     """
 
-    source: Literal["environment", "keyring"] | None = None
+    source: Literal["environment", "keyring", "run"] | None = None
     place: str = ""
     problem: str = ""
 

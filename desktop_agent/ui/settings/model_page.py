@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.settings import declared_settings
+from desktop_agent.core.web_address import is_readable_on_the_way
 from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.settings.generated_page import SettingRows
@@ -88,6 +89,12 @@ class ModelPage(SettingsPage):
         which.addRow(name_of(self.tr("Model")), self._name)
         which.addRow(name_of(self.tr("Address")), self._address)
         which.addRow(name_of(""), note(self.tr("Only for a gateway or proxy; empty means Anthropic's own.")))
+        self._readable = note(
+            self.tr("Not encrypted: anyone on the way can read the key and the conversation."), "warning"
+        )
+        which.addRow(name_of(""), self._readable)
+        self._on_address_text(self._address.text())
+        self._address.textChanged.connect(self._on_address_text)
         self._variables = note("", "warning")
         column.addLayout(which)
         column.addWidget(self._variables)
@@ -118,6 +125,9 @@ class ModelPage(SettingsPage):
         if name and name != self._known_name:
             self._known_name = name
             self.changed.emit("model.name", name)
+
+    def _on_address_text(self, text: str) -> None:
+        self._readable.setVisible(is_readable_on_the_way(text.strip()))
 
     def _on_address(self) -> None:
         address = self._address.text().strip()

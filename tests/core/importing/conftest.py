@@ -39,7 +39,9 @@ class Importing:
         target.write_bytes(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
         return target
 
-    def run(self, file: Path, *, workspace: Path | None = None, is_again: bool = False) -> Imported:
+    def run(
+        self, file: Path, *, workspace: Path | None = None, fallback: Path | None = None, is_again: bool = False
+    ) -> Imported:
         plan = ImportPlan(
             session_id=f"20261121-120000-{next(self._numbers):06}",
             now=NOW,
@@ -48,6 +50,7 @@ class Importing:
             sandbox="restricted",
             app_version="1",
             workspace=workspace,
+            fallback=fallback,
             is_again=is_again,
         )
         return import_conversation(file, self.data, self.blobs, plan)

@@ -99,6 +99,46 @@ def test_a_conversation_is_imported_once_unless_wanted_again(ground: Importing) 
     assert ground.run(grown, is_again=True).session_id != first.session_id
 
 
+WIDE = [
+    "/",
+    "/etc",
+    "/usr/lib",
+    "/home",
+    "/tmp",
+    "/var/lib",
+    "/proc/self",
+    "~",
+    "~/..",
+    "~/.ssh",
+    "~/.config/inner",
+    "link",
+]
+
+
+@pytest.mark.parametrize("folder", WIDE)
+def test_a_folder_that_holds_more_than_a_project_is_not_taken_from_a_file(ground: Importing, folder: str) -> None:
+    home = Path.home()
+    for name in (".ssh", ".config/inner"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    link = ground.data.parent / "link"
+    link.symlink_to("/")
+    named = str(link) if folder == "link" else folder.replace("~", str(home))
+    content = claude("hello", cwd=named)
+    with pytest.raises(UsageError, match="names a folder that"):
+        ground.run(ground.file(content))
+    imported = ground.run(ground.file(content), fallback=ground.workspace)
+    assert imported.workspace == str(ground.workspace)
+    notice = next(event for event in ground.events(imported) if isinstance(event, ev.Notice))
+    assert str(ground.workspace) in notice.hint
+
+
+def test_a_project_below_the_home_is_still_taken_from_a_file(ground: Importing) -> None:
+    project = Path.home() / "code" / "project"
+    project.mkdir(parents=True)
+    imported = ground.run(ground.file(claude("hello", cwd=str(project))), fallback=ground.workspace)
+    assert imported.workspace == str(project)
+
+
 @pytest.mark.parametrize(
     "folder", ["", "relative", "/nowhere/at/all", "//server/share", "\\\\server\\share", "a\x00b", "/" + "x" * 9000]
 )

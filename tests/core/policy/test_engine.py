@@ -218,6 +218,49 @@ def test_what_may_hide_a_blocked_command_is_asked(command: str) -> None:
     assert verdict(command, sandboxed("on_request")) == Allow("restricted")
 
 
+def test_a_yes_to_the_very_line_answers_a_word_that_only_names_a_blocked_command() -> None:
+    context = sandboxed("on_request", rule("grep -rn shutdown src"), blocked_commands=("shutdown",))
+    found = verdict("grep -rn shutdown src", context)
+    assert isinstance(found, Ask)
+    assert (found.cause, found.rule_patterns) == ("shutdown", ())
+    exact = rule("grep -rn shutdown src", is_exact=True)
+    assert verdict("grep -rn shutdown src", replace(context, rules=(exact,))) == Allow("strict", exact)
+
+
+def test_a_line_that_was_not_understood_can_only_be_allowed_once() -> None:
+    found = verdict("eval $X", sandboxed("on_request", blocked_commands=("rm",)))
+    assert isinstance(found, Ask)
+    assert found.is_once
+    assert found.rule_kind is None
+
+
+def test_a_rule_that_asks_holds_also_where_it_is_not_sure() -> None:
+    asking = rule("git push", effect="ask")
+    for command in ("git push", "git $X", "git -c alias.z=push z", "foo 'git push'", "eval $X"):
+        found = verdict(command, sandboxed("on_request", asking))
+        assert isinstance(found, Ask), command
+        assert "rule of yours" in found.reason
+    assert isinstance(verdict("git status", sandboxed("on_request", asking)), Allow)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "./env git push",
+        "sub/timeout 3 git push",
+        "./bash -c 'git push'",
+        "ENV git push",
+        "./xargs git push",
+        "/lib64/ld-linux-x86-64.so.2 --preload ./x.so git push",
+        "gosu root git push",
+    ],
+)
+def test_a_wrapper_of_the_folder_is_no_wrapper_of_the_system(command: str) -> None:
+    """The file called `env` in the folder may be any program: a rule for what it seems to run does not count."""
+    rules = (rule("git push", is_unconfined=True), rule("git push"))
+    assert isinstance(verdict(command, sandboxed("on_write", *rules)), Ask)
+
+
 def test_an_empty_command_is_refused() -> None:
     assert verdict(" ", sandboxed()) == Forbid("Command must not be empty")  # S-03
 
@@ -276,6 +319,49 @@ def test_no_rewriting_of_a_forbidden_command_is_ever_allowed(word: str, wraps: l
     assert not isinstance(forbidden, Allow), command
 
 
+_HANDED_ON = [
+    "{}", "-x {}", "-- {}", "--run={}", "--run {}", "-c 'ls; {}'", "'!{}'", "a=1 {}", "sub {}", "-n 3 -q {}", "x:{}",
+    "--a b {}",
+    "'[\"{}\"]'", "< in {}", "\"$({})\"",
+]  # fmt: skip
+_PROGRAMS = [
+    "prlimit",
+    "git",
+    "git -c a.b=c",
+    "tar",
+    "ssh h",
+    "fd",
+    "rg",
+    "sort",
+    "make",
+    "npm",
+    "./x",
+    "sub/run.sh",
+    "sudo a",
+]
+
+
+@given(
+    st.one_of(st.sampled_from(_PROGRAMS), st.from_regex(r"[a-z][a-z0-9_.-]{0,9}", fullmatch=True)),
+    st.sampled_from(_HANDED_ON),
+    st.sampled_from(
+        ["rm", "RM", "/bin/rm", "./rm", "r''m", "r\\m", "rm x", "rm -rf x", "{rm,x}", "r{m,}", "r?", "r$X"]
+    ),
+    st.lists(st.sampled_from(_WRAPS), max_size=2),
+)
+def test_a_program_that_is_handed_a_blocked_one_is_never_allowed(
+    program: str, form: str, word: str, wraps: list[str]
+) -> None:
+    """No table knows every program that starts another one, so any of them may."""
+    is_quoted = "'" in form and "'" in word
+    command = _wrapped(f"{program} {form.replace('{}', 'rm' if is_quoted else word)}", wraps)
+    broad = (rule(program), rule(program.split()[0], is_unconfined=True), rule("ls"), rule("echo"))
+    for policy in ("always", "on_write", "on_request", "never"):
+        for context in (sandboxed, bare):
+            found = verdict(command, context(policy, *broad, blocked_commands=("rm",)))
+            assert not isinstance(found, Allow), command
+
+
 @given(st.sampled_from(_QUOTED), st.lists(st.sampled_from(_WRAPS), min_size=1, max_size=3))
 def test_no_rewriting_of_a_command_gets_by_a_rule_that_is_not_about_it(word: str, wraps: list[str]) -> None:
     command = _wrapped(f"{word} x", wraps)
@@ -303,3 +389,23 @@ def test_a_file_with_a_name_like_a_glob_gives_no_rule_that_means_others(path: st
     found = decide(replace(EDIT, paths=(path,)), sandboxed("on_write"))
     assert isinstance(found, Ask)
     assert (found.cause, found.rule_kind, found.rule_patterns) == (path, None, ())
+
+
+@pytest.mark.parametrize(
+    ("paths", "patterns"),
+    [
+        (("a.py",), (("a.py", "**"),)),
+        (("src/sub/a.py",), (("src/sub/a.py", "src/sub/**", "**"),)),
+        (("src/a.py", "b.md"), (("src/a.py", "src/**", "**"), ("b.md", "**"))),
+        (("src/a", "src/b", "src/x/c", "src/d"), (("src/**", "**"),)),
+        (("a", "b", "c", "d"), (("**",),)),
+        (("x*y/a.py",), (("**",),)),
+        ((), (("**",),)),
+    ],
+)
+def test_a_question_about_edits_offers_the_narrowest_rule_first(
+    paths: tuple[str, ...], patterns: tuple[tuple[str, ...], ...]
+) -> None:
+    found = decide(replace(EDIT, paths=paths), sandboxed("on_write"))
+    assert isinstance(found, Ask)
+    assert found.rule_patterns == patterns

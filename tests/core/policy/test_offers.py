@@ -49,7 +49,8 @@ def _asked(call: CallFacts, policy: str = "on_write") -> Ask:
     [
         (run("git push origin main"), "`git push origin main` outside the sandbox"),
         (run("pytest -q"), "`pytest -q`"),
-        (run("make && pytest"), "`make` and `pytest`"),
+        (run("make && pytest"), "`make && pytest`"),  # two rules are not read at a glance: the line itself
+        (run("pytest " + "x" * 100), "exactly this command"),
         (run("make $X"), "`make $X`"),
         (CallFacts(tool="web_search", capabilities=("network",)), "`web_search`"),
     ],
@@ -72,6 +73,12 @@ def test_all_edits_are_offered_for_a_session_or_a_project() -> None:
 def test_the_persons_own_word_is_given_once() -> None:
     call = CallFacts(tool="request_approval", capabilities=(), asks="May I?")
     assert [offer.label for offer in scope_offers(call, _asked(call))] == ["Allow once"]
+
+
+def test_what_no_rule_would_answer_is_offered_once() -> None:
+    question = decide(run("eval $X"), sandboxed("on_request", blocked_commands=("rm",)))
+    assert isinstance(question, Ask)
+    assert [offer.label for offer in scope_offers(run("eval $X"), question)] == ["Allow once"]
 
 
 @pytest.mark.parametrize("scope", ["session", "project", "always"])

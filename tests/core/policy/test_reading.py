@@ -60,7 +60,9 @@ NOT_READING = [
     "cat < /dev/tcp/h/80", "ls 'unterminated", "ls \\", "alias ls=x; ls", "f() { ls; }; f", "less x", "xargs",
     "xargs sort",
     "[ -v 'a[$(x)]' ]", "[[ $x -eq 'a[0]' ]]", "cat <<E | sh\nls\nE", "find . -exec sort {} +",
-    "find . -exec grep x {} +", "", "   ", "# nothing",
+    "find . -exec grep x {} +", "/lib64/ld-linux-x86-64.so.2 --preload ./x.so /bin/ls", "ld.so /bin/ls", "torsocks ls",
+    "./nice ls", "./env ls", "sub/timeout 3 ls", "./bash -c ls", "Nice ls", "SUDO ls",
+    "./xargs cat", "/tmp/x/find . -name x -exec cat {} +", "", "   ", "# nothing",
 ]  # fmt: skip
 
 

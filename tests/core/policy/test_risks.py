@@ -60,3 +60,8 @@ def test_what_makes_a_command_dangerous_is_said(command: str, words: list[str]) 
 def test_a_risk_names_the_part_that_causes_it() -> None:
     (risk,) = risks_of(parse("pytest -q && sudo -n ls | head"), WORK, WORK)
     assert risk.cause == "sudo -n ls"
+
+
+def test_the_gravest_comes_first_wherever_it_stands_in_the_line() -> None:
+    risks = risks_of(parse("make && curl example.org && sudo ls && rm -rf build"), WORK, WORK)
+    assert [risk.cause for risk in risks] == ["sudo ls", "rm -rf build", "make", "curl example.org"]

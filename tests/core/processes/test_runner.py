@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.processes.limits import CommandLimits
 from desktop_agent.core.processes.output import (
     KEPT_BYTES,
     LIVE_INTERVAL_S,
@@ -73,6 +74,44 @@ def _lines(file: Path) -> list[str]:
 
 def living(pids: list[int]) -> list[int]:
     return [pid for pid in pids if is_alive(pid)]
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_command_with_too_many_processes_is_stopped_and_says_why(tmp_path: Path) -> None:
+    runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_processes=16))
+    script = "for n in $(seq 40); do sleep 300 & echo $!; done; wait"
+    async with asyncio.timeout(30):
+        outcome = await runner.run(shell(script, tmp_path))
+    await runner.aclose()
+    assert outcome.excess == "it ran more than 16 processes at once"
+    assert living([int(line) for line in outcome.head.split()]) == []
+
+
+async def test_a_detached_crowd_counts_too(tmp_path: Path) -> None:
+    runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_processes=16))
+    script = "for n in $(seq 40); do setsid -f sleep 300; done; sleep 300"
+    async with asyncio.timeout(30):
+        outcome = await runner.run(shell(script, tmp_path))
+    await runner.aclose()
+    assert (outcome.excess, outcome.survivors) == ("it ran more than 16 processes at once", {})
+
+
+async def test_a_command_that_holds_too_much_memory_is_stopped_and_says_why(tmp_path: Path) -> None:
+    runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_memory_bytes=200 * 2**20))
+    script = "x=$(head -c 400000000 /dev/zero | tr '\\0' x); sleep 300"
+    async with asyncio.timeout(30):
+        outcome = await runner.run(shell(script, tmp_path))
+    await runner.aclose()
+    assert outcome.excess == "it held more than 0.2 GiB of memory"
+
+
+async def test_a_process_opens_no_more_files_than_it_may(tmp_path: Path) -> None:
+    runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_open_files=100))
+    outcome = await runner.run(shell("ulimit -Hn; ulimit -Sn; cat /proc/self/oom_score_adj", tmp_path))
+    await runner.aclose()
+    assert outcome.head == "100\n100\n500\n"
 
 
 # --- plain runs -------------------------------------------------------------------------------------------------------

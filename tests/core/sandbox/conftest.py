@@ -13,7 +13,8 @@ import pytest
 
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
-from desktop_agent.core.sandbox.base import Confinement, Sandbox, confinement_for
+from desktop_agent.core.sandbox.base import Sandbox
+from desktop_agent.core.sandbox.confinement import Confinement, confinement_for
 from desktop_agent.core.sandbox.find import every_sandbox
 
 NAMES = ("bubblewrap", "landlock")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.sandbox.base import Confinement
+from desktop_agent.core.sandbox.confinement import Confinement
 from desktop_agent.core.sandbox.denial import denial_in
 
 RESTRICTED = Confinement(workspace=Path("/home/me/app"), is_workspace_writable=True, temp=Path("/var/private"))

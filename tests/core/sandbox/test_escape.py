@@ -12,7 +12,8 @@ import pytest
 
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
-from desktop_agent.core.sandbox.base import Sandbox, confinement_for
+from desktop_agent.core.sandbox.base import Sandbox
+from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.sandbox.find import every_sandbox
 from tests.core.sandbox.conftest import Place, Shell
 

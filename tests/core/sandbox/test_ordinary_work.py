@@ -9,7 +9,7 @@ import pytest
 
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.processes.runner import Command
-from desktop_agent.core.sandbox.base import Confinement, confinement_for
+from desktop_agent.core.sandbox.confinement import Confinement, confinement_for
 from tests.core.sandbox.conftest import PYTHON, Place, Shell
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
@@ -62,10 +62,14 @@ WORK = {
     "system_files": "head -c 1 /etc/passwd >/dev/null && ls /usr/bin | head -1",
     "python": "$PYTHON -c 'import asyncio, json, ssl; asyncio.run(asyncio.sleep(0))'",
     "git": "git status --porcelain && git log --oneline && git diff",
-    "list": "ls -la . src && cat src/a.txt ../notes.txt",
+    "list": "ls -la . src && cat src/a.txt",
     "pipes": "seq 100 | sort -n | tail -1 && diff <(echo a) <(echo a)",
     "devices": "head -c 8 /dev/urandom >/dev/null && echo x > /dev/null",
     "threads": "$PYTHON -c 'import threading; t = threading.Thread(target=print); t.start(); t.join()'",
+    "tables": "$PYTHON -c 'import sys, sqlite3; sqlite3.connect(sys.argv[1]).execute(\"create table a(b)\")' $TMPDIR/d",
+    "pairs": "$PYTHON -c 'import socket; a, b = socket.socketpair(); a.send(b\"x\"); b.recv(1)'",
+    "pool": "$PYTHON -c 'from concurrent.futures import ThreadPoolExecutor as P; list(P(4).map(str, range(9)))'",
+    "own_limits": "ulimit -n 64 && nice -n 5 true && $PYTHON -c 'import os; os.sched_setaffinity(0, [0])'",
     "processes": "$PYTHON -c 'import subprocess; print(subprocess.check_output([\"true\"]))'",
 }
 

@@ -6,7 +6,7 @@ import pytest
 
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.processes.runner import Command
-from desktop_agent.core.sandbox.base import Confinement
+from desktop_agent.core.sandbox.confinement import Confinement
 from desktop_agent.core.sandbox.guarded import Guards
 from desktop_agent.core.sandbox.seatbelt import Seatbelt, profile_for
 

@@ -33,7 +33,7 @@ def verdict(code: bytes, number: int, *arguments: int, arch: int = X86) -> int:
 
 
 def built(*, has_network: bool = False, machine: str = "x86_64", is_read_only: bool = False) -> bytes:
-    code = build_filter(has_network=has_network, guards_metadata=True, is_read_only=is_read_only, machine=machine)
+    code = build_filter(has_network=has_network, is_alone=True, is_read_only=is_read_only, machine=machine)
     assert code is not None
     assert len(code) % 8 == 0
     assert len(code) // 8 <= 4096
@@ -54,7 +54,9 @@ def test_sockets_by_family(family: int, offline: int, online: int) -> None:
 def test_only_connected_pairs() -> None:
     code = built()
     assert verdict(code, 53, 1, 1 | 0o2000000) == ALLOW
-    assert verdict(code, 53, 1, 2 | 0o2000000) == REFUSED
+    assert verdict(code, 53, 1, 5) == ALLOW
+    for kind in (2, 3, 4):
+        assert verdict(code, 53, 1, kind | 0o2000000) == REFUSED
 
 
 def test_threads_and_processes_but_no_namespaces() -> None:
@@ -73,6 +75,19 @@ def test_modes() -> None:
     assert verdict(built(is_read_only=True), 90, 0, 0o755) == REFUSED
 
 
+@pytest.mark.parametrize(
+    ("number", "argument"),
+    [(302, 0), (203, 0), (144, 0), (142, 0), (314, 0), (141, 1), (251, 1), (256, 0), (279, 0)],
+)
+def test_a_process_changes_only_itself(number: int, argument: int) -> None:
+    assert verdict(built(), number, *([1] * argument), 0) == ALLOW
+    assert verdict(built(), number, *([1] * argument), 4711) == REFUSED
+
+
+def test_no_objects_of_the_machine() -> None:
+    assert {verdict(built(), number) for number in (29, 30, 31, 64, 65, 66, 68, 69, 240, 242)} == {REFUSED}
+
+
 def test_no_keys_pressed_for_the_terminal() -> None:
     assert verdict(built(), 16, 0, 0x5412) == REFUSED
     assert verdict(built(), 16, 0, 0x5401) == ALLOW
@@ -84,7 +99,7 @@ def test_other_architectures_numbers_are_not_misread() -> None:
     arm = built(machine="aarch64")
     assert verdict(arm, 198, 2, 1, arch=ARM) == REFUSED
     assert verdict(arm, 63, arch=ARM) == ALLOW
-    assert build_filter(has_network=False, guards_metadata=True, machine="riscv64") is None
+    assert build_filter(has_network=False, is_alone=True, machine="riscv64") is None
 
 
 def test_reading_and_writing_are_allowed() -> None:

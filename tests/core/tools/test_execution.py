@@ -1,5 +1,6 @@
 """How a call acts once it is decided: behind which walls, asked about what, under which rules."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -255,7 +256,7 @@ async def test_edits_allowed_for_the_session_do_not_ask_again(ground: Ground) ->
     async with ground.session([*edits, [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         question = (await asked(s, Allowed(scope="session"))).request
-        assert question.rule_patterns == ((EDITS,),)
+        assert question.rule_patterns == (("a", EDITS),)
         await s.rx.expect(ev.TurnEnded)
         assert len(s.rx.all(ev.ApprovalRequested)) == 1
 
@@ -322,3 +323,15 @@ async def test_the_logs_of_a_sessions_jobs_are_in_a_folder_of_its_own(ground: Gr
         assert isinstance(log, str)
         assert Path(log).parent == ground.paths.logs / "jobs" / s.id
         assert "mine" in looked.content
+
+
+async def test_a_sandbox_that_a_workspace_brings_along_is_not_tried(ground: Ground) -> None:
+    fake, witness = ground.workspace / ".venv" / "bin" / "bwrap", ground.workspace / "ran"
+    fake.parent.mkdir(parents=True)
+    fake.write_text(f"#!/bin/sh\ntouch '{witness}'\n")
+    fake.chmod(0o755)
+    ground.probe = SandboxProbe({**os.environ, "PATH": f"{fake.parent}{os.pathsep}{os.environ['PATH']}"})
+    async with ground.session([[run("echo hello")], [Say("Done.")]], approval="never") as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.TurnEnded)
+    assert not witness.exists()

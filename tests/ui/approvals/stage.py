@@ -2,13 +2,18 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
+from desktop_agent.core.events import CommandJudged
 from desktop_agent.core.model import ApprovalRequest, Rule, RuleKind, ScopeOffer
+from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.approvals.past_calls import PastCalls
 from desktop_agent.ui.approvals.rule_maths import RuleContext
 
+JUDGED = "j" * 64
+"""The digest of what was shown of an edited command."""
 NOT_CONFINED = "Not confined"
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -29,6 +34,22 @@ class WordRules:
         if kind == "command" and "&&" in pattern:
             return "This rule never matches because && stands between commands."
         return None
+
+
+def judged(request: ApprovalRequest, command: str) -> CommandJudged:
+    """What a session says of a command that is edited into another one: nothing new."""
+    return CommandJudged(
+        call_id=request.call_id, command=command, request=replace(request, command=command), digest=JUDGED
+    )
+
+
+def judge_edits(dialog: ApprovalDialog, request: ApprovalRequest) -> None:
+    """Answer at once what the dialog asks about the command as it is edited."""
+
+    def answer(_call_id: str, command: str) -> None:
+        dialog.show_judgement(judged(request, command))
+
+    dialog.edited.connect(answer)
 
 
 def _begins(words: list[str], start: list[str]) -> bool:

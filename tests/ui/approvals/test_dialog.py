@@ -31,6 +31,7 @@ from desktop_agent.ui.approvals.safety_note import SafetyNote
 from desktop_agent.ui.arming import ARMING_DELAY_MS
 from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
+from tests.ui.approvals.stage import JUDGED, judge_edits
 from tests.ui.review.stage import Session, Source, Tasks
 
 _Widget = TypeVar("_Widget", bound=QWidget)
@@ -62,6 +63,7 @@ def ask(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> Ask:
     def ask(request: ApprovalRequest, *, arming_delay_ms: int = 0) -> ApprovalDialog:
         dialog = ApprovalDialog(theme, request, source, tasks.spawn, arming_delay_ms=arming_delay_ms)
         qtbot.addWidget(dialog)
+        judge_edits(dialog, request)
         opened.append(dialog)
         dialog.open()
         dialog.activateWindow()
@@ -328,7 +330,7 @@ def test_an_edited_command_is_marked_and_goes_with_the_answer(qtbot: QtBot, ask:
     assert mark.isVisible()
     qtbot.waitUntil(lambda: dialog.can_allow)
     dialog.allow()
-    assert decided.at(0) == ["call-1", Allowed(edited_command="git add -A\ngit status")]
+    assert decided.at(0) == ["call-1", Allowed(edited_command="git add -A\ngit status", judged=JUDGED)]
 
 
 def test_an_edited_command_is_allowed_only_once(qtbot: QtBot, ask: Ask) -> None:
@@ -340,7 +342,7 @@ def test_an_edited_command_is_allowed_only_once(qtbot: QtBot, ask: Ask) -> None:
     assert not scopes.isEnabled()
     qtbot.waitUntil(lambda: dialog.can_allow)
     dialog.allow()
-    assert decided.at(0) == ["call-1", Allowed(edited_command="rm -rf build")]
+    assert decided.at(0) == ["call-1", Allowed(edited_command="rm -rf build", judged=JUDGED)]
 
 
 def test_restoring_brings_the_agents_command_back(qtbot: QtBot, ask: Ask) -> None:
@@ -483,4 +485,4 @@ def test_what_is_copied_before_a_command_that_destroys_is_said_and_what_is_not(a
 
 
 def test_a_command_that_destroys_nothing_has_no_safety_note(ask: Ask) -> None:
-    assert ask(COMMAND).findChild(SafetyNote) is None
+    assert not child(ask(COMMAND), SafetyNote, "").isVisible()

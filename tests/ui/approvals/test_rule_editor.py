@@ -15,7 +15,7 @@ from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.approvals.past_calls import PastCalls
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.theme import Theme
-from tests.ui.approvals.stage import NOT_CONFINED, SCOPES, WordRules, context, push
+from tests.ui.approvals.stage import JUDGED, NOT_CONFINED, SCOPES, WordRules, context, judge_edits, push
 from tests.ui.review.stage import Session, Source, Tasks
 
 PAST = PastCalls(
@@ -34,6 +34,7 @@ def ask(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> Ask:
     def ask(request: ApprovalRequest, past: PastCalls = PAST) -> ApprovalDialog:
         dialog = ApprovalDialog(theme, request, source, tasks.spawn, rules=context(past), arming_delay_ms=0)
         qtbot.addWidget(dialog)
+        judge_edits(dialog, request)
         dialog.show()
         qtbot.waitUntil(lambda: dialog.can_allow)
         return dialog
@@ -208,7 +209,7 @@ def test_of_several_parts_each_has_its_pattern_and_a_faulty_one_is_left_out(ask:
     assert summary(answered(dialog).rules) == [("git push origin", "session")]
 
 
-def test_an_edited_command_makes_no_rules(ask: Ask) -> None:
+def test_an_edited_command_makes_no_rules(qtbot: QtBot, ask: Ask) -> None:
     dialog = ask(push())
     picker(dialog).setCurrentIndex(ALWAYS)
     edit = dialog.findChild(QPlainTextEdit, "approvalCommandEdit")
@@ -216,7 +217,22 @@ def test_an_edited_command_makes_no_rules(ask: Ask) -> None:
     edit.setPlainText("git push --dry-run")
     assert not picker(dialog).isEnabled()
     assert not patterns(dialog)[0].isVisible()
-    assert answered(dialog) == Allowed(edited_command="git push --dry-run")
+    qtbot.waitUntil(lambda: dialog.can_allow)
+    assert answered(dialog) == Allowed(edited_command="git push --dry-run", judged=JUDGED)
+
+
+def test_of_the_first_question_ever_nothing_is_claimed(qtbot: QtBot, ask: Ask) -> None:
+    dialog = ask(push(), PastCalls())
+    picker(dialog).setCurrentIndex(SESSION)
+    editor = dialog.findChild(RuleEditor)
+    assert editor
+    qtbot.waitUntil(lambda: editor.preview.is_finished and bool(editor.preview.verdicts))
+    assert not editor.preview.isVisible()
+    assert not label(dialog, "ruleAskedLine").isVisible()
+    patterns(dialog)[0].setEditText("git pull")
+    line = label(dialog, "ruleAskedLine")
+    qtbot.waitUntil(line.isVisible)
+    assert line.text() == "This rule would not answer this question: you would be asked again."
 
 
 def test_edits_are_allowed_by_path(qtbot: QtBot, ask: Ask, session: Session) -> None:

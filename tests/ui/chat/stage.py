@@ -92,7 +92,7 @@ def question(command: str | None = "git push", *, call_id: str = "c1", offers: S
         cwd="/srv/project",
         changes=() if command else (change(), change("b.py")),
         risks=("Changes another machine",),
-        scopes=tuple(ScopeOffer(scope="session", label=label) for label in offers),
+        scopes=tuple(ScopeOffer(scope="session", label=label, is_quick=True) for label in offers),
     )
 
 

@@ -266,7 +266,7 @@ class TestVirtualisation:
         assert stage.widget(0).is_column_shown
         assert stage.shown_text(0) == "deep thought"
 
-    def test_an_answer_grows_out_of_sight(self, stage: Stage) -> None:
+    def test_an_answer_grows_out_of_sight(self, stage: Stage, until: Callable[[Callable[[], bool]], None]) -> None:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream(long_text(40), size=500)
@@ -275,7 +275,7 @@ class TestVirtualisation:
         conversation.stream("\n\n" + long_text(200, "late"), size=500)
         stage.view.flush()
         stage.view.scroll_to_bottom()
-        assert "late 199" in stage.shown_text(1)
+        until(lambda: "late 199" in stage.shown_text(1))
 
 
 class TestSelecting:
@@ -593,3 +593,18 @@ def test_text_and_code_are_as_large_as_the_person_wants(stage: Stage, theme: The
     finally:
         theme.choose_sizes(TextSizes())
     assert [height for _, _, height in drawn(stage)] == before
+
+
+@pytest.mark.parametrize("text", ["word " * 400_000, "| a | b |\n|---|---|\n" + "| cell | cell |\n" * 3_000])
+def test_a_huge_answer_that_comes_whole_is_read_in_steps_and_then_is_all_there(
+    stage: Stage, until: Callable[[Callable[[], bool]], None], text: str
+) -> None:
+    stage.show(answer(text))
+    row = stage.row(0)
+    stage.widget(0)
+    assert row.stream is not None
+    assert row.stream.consumed < len(text), "the first step read all of it"
+    until(lambda: row.stream is not None and row.stream.is_closed)
+    assert row.stream.source == text
+    assert row.widget is not None
+    assert len(row.widget.column.blocks) == len(row.stream.blocks)

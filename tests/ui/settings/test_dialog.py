@@ -346,6 +346,14 @@ def test_an_address_is_told_when_it_is_complete(desk: Desk) -> None:
     assert desk.changed == [("model.base_url", "https://proxy.example")]
 
 
+def test_an_address_that_is_not_encrypted_is_warned_of_while_it_is_typed(desk: Desk) -> None:
+    address = desk.dialog.findChild(QLineEdit, "baseUrlEdit")
+    assert isinstance(address, QLineEdit)
+    for text, is_warned in (("http://10.1.2.3", True), ("http://localhost:8", False), ("https://10.1.2.3", False)):
+        address.setText(text)
+        assert any("Not encrypted" in shown for shown in desk.visible_texts()) == is_warned
+
+
 def test_the_demo_asks_for_no_key(desk: Desk) -> None:
     desk.show(Settings(model=ModelSettings(provider="demo")))
     assert not desk.field.isVisible()
@@ -451,14 +459,15 @@ def test_it_says_where_the_key_in_use_comes_from(desk: Desk, status: KeyStatus, 
     assert any(words in text for text in desk.visible_texts())
 
 
-def test_without_a_keyring_nothing_can_be_saved_but_a_key_can_be_checked(desk: Desk) -> None:
+def test_without_a_keyring_a_key_can_be_used_in_this_run_and_checked(desk: Desk) -> None:
     desk.dialog.show_key_status(KeyStatus(problem="The keyring is locked."))
     QTest.keyClicks(desk.field, SECRET)
-    assert not desk.button("saveKeyButton").isEnabled()
-    QTest.keyClick(desk.field, Qt.Key.Key_Return)
-    assert desk.saved == []
+    assert desk.button("saveKeyButton").isEnabled()
     desk.click("checkKeyButton")
     assert desk.checks == [("anthropic", SECRET)]
+    desk.dialog.show_key_result(KeyCheck(is_good=True, message="The key works."))
+    QTest.keyClick(desk.field, Qt.Key.Key_Return)
+    assert desk.saved == [("anthropic", SECRET)]
 
 
 def test_a_check_shows_that_it_runs_and_what_came_of_it(desk: Desk) -> None:

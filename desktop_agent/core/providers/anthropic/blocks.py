@@ -1,6 +1,7 @@
 """The blocks of a message while they arrive: each takes its deltas, tells what to show, and becomes a block of ours."""
 
 import json
+from dataclasses import dataclass
 from typing import Protocol, cast
 
 from desktop_agent.core.model import (
@@ -13,7 +14,7 @@ from desktop_agent.core.model import (
     ToolUseBlock,
 )
 from desktop_agent.core.providers.anthropic.faults import broken_off
-from desktop_agent.core.providers.anthropic.wire import optional_text_in, text_in, token_in
+from desktop_agent.core.providers.anthropic.wire import name_in, optional_text_in, text_in, token_in
 from desktop_agent.core.providers.arguments import is_too_deep, parse_arguments
 from desktop_agent.core.providers.base import StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.providers.surrogates import TextJoiner, repaired, repaired_json
@@ -122,8 +123,8 @@ class _GrowingToolUse:
     """A tool call. Its arguments are text until the block ends, and count only if that text is one whole object."""
 
     def __init__(self, fields: JsonObject) -> None:
-        self._id = token_in(fields, "id")
-        self._name = token_in(fields, "name")
+        self._id = name_in(fields, "id")
+        self._name = name_in(fields, "name")
         given = fields.get("input")
         self._given = cast("JsonObject", given) if isinstance(given, dict) else {}
         self._parts: list[str] = []
@@ -183,7 +184,7 @@ class _GrowingOpaque:
     """
 
     def __init__(self, fields: JsonObject) -> None:
-        self._payload = dict(fields)
+        self._payload = {name: _growable(value) for name, value in fields.items()}
         self._input_parts: list[str] = []
 
     def begin(self) -> StreamPiece | None:
@@ -209,13 +210,33 @@ class _GrowingOpaque:
     def result(self) -> AssistantBlock:
         if is_too_deep(self._payload):
             raise broken_off("a block is nested too deeply to be kept")
-        return OpaqueBlock(payload=cast("JsonObject", repaired_json(self._payload)))
+        payload = {
+            name: "".join(value.parts) if isinstance(value, _Parts) else value for name, value in self._payload.items()
+        }
+        return OpaqueBlock(payload=cast("JsonObject", repaired_json(payload)))
 
     def _grow(self, name: str, value: object) -> None:
         so_far = self._payload.get(name)
-        if isinstance(so_far, str) and isinstance(value, str):
-            self._payload[name] = so_far + value
+        if isinstance(so_far, _Parts) and isinstance(value, str):
+            so_far.parts.append(value)
         elif isinstance(so_far, list) and isinstance(value, list):
-            self._payload[name] = [*cast("list[object]", so_far), *cast("list[object]", value)]
+            cast("list[object]", so_far).extend(cast("list[object]", value))
         else:
-            self._payload[name] = value
+            self._payload[name] = _growable(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Text that grows: copied once in the end, and not for every delta."""
+
+    parts: list[str]
+
+
+def _growable(value: object) -> object:
+    match value:
+        case str():
+            return _Parts([value])
+        case list():
+            return list(cast("list[object]", value))
+        case _:
+            return value

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, assert_never, cast
 
 from desktop_agent.core.errors import ProviderError, ProviderFault
 from desktop_agent.core.model import JsonObject
-from desktop_agent.core.providers.http_faults import fault_of_status, network_error, retry_after_s
+from desktop_agent.core.network.proxies import Proxy
+from desktop_agent.core.providers.http_faults import (
+    fault_of_status,
+    network_error,
+    refused_by_proxy,
+    retry_after_s,
+)
 from desktop_agent.core.secrets import mask
 
 if TYPE_CHECKING:
@@ -32,6 +38,9 @@ _FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
 _BILLING_CODES = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached", "organization_on_hold"})
 """Sent with statuses that pass by themselves or blame the request, but somebody has to act on the account."""
 
+_LONGEST_NAME = 100
+"""Of a type, a code or a request's id."""
+
 _LONGEST_MESSAGE = 2_000
 """A proxy may answer with a whole page."""
 
@@ -42,6 +51,7 @@ class Call:
 
     address: str
     model: str | None = None
+    proxy: Proxy | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -92,13 +102,15 @@ def explain(error: Exception, call: Call, *, now: datetime, has_started: bool = 
 
     match error:
         case anthropic.APIStatusError():
+            if (proxy := _answered_by(call, error)) is not None:
+                return refused_by_proxy(proxy, error.status_code)
             return _refused(_refusal(error, now), call)
         case httpx2.TransportError() if has_started and not isinstance(error, httpx2.TimeoutException):
             return broken_off(f"the connection was lost: {type(error).__name__}")
         case httpx2.DecodingError() | UnicodeDecodeError() | httpx2.StreamError():
             return broken_off(f"the stream cannot be read: {type(error).__name__}")
         case _:
-            return network_error(error, call.address)
+            return network_error(error, call.address, call.proxy)
 
 
 def explain_event(event: JsonObject, call: Call) -> ProviderError:
@@ -108,10 +120,10 @@ def explain_event(event: JsonObject, call: Call) -> ProviderError:
     return _refused(
         _Refusal(
             status=None,
-            type=_text(fields, "type"),
+            type=(_text(fields, "type") or "")[:_LONGEST_NAME],
             code=None,
-            message=_text(fields, "message") or "",
-            request_id=_text(event, "request_id"),
+            message=(_text(fields, "message") or "")[:_LONGEST_MESSAGE],
+            request_id=(_text(event, "request_id") or "")[:_LONGEST_NAME],
         ),
         call,
     )
@@ -143,13 +155,19 @@ def bad_key() -> ProviderError:
     )
 
 
+def _answered_by(call: Call, error: "APIStatusError") -> Proxy | None:
+    """Return the proxy that answered in place of the API: it wants a password, or it sent no error of the API."""
+    is_api = error.type is not None and error.status_code != 407
+    return None if is_api else call.proxy
+
+
 def _refusal(error: "APIStatusError", now: datetime) -> _Refusal:
     return _Refusal(
         status=error.status_code,
-        type=error.type,
-        code=error.error_code,
+        type=error.type and error.type[:_LONGEST_NAME],
+        code=error.error_code and error.error_code[:_LONGEST_NAME],
         message=(error.api_message or error.message)[:_LONGEST_MESSAGE],
-        request_id=error.request_id,
+        request_id=error.request_id and error.request_id[:_LONGEST_NAME],
         retry_after_s=retry_after_s(error.response.headers, now),
     )
 
@@ -202,10 +220,8 @@ def _words(fault: ProviderFault, call: Call, wait_s: float | None) -> tuple[str,
             return "The model's service is overloaded.", "Try again in a few minutes, or choose another model."
         case "server":
             return "The model's service had an internal error.", "Try again in a minute."
-        case "network":
+        case "network" | "stream" | "configuration" | "unacceptable":  # no status or type of the API means these
             return "The model's address could not be reached.", f"Check the network and the address {call.address}."
-        case "stream":
-            return "The answer broke off before it was complete.", "Send the message again."
         case _:
             assert_never(fault)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from desktop_agent.core.clock import Clock, SystemClock
 from desktop_agent.core.model import ModelRequest
+from desktop_agent.core.network.proxies import proxy_for
 from desktop_agent.core.providers.anthropic.faults import (
     Call,
     bad_key,
@@ -19,8 +20,10 @@ from desktop_agent.core.providers.anthropic.models import read_count, read_model
 from desktop_agent.core.providers.anthropic.request import EncodedPictures, encode_count, encode_request
 from desktop_agent.core.providers.anthropic.stream import MessageBuilder, decode_event
 from desktop_agent.core.providers.base import ModelInfo, StreamPiece
-from desktop_agent.core.providers.http_faults import address_of, bad_address, bad_proxy
+from desktop_agent.core.providers.http_faults import address_with_password, bad_address, readable_by_proxy
 from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
+from desktop_agent.core.providers.sse import event_data
+from desktop_agent.core.web_address import address_of, has_userinfo, is_readable_on_the_way
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream
@@ -45,10 +48,18 @@ class AnthropicProvider:
     label = "Anthropic"
 
     def __init__(
-        self, *, api_key: str, base_url: str | None = None, silence_s: float = SILENCE_S, clock: Clock | None = None
+        self,
+        *,
+        api_key: str,
+        base_url: str | None = None,
+        allows_readable_proxy: bool = False,
+        silence_s: float = SILENCE_S,
+        clock: Clock | None = None,
     ) -> None:
+        """`allows_readable_proxy` lets a proxy see what goes to an `http://` address; otherwise nothing is sent."""
         self._api_key = api_key.strip()
         self._base_url = (base_url or BASE_URL).strip()
+        self._allows_readable_proxy = allows_readable_proxy
         self._silence_s = silence_s
         self._clock = clock or SystemClock()
         self._client: AsyncAnthropic | None = None
@@ -70,9 +81,9 @@ class AnthropicProvider:
         try:
             async with await _send(client, body) as response:
                 has_started = True
-                events = type(response).raw_events(response.response)
-                async for sent in events:
-                    event = decode_event(sent.data)
+                events = event_data(response.response.aiter_raw())
+                async for data in events:
+                    event = decode_event(data)
                     if event is None:
                         continue
                     if event["type"] == "error":
@@ -144,9 +155,14 @@ class AnthropicProvider:
         address = address_of(self._base_url)
         if address is None:
             raise bad_address()
+        if has_userinfo(self._base_url):
+            raise address_with_password()
         if not (self._api_key and self._api_key.isascii() and self._api_key.isprintable() and " " not in self._api_key):
             raise bad_key()
-        return Call(address=address, model=model, secrets=(self._api_key,))
+        proxy = proxy_for(self._base_url)
+        if proxy is not None and is_readable_on_the_way(self._base_url) and not self._allows_readable_proxy:
+            raise readable_by_proxy(address, proxy)
+        return Call(address=address, model=model, proxy=proxy, secrets=(self._api_key,))
 
     async def _ready(self) -> "AsyncAnthropic":
         """Return the client, built in a thread at first: the import and the certificates take a second."""
@@ -164,12 +180,11 @@ class AnthropicProvider:
         import anthropic
         import httpx2
 
+        from desktop_agent.core.network.client import model_client
+
         timeout = httpx2.Timeout(self._silence_s, connect=CONNECT_S)
-        try:
-            # Not left to the SDK: what it builds itself complains on standard error when a proxy is unusable.
-            http = anthropic.DefaultAsyncHttpxClient(timeout=timeout)
-        except (ValueError, ImportError, httpx2.InvalidURL) as error:
-            raise bad_proxy(type(error).__name__) from None
+        # Not left to the SDK: its own client follows redirects, unpacks anything, and asks a proxy for this machine.
+        http = model_client(proxy=proxy_for(self._base_url), timeout=timeout)
         return anthropic.AsyncAnthropic(
             api_key=self._api_key,
             base_url=self._base_url,

@@ -9,9 +9,11 @@ from dataclasses import replace
 from typing import cast, get_args
 
 from desktop_agent.core.model import AssistantBlock, JsonObject, StopReason, ToolUseBlock, Usage
+from desktop_agent.core.network.bounds import MAX_BLOCKS, MAX_CALLS, MAX_CHARS, oversized
 from desktop_agent.core.providers.anthropic.blocks import GrowingBlock, start_block
 from desktop_agent.core.providers.anthropic.faults import broken_off
 from desktop_agent.core.providers.anthropic.wire import count_in, index_in, object_in, optional_text_in, text_in
+from desktop_agent.core.providers.arguments import weight_of
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.surrogates import repaired
 
@@ -51,6 +53,8 @@ class MessageBuilder:
         self._stop_reason: str | None = None
         self._blocks: dict[int, GrowingBlock] = {}
         self._open: set[int] = set()
+        self._calls = 0
+        self._chars = 0
         self.is_untouched = True
         """Whether nothing came at all that this API would send."""
         self.is_stopped = False
@@ -67,7 +71,9 @@ class MessageBuilder:
             case "content_block_start":
                 return self._start(index_in(event), object_in(event, "content_block"))
             case "content_block_delta":
-                return self._block(event).add(object_in(event, "delta"))
+                delta = object_in(event, "delta")
+                self._measure(delta)
+                return self._block(event).add(delta)
             case "content_block_stop":
                 block = self._block(event)
                 self._open.discard(index_in(event))
@@ -102,9 +108,18 @@ class MessageBuilder:
     def _start(self, index: int, fields: JsonObject) -> StreamPiece | None:
         if index in self._blocks:
             raise broken_off(f"block {index} started twice")
+        self._calls += fields.get("type") == "tool_use"
+        if len(self._blocks) >= MAX_BLOCKS or self._calls > MAX_CALLS:
+            raise oversized(f"more than {MAX_CALLS} calls or {MAX_BLOCKS:,} blocks")
+        self._measure(fields)
         self._blocks[index] = start_block(fields)
         self._open.add(index)
         return self._blocks[index].begin()
+
+    def _measure(self, fields: JsonObject) -> None:
+        self._chars += weight_of(fields)
+        if self._chars > MAX_CHARS:
+            raise oversized(f"more than {MAX_CHARS:,} characters")
 
     def _block(self, event: JsonObject) -> GrowingBlock:
         index = index_in(event)

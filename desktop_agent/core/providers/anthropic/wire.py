@@ -7,8 +7,12 @@ unknown block could not go back as it came.
 from typing import cast
 
 from desktop_agent.core.model import JsonObject
+from desktop_agent.core.network.bounds import MAX_NAME_CHARS, oversized
 from desktop_agent.core.providers.anthropic.faults import broken_off
 from desktop_agent.core.providers.surrogates import is_encodable
+
+_MOST_TOKENS = 10**9
+"""More is no count, and sums of it would not fit into the files that keep them."""
 
 
 def object_in(fields: JsonObject, name: str) -> JsonObject:
@@ -40,6 +44,14 @@ def token_in(fields: JsonObject, name: str) -> str:
     return value
 
 
+def name_in(fields: JsonObject, name: str) -> str:
+    """Return the name or id `name`. Raises `ProviderError` also for one that is longer than any."""
+    value = token_in(fields, name)
+    if len(value) > MAX_NAME_CHARS:
+        raise oversized(f"{name} has {len(value):,} characters")
+    return value
+
+
 def index_in(fields: JsonObject) -> int:
     """Return the number of the block that an event is about."""
     value = fields.get("index")
@@ -49,6 +61,7 @@ def index_in(fields: JsonObject) -> int:
 
 
 def count_in(fields: JsonObject, name: str, otherwise: int) -> int:
-    """Return a number of tokens, or `otherwise` when the event does not say."""
+    """Return a number of tokens, or `otherwise` when the event does not say, or says what none can be."""
     value = fields.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
+    return cast("int", value) if is_count else otherwise

@@ -1,20 +1,25 @@
 """API keys: the environment first, then the system's keyring; never a file of ours, never in a representation.
 
-A keyring call is synchronous and may wait for a person who is asked to unlock it: callers on the event loop go through
-`asyncio.to_thread`. `keyring` is imported at the first call (75 ms).
+A keyring call is synchronous and may wait for a user who is asked to unlock it, as long as `patience` says: callers on
+the event loop go through `patience.beside`, never through an executor, whose threads the end of the process waits for.
+`keyring` is imported at the first call (75 ms).
 """
 
+import importlib
 import secrets as random_secrets
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
 
 from desktop_agent.core.errors import CredentialsError
+from desktop_agent.core.providers.auth.patience import USE_ENVIRONMENT, Limits, Patience
 from desktop_agent.core.secrets import mask
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
+
+T = TypeVar("T")
 
 SERVICE = "desktop-agent"
 """The service name of every entry in the keyring; the user name is the provider's id."""
@@ -28,7 +33,8 @@ KEY_VARIABLES: Mapping[str, str] = {
 }
 """The environment variable that holds each provider's key."""
 
-KeySource = Literal["environment", "keyring"]
+KeySource = Literal["environment", "keyring", "run"]
+"""`run`: given in this run, and kept nowhere else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,18 @@ class KeyStore(Protocol):
         """Forget the provider's key. No error when there was none."""
         ...
 
+    def keep_for_now(self, provider: str, key: str) -> None:
+        """Use a key in this run only: it is kept nowhere."""
+        ...
+
+    def kept_for_now(self, provider: str) -> str | None:
+        """Return the key that is used in this run only, or `None`. Never blocks."""
+        ...
+
+    def give_up(self) -> None:
+        """Wait for nothing any more: the application ends."""
+        ...
+
     def name(self) -> str:
         """Return what the place is called on this machine."""
         ...
@@ -82,36 +100,66 @@ class _Writable(Protocol):
 class SystemKeyStore:
     """The operating system's keyring: Secret Service, KWallet, Windows Credential Locker or macOS Keychain."""
 
-    def __init__(self, backend: "KeyringBackend | None" = None) -> None:
+    def __init__(
+        self,
+        backend: "KeyringBackend | None" = None,
+        *,
+        tell: Callable[[str], None] = lambda _: None,
+        over: Callable[[], None] = lambda: None,
+        limits: Limits | None = None,
+    ) -> None:
+        """`tell` hears what is waited for when that takes long, and then `over`, both on the thread of the call."""
         self._chosen = backend
+        self._patience = Patience(tell, over, limits)
+        self._for_now: dict[str, str] = {}
 
     def get(self, provider: str) -> str | None:
         with _explained("read"):
-            return self._backend().get_password(SERVICE, provider) or None
+            return self._patiently(lambda: self._backend().get_password(SERVICE, provider)) or None
 
     def set(self, provider: str, key: str) -> None:
         key = key.strip()  # pasted keys bring a line break along
         if not key:
             raise CredentialsError("The key is empty.", hint="Paste the whole key.")
-        with _explained("keep", key):
+
+        def keep() -> bool:
             backend = self._backend()
             cast("_Writable", backend).set_password(SERVICE, provider, key)
-            kept = backend.get_password(SERVICE, provider)
-        if kept != key:  # keyring's null backend takes everything and keeps nothing
+            return backend.get_password(SERVICE, provider) == key
+
+        with _explained("keep", key):
+            is_kept = self._patiently(keep)
+        if not is_kept:  # keyring's null backend takes everything and keeps nothing
+            backend = self._chosen.name if self._chosen is not None else ""
             raise CredentialsError(
-                "The keyring did not keep the key.", hint=_USE_ENVIRONMENT, detail=f"keyring backend: {backend.name}"
+                "The keyring did not keep the key.", hint=USE_ENVIRONMENT, detail=f"keyring backend: {backend}"
             )
+        self._for_now.pop(provider, None)
 
     def delete(self, provider: str) -> None:
-        with _explained("delete"):
+        def remove() -> None:
             backend = self._backend()
             # Backends tell "no such entry" and "refused" by one exception, so look first.
             if backend.get_password(SERVICE, provider) is not None:
                 backend.delete_password(SERVICE, provider)
 
+        self._for_now.pop(provider, None)
+        with _explained("delete"):
+            self._patiently(remove)
+
+    def keep_for_now(self, provider: str, key: str) -> None:
+        self._for_now[provider] = key.strip()
+
+    def kept_for_now(self, provider: str) -> str | None:
+        return self._for_now.get(provider)
+
+    def give_up(self) -> None:
+        self._patience.give_up()
+
     def name(self) -> str:
         with _explained("open"):
-            return self._backend().name
+            _load_libraries()
+            return self._patience.call(lambda: self._backend().name, lambda: False)
 
     def probe(self) -> KeyringReport:
         """Keep, read and delete an entry of our own."""
@@ -124,12 +172,23 @@ class SystemKeyStore:
             return KeyringReport(backend=name, is_usable=False, problem=error.title, hint=error.hint)
         return KeyringReport(backend=name, is_usable=True)
 
+    def _patiently(self, work: Callable[[], T]) -> T:
+        _load_libraries()
+        return self._patience.call(work, lambda: may_ask(self._backend()))
+
     def _backend(self) -> "KeyringBackend":
         if self._chosen is None:
             import keyring
 
             self._chosen = keyring.get_keyring()
         return self._chosen
+
+
+def _load_libraries() -> None:
+    """Import what calls need before their time runs: on a busy machine that takes seconds, and no keyring is asked."""
+    importlib.import_module("keyring")
+    with suppress(ImportError):  # another keyring than the Secret Service
+        importlib.import_module("secretstorage")
 
 
 def resolve_key(provider: str, environ: Mapping[str, str], store: KeyStore) -> ResolvedKey:
@@ -140,13 +199,31 @@ def resolve_key(provider: str, environ: Mapping[str, str], store: KeyStore) -> R
     variable = KEY_VARIABLES.get(provider)
     if variable and (from_environment := environ.get(variable, "").strip()):
         return ResolvedKey(from_environment, "environment")
+    if for_now := store.kept_for_now(provider):
+        return ResolvedKey(for_now, "run")
     if from_store := store.get(provider):
         return ResolvedKey(from_store, "keyring")
     return ResolvedKey(None, None)
 
 
+def may_ask(backend: "KeyringBackend") -> bool:
+    """Whether the next call may ask the user to unlock the keyring, or to create one. Blocks.
+
+    Only the Secret Service can be asked that; of others it is not known.
+    """
+    if type(backend).__module__ != "keyring.backends.SecretService":
+        return True
+    import secretstorage
+
+    with suppress(Exception), closing(secretstorage.dbus_init()) as bus:  # then the call itself says what is wrong
+        try:
+            return secretstorage.get_collection_by_alias(bus, "default").is_locked()
+        except secretstorage.ItemNotFoundException:
+            return True
+    return False
+
+
 _PROBE_ENTRY = "doctor-probe"
-_USE_ENVIRONMENT = "You can also set the key as an environment variable, for example ANTHROPIC_API_KEY."
 
 
 @contextmanager
@@ -158,6 +235,8 @@ def _explained(verb: str, *secrets: str) -> Generator[None]:
     """
     try:
         yield
+    except CredentialsError:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again in words for a person
         title, hint = _explain(error, verb)
         raise CredentialsError(title, hint=hint, detail=mask(f"{type(error).__name__}: {error}", secrets)) from None
@@ -170,14 +249,14 @@ def _explain(error: Exception, verb: str) -> tuple[str, str]:
         case errors.NoKeyringError():
             return (
                 "This system has no keyring to keep keys in.",
-                f"Install and start one, for example GNOME Keyring or KWallet. {_USE_ENVIRONMENT}",
+                f"Install and start one, for example GNOME Keyring or KWallet. {USE_ENVIRONMENT}",
             )
         case errors.KeyringLocked():
-            return "The keyring is locked.", f"Unlock it and try again. {_USE_ENVIRONMENT}"
+            return "The keyring is locked.", f"Unlock it and try again. {USE_ENVIRONMENT}"
         case errors.InitError():
             return (
                 "The keyring could not be opened.",
-                f"Create a default keyring if you are asked to, and try again. {_USE_ENVIRONMENT}",
+                f"Create a default keyring if you are asked to, and try again. {USE_ENVIRONMENT}",
             )
         case _:
-            return f"The keyring could not {verb} the key.", f"The details say why. {_USE_ENVIRONMENT}"
+            return f"The keyring could not {verb} the key.", f"The details say why. {USE_ENVIRONMENT}"

@@ -141,6 +141,9 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
 
         def work() -> None:
             paths = [path for path in listing.paths if not path.startswith(".") and "/." not in path]
+            disguised = context.secrets.behind(paths)
+            if disguised:
+                paths = [path for path in paths if path not in disguised]
             index.update(paths, progress, stop, is_partial=listing.is_partial)
 
         task = asyncio.create_task(_until_stopped(work, stop), name="search index")

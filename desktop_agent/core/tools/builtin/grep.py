@@ -7,7 +7,7 @@ Only a search with more matches than `MOST_COLLECTED` may show different ones ea
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -108,12 +108,22 @@ class _Search:
     command: Command
     accepts: Callable[[str], bool]
     """Whether a path that ripgrep reports is one to show."""
+    where: str
+    """The file or folder that is searched."""
+
+    def secrets_among(self, paths: Iterable[str], context: ToolContext) -> Collection[str]:
+        """Return those of the found files that are secrets under another name. Blocks.
+
+        For the file that was named, the user has answered already.
+        """
+        return context.secrets.behind(path for path in paths if path != self.where)
 
 
 async def _content(arguments: GrepArguments, search: _Search, context: ToolContext) -> ToolResult:
     matches = Matches(search.accepts, MOST_COLLECTED)
     end = await run_ripgrep(search.command, context, separator=b"\n", on_records=matches.add)
     _require_success(end, has_results=matches.count > 0)
+    matches.leave_out(await asyncio.to_thread(search.secrets_among, matches.paths, context))
     after = max(arguments.after, arguments.around, arguments.context_lines)
     selection = matches.select(arguments.max_results, lines_after=after, max_bytes=context.room(MOST_RETURNED_BYTES))
     lines = selection.lines[: arguments.head_limit]
@@ -145,7 +155,10 @@ async def _files(arguments: GrepArguments, search: _Search, context: ToolContext
 
     end = await run_ripgrep(search.command, context, separator=b"\0", on_records=collect)
     _require_success(end, has_results=bool(paths))
-    shown = sorted(paths)[: _most_files(arguments)]
+    paths.sort()
+    # Only what is shown is looked at: a search may find 100,000 files.
+    hidden = await asyncio.to_thread(search.secrets_among, paths[: _most_files(arguments)], context)
+    shown = [path for path in paths[: _most_files(arguments)] if path not in hidden]
     answer = list(shown)
     if len(shown) < len(paths) and not _is_as_asked(arguments, len(shown), entries=len(shown)):
         answer.append(f"[{len(shown)} of {len(paths)} files. {_ADVICE}]")
@@ -166,7 +179,9 @@ async def _counts(arguments: GrepArguments, search: _Search, context: ToolContex
 
     end = await run_ripgrep(search.command, context, separator=b"\n", on_records=collect)
     _require_success(end, has_results=bool(counts))
-    shown = dict(sorted(counts.items())[: _most_files(arguments)])
+    first = sorted(counts)[: _most_files(arguments)]
+    hidden = await asyncio.to_thread(search.secrets_among, first, context)
+    shown = {path: counts[path] for path in first if path not in hidden}
     total, more = sum(counts.values()), len(counts) - len(shown)
     answer = dict(shown)
     if more and not _is_as_asked(arguments, len(shown), entries=len(shown)):
@@ -185,7 +200,7 @@ def _prepare(arguments: GrepArguments, context: ToolContext) -> _Search:
     where = place.absolute.as_posix() if Path(arguments.path).is_absolute() else place.relative
     include = Glob(arguments.include) if arguments.include is not None else None
     command = prepare([*_options(arguments, include), "--", where], folder=context.boundary.root, context=context)
-    return _Search(command, _Filter(where, include if place.absolute.is_dir() else None))
+    return _Search(command, _Filter(where, include if place.absolute.is_dir() else None), where)
 
 
 def _options(arguments: GrepArguments, include: Glob | None) -> list[str]:

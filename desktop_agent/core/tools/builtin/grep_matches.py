@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +46,17 @@ class Matches:
     def files(self) -> int:
         """How many files have matches."""
         return len(self._files)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that have matches."""
+        return tuple(self._files)
+
+    def leave_out(self, paths: Iterable[str]) -> None:
+        """Forget the matches in these files."""
+        for path in paths:
+            lines = self._files.pop(path)
+            self.count -= sum(line.begins_match for line in lines)
 
     def add(self, records: list[bytes]) -> bool:
         """Take lines of `rg --json`; False when no more are wanted."""

@@ -250,6 +250,8 @@ def _not_started(error: OSError) -> ToolError:
 def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
     """Return what the model reads: the output's both ends, the facts, and what it could not know otherwise. Blocks."""
     prefix = f"command timed out after {outcome.duration_s:.1f}s\n" if outcome.timed_out else ""
+    if outcome.excess:
+        prefix = f"command stopped: {outcome.excess}\n"
     head, tail = plain_text(outcome.head), plain_text(outcome.tail)
     lines = outcome.total_lines + bool(prefix)
     output = fit_all(prefix + head, context.limits, tail=tail, total_lines=lines, is_printed=True)
@@ -263,12 +265,14 @@ def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
     if note := _note(outcome):
         answer["note"] = note
     metadata = dict(facts)
+    if outcome.excess:
+        metadata["excess"] = outcome.excess
     spool = outcome.spool_path
     if spool is None and (output.is_truncated or head != outcome.head):  # people can open what the model does not read
         spool = _write_spool(context.spool_folder, outcome.head)
     if spool is not None:
         metadata[SPOOL_KEY] = str(spool)
-    is_error = outcome.timed_out or outcome.exit_code != 0
+    is_error = outcome.timed_out or bool(outcome.excess) or outcome.exit_code != 0
     return ToolResult(
         content=json.dumps(answer, ensure_ascii=False),
         is_error=is_error,
@@ -279,7 +283,9 @@ def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
 
 def _note(outcome: ProcessOutcome) -> str:
     sentences: list[str] = []
-    if outcome.ended and not outcome.timed_out:
+    if outcome.excess:
+        sentences.append(f"The command was stopped: {outcome.excess}. The user's settings in [execution] say how much.")
+    elif outcome.ended and not outcome.timed_out:
         names = ", ".join(sorted(set(outcome.ended.values())))
         sentences.append(f"What the command left running ({names}) was ended. Use is_background to keep it running.")
     if outcome.survivors:

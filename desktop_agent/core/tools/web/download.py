@@ -53,9 +53,9 @@ class Download:
 
 def direct_client() -> "AsyncClient":
     """Return a client without proxies, cookies of earlier calls, or redirects of its own. Call it from a thread."""
-    import httpx2
+    from desktop_agent.core.network.client import direct_client as new_direct_client
 
-    return httpx2.AsyncClient(trust_env=False, follow_redirects=False, timeout=httpx2.Timeout(10.0), headers=_HEADERS)
+    return new_direct_client(_HEADERS, timeout_s=10.0)
 
 
 async def new_client(factory: ClientFactory) -> "AsyncClient":

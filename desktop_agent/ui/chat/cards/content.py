@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from desktop_agent.core.hidden_text import named
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.text.marks import Mark, Tint
@@ -10,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from desktop_agent.ui.terminal.look import Look
-
-_UNSEEN = str.maketrans(dict.fromkeys([*range(9), *range(10, 32), *range(0x7F, 0xA0), 0x2028, 0x2029], " "))
 
 
 PARAGRAPH = "\n\n"
@@ -90,6 +89,6 @@ class ContentWriter:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return `text` as one line of at most `limit` characters, without anything invisible in it."""
-    line = text.translate(_UNSEEN)
+    """Return `text` as one line of at most `limit` characters, with names for what cannot be seen."""
+    line = named(text[: limit + 1].replace("\r\n", " ").replace("\n", " ").replace("\t", " "))
     return line if len(line) <= limit else line[: limit - 1] + "…"

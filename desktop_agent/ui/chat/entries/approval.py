@@ -4,23 +4,28 @@ Nothing here answers by accident: for the first moments after it appears every a
 moved to it, and no button is a default.
 """
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QHideEvent, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QShowEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Denied, ScopeOffer
 from desktop_agent.ui.arming import ARMING_DELAY_MS
-from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.card_command import CardCommand
+from desktop_agent.ui.chat.entries.card_notes import CardNotes, shown_lines
 from desktop_agent.ui.chat.entries.paragraph import Paragraph, read_code_spans
 from desktop_agent.ui.chat.flow import flow
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_slice
+from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.mode_words import escalation_words
-from desktop_agent.ui.model_words import hidden_text_risks, visible
+from desktop_agent.ui.fold_bar import obstacle_words
+from desktop_agent.ui.model_words import one_line, visible
 from desktop_agent.ui.short_path import short_path
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.tooltips import plain_tooltip
+
+if TYPE_CHECKING:
+    from desktop_agent.core.events import CommandJudged
 
 COMMAND, DENIAL = "command", "denial"
 """The fields whose text is kept when the card goes out of sight."""
@@ -28,7 +33,6 @@ COMMAND, DENIAL = "command", "denial"
 _PADDING = 15
 _OFFER_WIDTH = 380
 _OFFER_STEP = 20
-_SHOWN_FILES = 6
 
 
 class ApprovalCard(QWidget):
@@ -38,11 +42,13 @@ class ApprovalCard(QWidget):
         answered: call id and decision, once.
         opened: the question (call id) shall be shown in full.
         resized: its height changed.
+        edited: call id and the command as the user has it now; it is to be judged.
     """
 
     answered = Signal(str, object)
     opened = Signal(str)
     resized = Signal()
+    edited = Signal(str, str)
 
     def __init__(self, request: ApprovalRequest, drafts: dict[str, str], styles: TextStyles, parent: QWidget) -> None:
         super().__init__(parent)
@@ -52,34 +58,27 @@ class ApprovalCard(QWidget):
         self._height = 0
         self._width = 0
         self._is_answered = False
+        self._judged: CommandJudged | None = None
         self._guard = QTimer(self, interval=ARMING_DELAY_MS, singleShot=True)
         bold = QFont(styles.body)
         bold.setWeight(QFont.Weight.DemiBold)
         # In older journals the title of a command is the command.
         is_plain = request.command is not None and not request.is_escalation
-        title = self.tr("Run this command?") if is_plain else _visible(request.title)
+        title = self.tr("Run this command?") if is_plain else shown_lines(request.title)
         self._title = Paragraph(title, styles, self, font=bold)
         self._command = self._make_command(styles)
         self._edit = self._button(self.tr("Edit"), self._on_edit, variant="flat", is_compact=True)
         self._edit.setVisible(self._command is not None)
-        self._files = Paragraph(_file_list(request), styles, self, font=styles.code) if request.changes else None
-        details = LINE_BREAK.join(map(_visible, request.details))
-        self._details = [Paragraph(details, styles, self, role="muted", font=styles.secondary)] if details else []
-        hidden = hidden_text_risks(request.command or "")
-        self._reasons = [
-            Paragraph(_visible(text), styles, self, role="warning_text", font=styles.body)
-            for text in (request.reason, *(f"⚠ {risk}" for risk in (*request.risks, *hidden)))
-            if text
-        ]
-        self._confinement = self._make_confinement(styles)
-        self._safety = [
-            Paragraph(_visible(text if at == 0 else f"⚠ {text}"), styles, self, role=role, font=styles.body)
-            for at, text in enumerate(request.safety)
-            for role in ("muted" if at == 0 else "warning_text",)
-        ]
+        details = "\n".join(request.details)
+        self._details = CardCommand(details, styles, self, self.tr("What belongs to it")) if details else None
+        self._exact = [field for field in (self._command, self._details) if field is not None]
+        for field in self._exact:
+            field.fold.changed.connect(self._update_answers)
+            field.fold.resize_wanted.connect(self._resize)
+        self._notes = CardNotes(request, self._text(), styles, self)
         self._allow = self._button("", self._on_allow, variant="primary")
-        # What reaches beyond this session is worth a look at what it would have allowed so far: `Review` shows it.
-        self._offered: list[ScopeOffer] = [offer for offer in request.scopes if offer.scope == "session"]
+        # Any other rule deserves to be seen whole, with what it would have allowed so far: `Review…` shows that.
+        self._offered: list[ScopeOffer] = [offer for offer in request.scopes if offer.is_quick]
         self._offers = [self._offer_button(offer.label) for offer in self._offered]
         review = self._button(self.tr("Review…"), self._on_review)
         self._deny = self._button(self.tr("Deny…"), self._on_deny, variant="destructive")
@@ -89,6 +88,10 @@ class ApprovalCard(QWidget):
         self._denial.setAccessibleName(self.tr("A word to the agent"))
         self._denial.textChanged.connect(self._on_denial_changed)
         self._denial.returnPressed.connect(self._on_deny_now)
+        self._refusal = QLabel("", self)
+        self._refusal.setTextFormat(Qt.TextFormat.PlainText)
+        self._refusal.setProperty("role", "warning")
+        self._refusal.hide()
         self._deny_now = self._button(self.tr("Deny"), self._on_deny_now, variant="destructive")
         self._keep_asking = self._button(self.tr("Back"), self._on_back, variant="flat")
         self._folder = QLabel(
@@ -100,36 +103,33 @@ class ApprovalCard(QWidget):
         self._shortcut.activated.connect(self._on_allow)
         self.set_shortcut(is_enabled=True)
         self._show_denial(is_shown=DENIAL in drafts)
-        confinement = self._confinement.accessibleName() if self._confinement is not None else ""
-        spoken = (title, request.command, request.reason, confinement, *request.safety)
+        self._say_name()
+        self._update_answers()
+
+    def _say_name(self) -> None:
+        spoken = (self._title.accessibleName(), visible(self._text()), self._notes.spoken)
         self.setAccessibleName(" ".join(part for part in spoken if part))
 
     def _make_command(self, styles: TextStyles) -> CardCommand | None:
         if self.request.command is None:
             return None
-        command = CardCommand(self._drafts.get(COMMAND, self.request.command), styles, self)
+        command = CardCommand(self._drafts.get(COMMAND, self.request.command), styles, self, self.tr("Command"))
         command.set_editable(is_editable=COMMAND in self._drafts)
-        command.mark(self._causes())
+        command.mark(tuple(self._causes(self.request)))
         command.textChanged.connect(self._on_command_changed)
         return command
 
-    def _causes(self) -> list[str]:
+    @staticmethod
+    def _causes(request: ApprovalRequest) -> list[str]:
         """The parts of the command that made it a question."""
-        if self.request.cause:
-            return [self.request.cause]
-        rich = read_code_spans(self.request.reason)
+        if request.cause:
+            return [request.cause]
+        rich = read_code_spans(request.reason)
         return [utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans]
-
-    def _make_confinement(self, styles: TextStyles) -> Paragraph | None:
-        """How it would run; only what asks to get out of the sandbox is said in the colour of what cannot be undone."""
-        text, role = self.request.confinement, "muted"
-        if self.request.is_escalation:
-            text, role = escalation_words(), "removed_text"
-        return Paragraph(text, styles, self, role=role, font=styles.body) if text else None
 
     def _offer_button(self, label: str) -> QPushButton:
         """A button with as much of a long command as fits: it stands above, but the words around it only here."""
-        parts = label.split("`")  # every other one is quoted
+        parts = [one_line(part) for part in label.split("`")]  # every other one is quoted
         button = self._button("".join(parts), self._on_offer)
         metrics = button.fontMetrics()
         shown = parts
@@ -177,11 +177,12 @@ class ApprovalCard(QWidget):
             self._edit.setGeometry(_PADDING + inner - edit.width() - 5, y + 5, edit.width(), edit.height())
             self._edit.raise_()
             y += height + Space.S
-        files = (self._files,) if self._files is not None else ()
-        confinement = (self._confinement,) if self._confinement is not None else ()
-        notes = (*confinement, *self._reasons) if self.request.is_escalation else (*self._reasons, *confinement)
-        for paragraph in (*files, *self._details, *notes, *self._safety):
-            y += paragraph.place(_PADDING, y, inner) + Space.XS // 2
+        if self._details is not None:
+            y += self._details.place(QRect(_PADDING, y, inner, 0), 0) + Space.S
+        y += self._notes.place(_PADDING, y, inner)
+        if not self._refusal.isHidden():
+            self._refusal.setGeometry(_PADDING, y, inner, self._refusal.sizeHint().height())
+            y += self._refusal.height() + Space.XS
         y += Space.S + 2
         y = self._place_answers(y, inner)
         self._height = y + _PADDING
@@ -192,7 +193,7 @@ class ApprovalCard(QWidget):
             self._denial.setGeometry(_PADDING, y, inner, 30)
             y += 30 + Space.S
             return y + flow([self._deny_now, self._keep_asking], QRect(_PADDING, y, inner, 0))
-        height = flow(self._buttons, QRect(_PADDING, y, inner, 0))
+        height = flow([button for button in self._buttons if not button.isHidden()], QRect(_PADDING, y, inner, 0))
         size = self._folder.sizeHint()
         last = self._buttons[-1].geometry()
         if last.right() + Space.L + size.width() <= _PADDING + inner:
@@ -219,6 +220,8 @@ class ApprovalCard(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._guard.start()
+        if self._judged is None and (edited := self.edited_command()) is not None:
+            self.edited.emit(self.request.call_id, edited)
 
     def hideEvent(self, event: QHideEvent) -> None:
         self._guard.stop()
@@ -231,12 +234,60 @@ class ApprovalCard(QWidget):
         """Whether an answer counts: it has been in sight for a moment, and was not answered."""
         return self.isVisible() and not self._guard.isActive() and not self._is_answered
 
+    def _text(self) -> str:
+        """The command as it is now: the very one that came, or what the user made of it."""
+        return self._command.text if self._command is not None else ""
+
     def edited_command(self) -> str | None:
-        """Return the command if the person changed it."""
-        if self._command is None:
-            return None
-        text = self._command.toPlainText()
-        return text if text != self.request.command else None
+        """Return the command if the user changed it."""
+        text = self._text()
+        return text if self._command is not None and text != self.request.command else None
+
+    def show_judgement(self, judged: "CommandJudged | None") -> None:
+        """Show what is known of the edited command; what is about another text is stale, and dropped."""
+        edited = self.edited_command()
+        if edited is None or judged is None or judged.command != edited or judged is self._judged:
+            return
+        self._judged = judged
+        if judged.request is not None:
+            self._show_notes(judged.request)
+        self._update_answers()
+
+    def _show_notes(self, request: ApprovalRequest) -> None:
+        assert self._command is not None
+        self._notes.drop()
+        self._notes = CardNotes(request, self._text(), self._styles, self)
+        self._command.mark(tuple(self._causes(request)))
+        self._say_name()
+        self._resize()
+
+    def _obstacle(self) -> str:
+        """Why it cannot be allowed now; empty when it can."""
+        if self._command is not None and not self._text().strip():
+            return self.tr("There is no command to run")
+        if not all(field.fold.is_all_seen for field in self._exact):
+            return obstacle_words()
+        if self.edited_command() is None:
+            return ""
+        if self._judged is None:
+            return self.tr("What you typed is being judged")
+        if self._judged.request is None:
+            return visible(self._judged.obstacle)
+        return "" if self._judged.digest is not None else self.tr("What you typed is being judged")
+
+    def _update_answers(self) -> None:
+        obstacle, is_edited = self._obstacle(), self.edited_command() is not None
+        for button in (self._allow, *self._offers):
+            button.setEnabled(not obstacle and not self._is_answered)
+            button.setAccessibleDescription(obstacle)
+        is_refused = self._judged is not None and self._judged.request is None
+        self._allow.setToolTip(plain_tooltip(obstacle) if is_refused else obstacle)
+        for button in self._offers:  # a rule is made of the agent's command; one of the user's is allowed once
+            button.setVisible(not is_edited and self._denial.isHidden())
+        self._refusal.setText(obstacle if is_refused else "")
+        if self._refusal.isHidden() == is_refused:
+            self._refusal.setVisible(is_refused)
+            self._resize()
 
     def _answer(self, decision: Allowed | Denied) -> None:
         if not self.is_listening:
@@ -247,8 +298,11 @@ class ApprovalCard(QWidget):
         self.answered.emit(self.request.call_id, decision)
 
     def _allow_in(self, scope: ApprovalScope) -> None:
-        if self._command is None or self._command.toPlainText().strip():
-            self._answer(Allowed(scope=scope, edited_command=self.edited_command()))
+        if self._obstacle():
+            return
+        edited = self.edited_command()
+        judged = self._judged.digest if edited is not None and self._judged is not None else None
+        self._answer(Allowed(scope=scope, edited_command=edited, judged=judged))
 
     def _on_allow(self) -> None:
         self._allow_in("once")
@@ -286,9 +340,13 @@ class ApprovalCard(QWidget):
         self._resize()
 
     def _on_command_changed(self) -> None:
-        assert self._command is not None
-        self._drafts[COMMAND] = self._command.toPlainText()
-        self._allow.setEnabled(bool(self._drafts[COMMAND].strip()))
+        self._drafts[COMMAND] = self._text()
+        self._judged = None
+        if (edited := self.edited_command()) is not None:
+            self.edited.emit(self.request.call_id, edited)
+        else:
+            self._show_notes(self.request)
+        self._update_answers()
         self._resize()
 
     def _show_denial(self, *, is_shown: bool) -> None:
@@ -296,28 +354,11 @@ class ApprovalCard(QWidget):
             widget.setVisible(is_shown)
         for widget in (*self._buttons, self._folder):
             widget.setVisible(not is_shown)
+        if not is_shown:
+            self._update_answers()
 
     def _resize(self) -> None:
         before = self._height
         self.set_width(self._width)
         if self._height != before:
             self.resized.emit()
-
-
-def _file_list(request: ApprovalRequest) -> str:
-    from desktop_agent.core.changes.net import net_of_call
-
-    changes = net_of_call(request.changes)
-    names = [f"{change.moved_from} → {change.path}" if change.moved_from else change.path for change in changes]
-    lines = [
-        f"{name}  +{change.added} {words.MINUS}{change.removed}"
-        for name, change in zip(names[:_SHOWN_FILES], changes, strict=False)
-    ]
-    if len(changes) > _SHOWN_FILES:
-        more = len(changes) - _SHOWN_FILES
-        lines.append(words.say("and {files} more").format(files=words.counted(more, "file", "files")))
-    return "\u2028".join(lines)
-
-
-def _visible(text: str) -> str:
-    return visible(text).replace("\n", LINE_BREAK)

@@ -55,6 +55,11 @@ class EntryWidget(QWidget):
         raise NotImplementedError
 
     @property
+    def is_behind(self) -> bool:
+        """Whether it shows only the beginning of a long entry so far, and wants another `refresh`."""
+        return False
+
+    @property
     def is_pinned(self) -> bool:
         """Whether it must stay alive out of sight, because the person is doing something in it."""
         focused = cast("QWidget | None", self.focusWidget())  # None when nothing in it was ever focused

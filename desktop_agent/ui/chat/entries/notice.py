@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, get_args
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFont, QPainter, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.errors import ProviderFault
-from desktop_agent.core.transcript import NoticeEntry
+from desktop_agent.core.transcript import RETRYING, NoticeEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.flow import flow
@@ -43,11 +43,13 @@ class NoticeWidget(EntryWidget):
     Signals:
         settings_requested: open the settings.
         retry_requested: ask the model again.
+        try_now_requested: ask the model now instead of waiting any longer.
         folder_requested: let the person choose another folder.
     """
 
     settings_requested = Signal()
     retry_requested = Signal()
+    try_now_requested = Signal()
     folder_requested = Signal()
 
     def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
@@ -62,6 +64,11 @@ class NoticeWidget(EntryWidget):
             self._texts.append(Paragraph(notice.hint, styles, self, role="muted", font=styles.body))
         self._details = self._button("", self._on_details, variant="flat") if notice.detail else None
         self._buttons: list[QPushButton] = []
+        self._try_now = self._button(self.tr("Try now"), self.try_now_requested) if notice.code == RETRYING else None
+        if self._try_now is not None:
+            self._try_now.setObjectName("tryNowButton")
+            self._try_now.setToolTip(self.tr("Ask the model now instead of waiting"))
+            self._buttons.append(self._try_now)
         if notice.code in SETTINGS_CODES:
             self._buttons.append(self._button(self.tr("Open settings"), self.settings_requested))
         if notice.level == "error" and notice.code in RETRY_CODES and not _gave_back(notice):
@@ -94,7 +101,19 @@ class NoticeWidget(EntryWidget):
         notice = self._entry().notice
         if self._details is not None:
             self._details.setText(self.tr("Hide details") if self.is_column_shown else self.tr("Details"))
+        if self._try_now is not None:
+            self._offer_try(self._try_now)
         self.setAccessibleName(" ".join(part for part in (notice.title, notice.hint) if part))
+        if self._width:
+            self.set_width(self._width)
+        self.update()
+
+    def _offer_try(self, button: QPushButton) -> None:
+        transcript = self.parentWidget()
+        if transcript is not None and button.hasFocus() and not self._entry().is_waiting:
+            # Hiding the button would send the keyboard to some other control.
+            transcript.setFocus(Qt.FocusReason.OtherFocusReason)
+        button.setVisible(self._entry().is_waiting)
 
     def set_width(self, width: int) -> None:
         self._width = width
@@ -103,9 +122,10 @@ class NoticeWidget(EntryWidget):
         y = _PADDING - 2
         for text in self._texts:
             y += text.place(left, y, inner)
-        if self._buttons:
+        buttons = [button for button in self._buttons if button is not self._try_now or self._entry().is_waiting]
+        if buttons:
             y += Space.S - 2
-            y += flow(self._buttons, QRect(left, y, inner, 0))
+            y += flow(buttons, QRect(left, y, inner, 0))
         self.column.set_width(inner)
         self.column_origin = QPoint(left, y + Space.S)
         self._height = y + _PADDING
@@ -129,8 +149,6 @@ class NoticeWidget(EntryWidget):
     def _on_details(self) -> None:
         self.row.is_unfolded = not self.row.is_unfolded
         self.refresh()
-        self.set_width(self._width)
-        self.update()
         self.resized.emit()
 
 

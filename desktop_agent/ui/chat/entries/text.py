@@ -8,6 +8,7 @@ from desktop_agent.core.transcript import CommandEntry, TextEntry
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import CODE_HEADER, TextStyles
 from desktop_agent.ui.theme import Space
@@ -17,16 +18,44 @@ SPOKEN_CHARS = 4_000
 _COPIED_MS = 1_500
 
 
-def read_on(row: Row, entry: TextEntry | CommandEntry) -> int:
-    """Bring the row's stream up to date with its entry; return the first block that changed."""
+READ_S = 0.006
+"""How long one step of the window reads a text that came in one piece. The rest is for the next frames."""
+_PIECE_CHARS = 1_024
+"""How much is read without a look at the time; short, because what a stream has not settled it parses again."""
+_LEAST_CHARS = 4_096
+"""So much is read in any case: nearly every answer is shown whole at once."""
+
+
+def read_on(row: Row, entry: TextEntry | CommandEntry, time: Slice | None = None) -> int:
+    """Bring the row's stream up to date with its entry; return the first block that changed.
+
+    With a `time`, only until that is over: call it again while `is_behind`.
+    """
     if row.stream is None:
         row.stream = MarkdownStream()
     stream = row.stream
-    text, is_open = (entry.output, False) if entry.kind == "command" else (entry.text, entry.is_open)
-    changed = stream.feed(text[stream.consumed :]) if stream.consumed < len(text) else len(stream.blocks)
+    text, is_open = _text_of(entry)
+    changed = len(stream.blocks)
+    least = stream.consumed + _LEAST_CHARS
+    while stream.consumed < len(text):
+        if time is not None and stream.consumed >= least and time.is_over():
+            return changed
+        changed = min(changed, stream.feed(text[stream.consumed : stream.consumed + _PIECE_CHARS]))
     if not is_open and not stream.is_closed:
         changed = min(changed, stream.close())
     return changed
+
+
+def is_behind(row: Row, entry: TextEntry | CommandEntry) -> bool:
+    """Whether there is more of the entry than its stream has read."""
+    stream = row.stream
+    text, is_open = _text_of(entry)
+    return stream is not None and (stream.consumed < len(text) or not (is_open or stream.is_closed))
+
+
+def _text_of(entry: TextEntry | CommandEntry) -> tuple[str, bool]:
+    """Return the text, and whether more may come."""
+    return (entry.output, False) if entry.kind == "command" else (entry.text, entry.is_open)
 
 
 class MarkdownWidget(LinkedEntry):
@@ -47,9 +76,14 @@ class MarkdownWidget(LinkedEntry):
         assert isinstance(entry, TextEntry)
         return entry
 
+    @property
+    def is_behind(self) -> bool:
+        entry = self.row.entry
+        return isinstance(entry, TextEntry | CommandEntry) and is_behind(self.row, entry)
+
     def read_on(self) -> int:
-        """Bring the row's stream up to date; return the first block that changed."""
-        return read_on(self.row, self.entry())
+        """Bring the row's stream up to date, as far as one step may take; return the first block that changed."""
+        return read_on(self.row, self.entry(), Slice(READ_S))
 
     def read(self) -> None:
         """Take in what was added to the entry."""

@@ -46,6 +46,7 @@ class ToolWidget(LinkedEntry):
         file_requested: open a file: its path as the tool gave it, and a line from 1, or 0.
         picture_requested: show a picture (`BlobRef`) large; the entry it belongs to.
         approval_answered: call id and decision.
+        approval_edited: call id and a command that is to be judged.
         approval_opened: look at the question (call id) in full.
         body_changed: what it shows became something else by itself.
     """
@@ -57,6 +58,7 @@ class ToolWidget(LinkedEntry):
     file_requested = Signal(str, int)
     picture_requested = Signal(object, object)
     approval_answered = Signal(str, object)
+    approval_edited = Signal(str, str)
     approval_opened = Signal(str)
     body_changed = Signal()
 
@@ -161,12 +163,15 @@ class ToolWidget(LinkedEntry):
         """Show the question while there is one."""
         if entry.is_waiting and entry.approval is not None:
             if self._approval is not None and self._approval.request is entry.approval:
+                self._approval.show_judgement(entry.judged)
                 return
             self._drop_question()
             self._approval = ApprovalCard(entry.approval, self.row.drafts, self.styles, self)
             self._approval.answered.connect(self.approval_answered)
+            self._approval.edited.connect(self.approval_edited)
             self._approval.opened.connect(self.approval_opened)
             self._approval.resized.connect(self._on_question_resized)
+            self._approval.show_judgement(entry.judged)
             self._approval.show()
         else:
             self._drop_question()
@@ -182,8 +187,8 @@ class ToolWidget(LinkedEntry):
         entry = self.entry()
         if entry.state != "started":
             return words.summary(entry)
-        seconds = (self._now() - entry.started_at).total_seconds()
-        return words.duration(seconds) if seconds >= 0 else ""
+        seconds = (self._now() - entry.started_at).total_seconds() - entry.waited_s
+        return words.running(entry, seconds)
 
     @property
     def _has_body(self) -> bool:

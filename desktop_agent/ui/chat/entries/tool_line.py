@@ -10,6 +10,7 @@ from desktop_agent.core.model import Aborted, Denied
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.model_words import visible
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.tooltips import plain_tooltip
 
@@ -55,6 +56,7 @@ class ToolLine(FoldLine):
         """Show a call; `summary` stands on the right."""
         self._mark = mark_of(entry)
         self._verb, title = words.headline(entry, is_superseded=is_superseded)
+        title = visible(title)
         self._title = title.replace("\n", " ⏎ ")
         self._summary = summary
         self._badge = words.badge(entry)

@@ -6,6 +6,7 @@ Positions count UTF-16 units, as Qt's text classes do, so an emoji is two.
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from desktop_agent.core.hidden_text import named
 from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
 from desktop_agent.ui.chat.markdown.parse import References, parser
 
@@ -105,6 +106,8 @@ class _Writer:
                         self._add(token.content, self._style)
 
     def _add(self, text: str, style: int, href: str = "") -> None:
+        if href or self._link:
+            text = named(text)  # what a link is called must not hide where it leads
         length = utf16_length(text)
         href = href or (self._link if is_web_address(self._link) else "")
         if href:

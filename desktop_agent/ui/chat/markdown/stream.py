@@ -32,8 +32,14 @@ _INDENTED_OPENING = re.compile(r"(?P<indent> {0,3})" + _FENCE)
 _MAY_CLOSE = re.compile(r" {0,3}(`*|~*)[ \t]*")
 """The beginning of a line that may become the closing one, so it is not shown as code yet."""
 
-_WINDOW = 16_384
-"""How much source is parsed at once; what does not settle within is parsed with twice as much."""
+_WINDOW = 8_192
+"""How much source is parsed at once. A quote or an item of a list that is longer is cut at a line's end.
+
+Without a limit, each step over a quote of a megabyte parses all of it again, and the window stands still.
+"""
+
+_MOST_REFERENCES = 1_000
+"""How many link definitions count; each step takes all of them along."""
 
 _PATIENT_ABOVE = 6_000
 """An unsettled end longer than this (one huge quote, say) is parsed again only when it has grown by a sixteenth."""
@@ -136,26 +142,23 @@ class MarkdownStream:
             self._open_fence(opening.start())
             return True
         limit = opening.start() if opening is not None else len(self._tail)
-        window = _WINDOW
-        while True:
-            end = self._window_end(limit, window)
-            is_whole = end == limit
-            region = self._region(self._tail[:end])
-            fence = region.first_fence()
-            if fence is not None:
-                self._keep(region, region.blocks(region.nodes[:fence]), region.nodes[fence].line)
-                self._open_fence(region.position(region.nodes[fence].line) - self._offset)
-                return True
-            is_final = is_whole and (opening is not None or self._is_closed)
-            if is_final or self._settle_region(region):
-                break
-            if is_whole:
-                self._show(region)
-                return False
-            window *= 2
-        if is_final:
+        is_whole = limit <= _WINDOW
+        region = self._region(self._tail[: min(limit, _WINDOW)])
+        fence = region.first_fence()
+        if fence is not None:
+            self._keep(region, region.blocks(region.nodes[:fence]), region.nodes[fence].line)
+            self._open_fence(region.position(region.nodes[fence].line) - self._offset)
+            return True
+        if is_whole and (opening is not None or self._is_closed):
             self._finish(region, limit)
             return opening is not None
+        if self._settle_region(region):
+            return True
+        if is_whole:
+            self._show(region)
+            return False
+        end = self._tail.rfind("\n", 0, _WINDOW) + 1 or _WINDOW
+        self._finish(self._region(self._tail[:end]), end)
         return True
 
     def _first_line_start(self) -> int:
@@ -164,11 +167,6 @@ class MarkdownStream:
             return 0
         end = self._tail.find("\n")
         return end + 1 if end >= 0 else len(self._tail)
-
-    def _window_end(self, limit: int, window: int) -> int:
-        if limit <= window:
-            return limit
-        return self._tail.rfind("\n", 0, window) + 1 or window
 
     def _region(self, source: str) -> Region:
         prefix = {"paragraph": SENTINEL, "table": self._table_head}.get(self._resumes, "")
@@ -200,7 +198,8 @@ class MarkdownStream:
         self._settled = len(self.blocks)
         for label, definition in region.references.items():
             lines = definition.get("map")
-            if label not in self._settled_references and isinstance(lines, list) and lines[0] < end_line:
+            is_new = label not in self._settled_references and len(self._settled_references) < _MOST_REFERENCES
+            if is_new and isinstance(lines, list) and lines[0] < end_line:
                 self._settled_references[label] = definition
         self.references = self._settled_references
 

@@ -279,7 +279,7 @@ def test_one_of_several_causes_is_enough_to_explain() -> None:
 @pytest.mark.parametrize("base_url", ["api.example.com", "ftp://example.com", "http://[::", "http://127.0.0.1:99999"])
 async def test_an_address_that_is_none(model_request: ModelRequest, base_url: str) -> None:
     error = await failure(AnthropicProvider(api_key=KEY, base_url=base_url), model_request)
-    assert (error.fault, error.title) == ("invalid_request", "The model's address is not a web address.")
+    assert (error.fault, error.title) == ("configuration", "The model's address is not a web address.")
 
 
 @pytest.mark.parametrize("key", ["", " ", f"{KEY}\nX-Evil: 1", f"{KEY} {KEY}", f"“{KEY}”"])
@@ -295,7 +295,7 @@ async def test_a_proxy_that_cannot_be_used(
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
     error = await failure(AnthropicProvider(api_key=KEY, base_url="http://example.invalid"), model_request)
-    assert (error.fault, error.title) == ("invalid_request", "The proxy settings cannot be used.")
+    assert (error.fault, error.title) == ("configuration", "The proxy in ALL_PROXY cannot be used.")
 
 
 async def test_a_malformed_custom_header(

@@ -188,3 +188,12 @@ def test_a_keyring_that_cannot_be_read_is_an_error_only_when_it_is_needed() -> N
 def test_a_resolved_key_never_shows_its_value() -> None:
     resolved = ResolvedKey(KEY, "keyring")
     assert KEY not in f"{resolved} {resolved!r}"
+
+
+def test_a_key_for_this_run_only_is_used_and_kept_nowhere() -> None:
+    backend = BrokenKeyring(KeyringLocked("locked"))
+    store = SystemKeyStore(backend)
+    store.keep_for_now("anthropic", f" {KEY}\n")
+    assert resolve_key("anthropic", {}, store) == ResolvedKey(KEY, "run")
+    assert backend.entries == {}
+    assert KEY not in repr(store)

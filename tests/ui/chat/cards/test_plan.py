@@ -80,4 +80,4 @@ def test_long_steps_wrap(stage: Stage) -> None:
     result = ToolResult(content="{}", metadata={"todos": [{"content": "many words " * 30}, {"content": "a\nb\u2028c"}]})
     stage.show(call("todo_write", "write", result=result))
     assert stage.widget(0).height() > 32 + 4 * 20
-    assert stage.shown_text(0).endswith("\u2028a b c")
+    assert stage.shown_text(0).endswith("\u2028a b⟨U+2028⟩c")

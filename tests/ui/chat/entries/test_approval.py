@@ -10,12 +10,18 @@ from desktop_agent.core.model import Allowed, ApprovalRequest, Denied, FileImage
 from desktop_agent.ui.approvals.request_words import summary
 from desktop_agent.ui.chat.entries.approval import ApprovalCard
 from desktop_agent.ui.chat.words import MINUS
+from tests.ui.approvals.stage import JUDGED, judged
 from tests.ui.chat.stage import Stage, answer, call, change, click, long_text, question, record, type_text
 
 
 def ask(stage: Stage, request: ApprovalRequest) -> list[tuple[object, ...]]:
     """Show the question and return the answers that will be given."""
     stage.show(answer("I want to push."), call("run_terminal_cmd", "git push", approval=request), is_running=True)
+
+    def judge(_call_id: str, command: str) -> None:
+        card(stage).show_judgement(judged(request, command))
+
+    stage.view.approval_edited.connect(judge)
     return record(stage.view.approval_answered)
 
 
@@ -112,8 +118,9 @@ class TestAnswers:
         click(stage.button("Edit"))
         command_field(stage).selectAll()
         type_text(command_field(stage), "git push --dry-run")
+        stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
         click(stage.button("Allow once"))
-        assert answers == [("c1", Allowed(edited_command="git push --dry-run"))]
+        assert answers == [("c1", Allowed(edited_command="git push --dry-run", judged=JUDGED))]
 
     def test_a_command_edited_back_is_not_edited(self, stage: Stage) -> None:
         answers = ask(stage, question())
@@ -121,6 +128,7 @@ class TestAnswers:
         click(stage.button("Edit"))
         command_field(stage).setPlainText("x")
         command_field(stage).setPlainText("git push")
+        stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
         click(stage.button("Allow once"))
         assert answers == [("c1", Allowed())]
 
@@ -195,10 +203,16 @@ class TestWhatItShows:
 
     def test_what_reaches_beyond_the_session_is_decided_in_full_view(self, stage: Stage) -> None:
         scopes = tuple(
-            ScopeOffer(scope=scope, label=f"Allow {scope}") for scope in ("once", "session", "project", "always")
+            ScopeOffer(scope=scope, label=f"Allow {scope}", is_quick=scope == "session")
+            for scope in ("once", "session", "project", "always")
         )
         ask(stage, replace(question(), scopes=scopes))
         assert stage.buttons(card(stage)) == ["Allow once  Ctrl+↵", "Allow session", "Review…", "Deny…", "Edit"]
+
+    def test_a_rule_that_is_not_for_one_press_has_no_button(self, stage: Stage) -> None:
+        scopes = tuple(ScopeOffer(scope=scope, label=f"Allow {scope}") for scope in ("once", "session", "project"))
+        ask(stage, replace(question("git push --force origin master"), scopes=scopes))
+        assert stage.buttons(card(stage)) == ["Allow once  Ctrl+↵", "Review…", "Deny…", "Edit"]
 
     def test_changes_are_listed_with_their_counts(self, stage: Stage) -> None:
         ask(stage, question(None))
@@ -256,7 +270,8 @@ def test_no_words_of_the_model_hide_or_reorder_others(stage: Stage) -> None:
     ask(stage, replace(question(), command="ls \u202e# x", reason="fine\u200b", details=("Input: a\n\u2066b", "c")))
     names = [widget.accessibleName() for widget in card(stage).findChildren(QWidget)]
     assert "fine⟨U+200B⟩" in names
-    assert "Input: a\u2028⟨U+2066⟩b\u2028c" in names
+    shown = [field.toPlainText() for field in card(stage).findChildren(QPlainTextEdit)]
+    assert shown == ["ls ⟨U+202E⟩# x", "Input: a\n⟨U+2066⟩b\nc"]
     assert any("It really is: ls ⟨U+202E⟩# x" in name for name in names)
 
 

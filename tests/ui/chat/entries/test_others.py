@@ -1,20 +1,25 @@
 """Prompts, answers, thinking, notices and the quiet lines between."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAccessible, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core import events as ev
 from desktop_agent.core.events import Notice, NoticeLevel, TurnEndReason
 from desktop_agent.core.model import FileOutcome
-from desktop_agent.core.transcript import NoticeEntry, TurnEndEntry, UndoEntry
+from desktop_agent.core.transcript import RETRYING, NoticeEntry, TurnEndEntry, UndoEntry
 from tests.ui.chat.stage import Conversation, Stage, answer, click, prompt, record, thought
 
 
 def notice(level: NoticeLevel, code: str, title: str = "It failed.", hint: str = "", detail: str = "") -> NoticeEntry:
     return NoticeEntry(notice=Notice(level=level, code=code, title=title, hint=hint, detail=detail))
+
+
+OVERLOADED = Notice(level="warning", code=RETRYING, title="The model is overloaded.", hint="Trying again in 60 s.")
 
 
 class TestPrompts:
@@ -140,6 +145,59 @@ class TestNotices:
         click(stage.button("Open settings"))
         click(stage.button("Try again"))
         assert (len(settings), len(retries)) == (1, 1)
+
+    def test_a_wait_can_be_skipped_while_it_lasts(
+        self, stage: Stage, until: Callable[[Callable[[], bool]], None]
+    ) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        asked = record(stage.view.try_now_requested)
+        for tries in (1, 2):
+            conversation.happen(OVERLOADED)
+            until(lambda: stage.row(-1).entry.kind == "notice" and stage.row(-1).widget is not None)
+            low = stage.widget(-1).height()
+            conversation.happen(ev.RetryWaitReported(turn=1, is_waiting=True))
+            until(lambda: stage.buttons(stage.view).count("Try now") == 1)
+            button = stage.button("Try now")
+            assert stage.widget(-1).isAncestorOf(button), "and none on the notice of the wait before"
+            assert stage.widget(-1).height() > low
+            assert stage.widget(-1).rect().contains(button.geometry())
+            if tries == 1:
+                click(button)
+            else:
+                button.setFocus(Qt.FocusReason.TabFocusReason)
+                stage.key(Qt.Key.Key_Space, button)
+            assert len(asked) == tries
+            conversation.happen(ev.RetryWaitReported(turn=1, is_waiting=False))
+            until(lambda: "Try now" not in stage.buttons(stage.view))
+            assert stage.widget(-1).height() == low
+            assert stage.view.hasFocus(), "the keyboard does not end up on some other button"
+
+    def test_the_keyboard_reaches_the_offer_to_skip_a_wait(
+        self, stage: Stage, until: Callable[[Callable[[], bool]], None]
+    ) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        conversation.happen(OVERLOADED, ev.RetryWaitReported(turn=1, is_waiting=True))
+        until(lambda: "Try now" in stage.buttons(stage.view))
+        button = stage.button("Try now")
+        assert QAccessible.queryAccessibleInterface(button).text(QAccessible.Text.Name) == "Try now"
+        stage.view.setFocus()
+        for _ in range(3):
+            if not button.hasFocus():
+                stage.key(Qt.Key.Key_Tab, stage.window.focusWidget())
+        assert button.hasFocus()
+
+    @pytest.mark.parametrize("reason", ["completed", "interrupted", "provider_error"])
+    def test_a_turn_that_has_ended_offers_no_try(
+        self, stage: Stage, until: Callable[[Callable[[], bool]], None], reason: TurnEndReason
+    ) -> None:
+        conversation = Conversation(stage.view)
+        conversation.ask("go")
+        conversation.happen(OVERLOADED, ev.RetryWaitReported(turn=1, is_waiting=True))
+        until(lambda: "Try now" in stage.buttons(stage.view))
+        conversation.end_turn(reason)
+        until(lambda: "Try now" not in stage.buttons(stage.view))
 
 
 class TestLines:

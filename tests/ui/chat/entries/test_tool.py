@@ -1,6 +1,7 @@
 """The card of a tool call: one line, the output that is worth seeing, and what must be said about it."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from PySide6.QtCore import Qt
@@ -312,3 +313,13 @@ class TestRecovery:
         image = FileImage(digest="0" * 64, size=1, mode=0o644)
         files = tuple(OutsideFile(path=path, before=image, after=None) for path in outside)
         assert words.recovery(destroyed(changes=(), refs=refs, outside=files)) == expected
+
+
+def test_the_title_is_what_ran_and_waiting_is_no_running_time(stage: Stage) -> None:
+    asked = replace(question("git push"), confinement="In the sandbox: may write this folder")
+    entry = call("run_terminal_cmd", "git push")
+    entry.ask(asked, NOW - timedelta(seconds=3))
+    entry.resolve(Allowed(edited_command="git push --dry-run"), NOW - timedelta(seconds=1))
+    stage.show(entry, is_running=True)
+    names = [widget.accessibleName() for widget in stage.widget(0).findChildren(QWidget)]
+    assert "Run git push --dry-run running In the sandbox · 1.2 s" in names

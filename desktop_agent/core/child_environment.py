@@ -1,0 +1,97 @@
+"""The environment of the programs that we start, made in this one place: without credentials.
+
+A variable is kept back for its name (`GH_TOKEN`) or for the shape of its value: a key, or an address with a password in
+it. Confined commands do not get the variables either that lead to programs outside the sandbox. The user passes names
+on with the setting `passed_variables`; the model names what a command needs in its call, where the user sees it.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+
+from desktop_agent.core.secrets import is_key, is_secret_name
+
+_NEEDED = frozenset({"PATH", "HOME", "PWD", "OLDPWD", "SHELL", "USER", "LOGNAME", "LANG", "TERM", "TMPDIR"})
+"""Without them nothing runs, and their values are paths and names."""
+
+_LONGEST_VALUE = 256 * 1024
+
+_USER = r"[^\s/?#@:\"'\[\]]*"
+_IN_ADDRESS = re.compile(
+    rf"""
+      ://{_USER}:(?!\d{{1,5}}(?:[/?\#\s,;"']|$))[^\s"']+@          # postgres://user:password@host
+    | ://(?=[^\s/@:]*\d)(?=[^\s/@:]*[A-Za-z])[\w.~+%=-]{{20,}}@    # https://token@host
+    | \bjdbc:[^\s/@]*:[^\s/@]+/[^\s/@]+@                            # jdbc:oracle:thin:user/password@host
+    | ^[^\s:@/=]+:[^\s@/]+@(?:tcp|udp|unix)\(                       # Go's database/sql
+    | ^[^\s:@/=]+:[^\s@/]+@(?!sha\d)[\w-]+(?:\.[\w-]+)*(?::\d+)?(?:/\S*)?$    # user:password@host
+    """,
+    re.VERBOSE,
+)
+_IN_PARAMETER = re.compile(
+    r"""
+    (?:^|[?&;,:/\s{"'(])
+    (?:[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|account[_ -]?key|private[_-]?key
+      |shared[_ ]?access[_ ]?(?:key|signature)|credentials?)|pwd|sig|auth|_authToken|_auth)
+    ["']?\s*[=:]\s*["']?(?![\s"'&;,)]|\$|%\w+%|/|\d{1,3}(?:[\s"'&;,)}]|$)|(?:true|false|null|none|yes|no)\b)[^\s"'&;]{3,}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_HEADER = re.compile(r"\b(?:bearer|basic|token)\s+[\w.~+/=-]{16,}", re.IGNORECASE)
+_BETWEEN = re.compile(r"[\s,;|\"'=]+")
+
+_LEADS_OUT = re.compile(
+    r"SSH_AUTH_SOCK|SSH_AGENT_PID|SSH_ASKPASS|SSH_ASKPASS_REQUIRE|SSH_CONNECTION|SSH_CLIENT|SSH_TTY|GPG_AGENT_INFO|GPG_TTY"
+    r"|GIT_ASKPASS|SUDO_ASKPASS|DBUS_\w+_ADDRESS|DBUS_STARTER\w*|DISPLAY|WAYLAND_DISPLAY|WAYLAND_SOCKET|XAUTHORITY"
+    r"|ICEAUTHORITY|SESSION_MANAGER|XDG_RUNTIME_DIR|XDG_SESSION_ID|XDG_ACTIVATION_TOKEN|DESKTOP_STARTUP_ID|KRB5CCNAME"
+    r"|KRB5_CLIENT_KTNAME|DOCKER_HOST|DOCKER_CERT_PATH|CONTAINER_HOST|PODMAN_HOST|TMUX|TMUX_PANE|STY|WINDOW"
+    r"|\w+_SOCKET|\w+_SOCK|\w+SOCK|KITTY_LISTEN_ON|KITTY_PUBLIC_KEY|NVIM|NVIM_LISTEN_ADDRESS|VIM_SERVERNAME"
+    r"|VSCODE_\w+|CURSOR_TRACE_ID|GNOME_KEYRING_\w+|GNOME_TERMINAL_\w+|KONSOLE_DBUS_\w+|PULSE_SERVER|PULSE_COOKIE"
+    r"|PIPEWIRE_REMOTE|NOTIFY_SOCKET|LISTEN_FDS|LISTEN_PID|LISTEN_FDNAMES|JOURNAL_STREAM|P11_KIT_SERVER_ADDRESS"
+    r"|HYPRLAND_INSTANCE_SIGNATURE|AT_SPI_BUS_ADDRESS|BROWSER|KDE_SESSION_\w+"
+)
+"""Names of agents, buses, screens, terminals and editors that listen outside."""
+
+
+def child_environment(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
+    """Return `environ` for a child process: without credentials, but for the names that the user passes on."""
+    kept_back = kept_back_from(environ, passed)
+    return {name: value for name, value in environ.items() if name not in kept_back}
+
+
+def kept_back_from(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
+    """Return the names of `environ` that no child process gets, each with the reason in a few words."""
+    found = {name: _reason(name, value) for name, value in environ.items() if name not in passed}
+    return {name: reason for name, reason in found.items() if reason}
+
+
+def confined_environment(
+    environ: Mapping[str, str], own: Mapping[str, str], passed: Collection[str] = ()
+) -> dict[str, str]:
+    """Return the environment of a command for the sandbox: without what leads out of it.
+
+    `own` is the application's environment. What the model set itself is another value, such as a screen that the
+    command starts inside, and stays.
+    """
+    return {
+        name: value
+        for name, value in environ.items()
+        if not leads_out(name) or name in passed or own.get(name) != value
+    }
+
+
+def leads_out(name: str) -> bool:
+    """Whether a variable of this name leads to a program outside the sandbox."""
+    return _LEADS_OUT.fullmatch(name) is not None
+
+
+def _reason(name: str, value: str) -> str:
+    if name in _NEEDED or not value:
+        return ""
+    if is_secret_name(name):
+        return "named like a credential"
+    if len(value) > _LONGEST_VALUE:
+        return "too long to be looked through"
+    if _IN_ADDRESS.search(value):
+        return "an address with a password"
+    if is_key(value) or any(is_key(part) for part in _BETWEEN.split(value)) or _HEADER.search(value):
+        return "a key"
+    return "a password among parameters" if _IN_PARAMETER.search(value) else ""

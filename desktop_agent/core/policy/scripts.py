@@ -1,0 +1,68 @@
+"""Which files a command line runs as programs, by its words alone; nothing here looks at the disk.
+
+What is approved is the command *and* what it runs; a script may change while the question about it waits.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+
+from desktop_agent.core.policy.shell import ParsedCommand, Segment
+from desktop_agent.core.policy.wrappers import INTERPRETERS, OTHER_SHELLS, SHELLS, SYSTEM_FOLDERS
+
+MOST_SCRIPTS = 32
+"""How many files of one line are looked at."""
+
+_SOURCING = frozenset({".", "source"})
+_READERS = frozenset({"awk", "gawk", "mawk", "sed"})
+_RECIPES: dict[str, tuple[str, ...]] = {
+    "make": ("GNUmakefile", "makefile", "Makefile"),
+    "gmake": ("GNUmakefile", "makefile", "Makefile"),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "npm": ("package.json",),
+    "yarn": ("package.json",),
+    "pnpm": ("package.json",),
+    "bun": ("package.json",),
+}
+"""Programs that run what a file of the project says."""
+
+
+def scripts_of(parsed: ParsedCommand) -> tuple[str, ...]:
+    """Return the paths that a line runs, as they stand in it, each once: programs, scripts and recipes."""
+    found: dict[str, None] = {}
+    for segment in parsed.segments:
+        found.update(dict.fromkeys(_of_segment(segment)))
+    return tuple(path for path in found if posixpath.dirname(path) not in SYSTEM_FOLDERS)[:MOST_SCRIPTS]
+
+
+def _of_segment(segment: Segment) -> Iterator[str]:
+    words = tuple(part.text for part in segment.parts if part.is_known)
+    if not words:
+        return
+    if "/" in words[0]:
+        yield words[0]
+    name = posixpath.basename(words[0])
+    yield from _RECIPES.get(name, ())
+    if not _runs_files(name):
+        return
+    yield from _arguments(words[1:])
+    yield from (redirection.target.text for redirection in segment.redirections if redirection.operator == "<")
+
+
+def _runs_files(name: str) -> bool:
+    plain = re.sub(r"[\d.]+$", "", name) or name
+    return plain in INTERPRETERS or name in SHELLS | OTHER_SHELLS | _SOURCING | _READERS | _RECIPES.keys()
+
+
+def _arguments(words: Sequence[str]) -> Iterator[str]:
+    """Yield every word that may name a file: which one is the script, each interpreter knows for itself."""
+    for before, word in zip(("", *words), words, strict=False):
+        if before == "-m":
+            module = word.replace(".", "/")
+            yield f"{module}.py"
+            yield f"{module}/__main__.py"
+        elif not word.startswith("-") and "\0" not in word and len(word) < 1_000:
+            yield word
+        elif word.startswith("--") and "=" in word:
+            yield word.partition("=")[2]

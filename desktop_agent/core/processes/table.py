@@ -1,0 +1,134 @@
+"""The process table, read in one pass: who started whom, since when, and what each holds.
+
+Reading it must stay cheap while hundreds of processes multiply, so on Linux one small file per process is read, and
+nothing else is asked. Elsewhere psutil is asked. Everything here blocks.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psutil
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_GONE = frozenset("ZXx")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEntry:
+    """One living process. The number and `started` together name it for as long as the machine runs."""
+
+    pid: int
+    parent: int
+    group: int
+    name: str
+    threads: int
+    started: float
+    """When it started, on a scale that only this module knows."""
+    resident_bytes: int
+
+    @property
+    def key(self) -> tuple[int, float]:
+        """What tells it from a later process with the same number."""
+        return (self.pid, self.started)
+
+
+def process_table() -> dict[int, ProcessEntry]:
+    """Return all living processes by their numbers; those that have ended and were not waited for are left out."""
+    entries = _read_proc() if sys.platform == "linux" else _ask_psutil()
+    return {entry.pid: entry for entry in entries}
+
+
+def task_count() -> int:
+    """Return how many processes and threads this machine has now, in one system call; 0 where that is not known."""
+    try:
+        with open("/proc/loadavg", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
+            return int(file.read(100).split()[3].rpartition(b"/")[2])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def environment_value(pid: int, variable: str) -> str:
+    """Return a variable of another process's environment; empty where it has none or may not be read."""
+    if sys.platform != "linux":
+        try:
+            return psutil.Process(pid).environ().get(variable, "")
+        except (psutil.Error, OSError):
+            return ""
+    try:
+        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
+            content = b"\0" + file.readall()
+    except OSError:
+        return ""
+    _, _, rest = content.partition(b"\0" + variable.encode() + b"=")
+    return rest.partition(b"\0")[0].decode(errors="replace")
+
+
+def unshared_bytes(pid: int) -> int | None:
+    """Return the memory of one process, of what it shares only its part; None where that cannot be read."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123 - several times a second
+            line = next(line for line in file if line.startswith(b"Pss:"))
+        return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+
+
+def _read_proc() -> Iterator[ProcessEntry]:
+    for name in os.listdir("/proc"):  # noqa: PTH208 - several times a second
+        if not name.isdecimal():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb", buffering=0) as file:  # noqa: PTH123 - several times a second
+                content = file.read(1024)
+        except OSError:  # it has ended meanwhile
+            continue
+        # The name is in parentheses and may hold any sign; what follows the last one is numbers.
+        begun, _, rest = content.rpartition(b") ")
+        fields = rest.split()
+        if len(fields) < 22 or fields[0].decode() in _GONE:
+            continue
+        yield ProcessEntry(
+            pid=int(name),
+            parent=int(fields[1]),
+            group=int(fields[2]),
+            name=begun.partition(b"(")[2].decode(errors="replace"),
+            threads=int(fields[17]),
+            started=int(fields[19]),
+            resident_bytes=int(fields[21]) * _PAGE_BYTES,
+        )
+
+
+def _ask_psutil() -> Iterator[ProcessEntry]:
+    for process in psutil.process_iter():
+        try:
+            if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+                continue
+            yield ProcessEntry(
+                pid=process.pid,
+                parent=process.ppid(),
+                group=_group_of(process.pid),
+                name=process.name(),
+                threads=1,
+                started=process.create_time(),
+                resident_bytes=_resident_bytes(process),
+            )
+        except psutil.Error:
+            continue
+
+
+def _resident_bytes(process: psutil.Process) -> int:
+    try:
+        return process.memory_info().rss
+    except psutil.Error:
+        return 0
+
+
+def _group_of(pid: int) -> int:
+    if sys.platform == "win32":
+        return 0
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return 0

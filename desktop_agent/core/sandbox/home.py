@@ -1,0 +1,285 @@
+"""Home folders as a command finds them: empty, but for what is known to be needed.
+
+A list of the places that hold secrets is never complete: the next application keeps its token in a place of its own. So
+`toolchains` lists what may be seen, and everything else in a home folder is absent. What `guarded` lists stays hidden
+also inside what may be seen.
+
+What the model writes never decides what is visible: the places come from the application's own environment, from the
+user's settings, and from links in folders that a command cannot write.
+"""
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import desktop_agent
+from desktop_agent.core.sandbox.confinement import Confinement, is_within
+from desktop_agent.core.sandbox.toolchains import ELSEWHERE, IF_WITHOUT_CREDENTIALS, NAMED_BY, TOOLS
+from desktop_agent.core.secrets import HIDDEN, mask
+
+_TEMP = Path("/tmp")  # noqa: S108 - the sandbox shows another one
+_ALL_HOMES = (Path("/home"), Path("/Users"))
+_NO_HOMES = frozenset(
+    Path(name)
+    for name in (
+        "/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/media", "/mnt", "/nonexistent", "/opt", "/proc",
+        "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/var", "/var/empty", "/var/tmp",  # noqa: S108
+        "/Users", "/System", "/Library", "/Applications",
+    )
+)  # fmt: skip
+"""Folders that some entry calls a home, and without which nothing runs."""
+_FIRST_USER, _NOBODY = 1000, 65534
+
+_PROGRAMS = frozenset({"bin", "sbin", "shims", "Scripts"})
+_SIGNS_OF_A_PREFIX = ("lib", "lib64", "libexec", "pyvenv.cfg", "VERSION", "packages")
+_SHARED = frozenset({".local", ".config", ".cache", ".local/share", ".local/state", ".var", "Library", "Documents"})
+"""Folders in a home that hold things of many applications: `bin` in one of them says nothing of the others."""
+
+_MOST_PROGRAMS = 2000
+"""How many entries of one folder of `PATH` are looked at for links."""
+_MOST_LINKS = 40
+_MOST_BYTES = 256 * 1024
+_CREDENTIAL = re.compile(
+    r"(?:extraheader|password|passwd|passphrase|_auth\w*|secret\w*|token|api_?key|credentials?)[\"']?\s*[=:]\s*[\"']?[^\s\"'!]"
+    r"|://[^\s/@\"']{20,}@",
+    re.IGNORECASE,
+)
+
+
+def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the home folders of the user, as they are named: by `HOME` and by the system. Blocks."""
+    homes = [environ["HOME"]] if environ.get("HOME", "").startswith("/") else []
+    if os.name == "posix":
+        import pwd
+
+        with suppress(KeyError):  # a user without an entry, as in containers
+            homes.append(pwd.getpwuid(os.getuid()).pw_dir)
+        homes.append("/var/root" if sys.platform == "darwin" else "/root")
+    named = (Path(os.path.normpath(home)) for home in dict.fromkeys(homes))
+    return tuple(home for home in named if home not in _NO_HOMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """The home folders of this machine, and what in them a command may need."""
+
+    own: tuple[Path, ...] = ()
+    """The user's, as they are named; what leads to them may be a link."""
+    folders: tuple[Path, ...] = ()
+    """All that a command finds empty: these, and the folders that hold the homes of others; resolved."""
+    needed: tuple[Path, ...] = ()
+    """What a command may see of them. The paths may lead over links, and need not exist."""
+    search: tuple[Path, ...] = ()
+    """The folders of `PATH`."""
+    settings: tuple[Path, ...] = ()
+    """Settings of tools that are visible only while they hold no credentials."""
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> "Homes":
+        """Return them for the application's own environment, never a command's. Blocks."""
+        own = home_folders(environ)
+        resolved = [path.resolve() for path in (*own, *_ALL_HOMES, *_homes_of_others()) if os.path.isdir(path)]  # noqa: PTH112
+        named = [Path(text) for name in NAMED_BY for text in environ.get(name, "").split(os.pathsep)]
+        interpreter = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.executable)
+        package = Path(desktop_agent.__file__).parent
+        needed = [path for home in own for name in TOOLS for path in in_home(home, name, environ)]
+        needed += [*map(Path, (*ELSEWHERE, *interpreter)), package, *(path for path in named if path.is_absolute())]
+        search = [Path(text) for text in environ.get("PATH", os.defpath).split(os.pathsep)]
+        return cls(
+            own=own,
+            folders=tuple(dict.fromkeys(path for path in resolved if path in _ALL_HOMES or path not in _NO_HOMES)),
+            needed=tuple(dict.fromkeys(needed)),
+            search=tuple(dict.fromkeys(path for path in search if path.is_absolute())),
+            settings=tuple(
+                path for home in own for name in IF_WITHOUT_CREDENTIALS for path in in_home(home, name, environ)
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HomeView:
+    """The home folders as one command sees them. All paths but links are resolved."""
+
+    emptied: tuple[Path, ...] = ()
+    shown: tuple[Path, ...] = ()
+    """What is in them nevertheless, or in the other `/tmp`, read-only."""
+    links: tuple[tuple[Path, str], ...] = ()
+    """Symbolic links that lead to what is shown, and where they point."""
+    hidden: tuple[Path, ...] = ()
+    """Settings of tools that are not shown, because they seem to hold credentials."""
+
+
+def in_home(home: Path, name: str, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield where `name` is in a home, also when the environment puts such folders elsewhere."""
+    yield home / name
+    for variable, usual in _MOVED:
+        if name.startswith(usual) and environ.get(variable, "").startswith("/"):
+            yield Path(environ[variable]) / name.removeprefix(usual)
+
+
+_MOVED = (
+    ("XDG_CONFIG_HOME", ".config/"),
+    ("XDG_CACHE_HOME", ".cache/"),
+    ("XDG_DATA_HOME", ".local/share/"),
+    ("XDG_STATE_HOME", ".local/state/"),
+)
+
+
+def view_of_homes(homes: Homes, confinement: Confinement, hidden: Iterable[Path]) -> HomeView:
+    """Return how a command with this confinement sees the home folders, where `hidden` is never shown. Blocks.
+
+    A home that the user opened, as the workspace or by a setting, is not emptied.
+    """
+    opened = (*confinement.shown, *confinement.roots)
+    emptied = tuple(path for path in homes.folders if not is_within(path, opened))
+    harmful = tuple(path.resolve() for path in homes.settings if _seems_to_hold_credentials(path))
+    looks = _Looks((*emptied, _TEMP), (*hidden, *harmful), opened)
+    for path in homes.own:
+        looks.follow(path)
+    for path in dict.fromkeys((*homes.needed, *_programs(homes, confinement))):
+        looks.show(path)
+    for path in confinement.visible:
+        looks.show(path, is_chosen=True)
+    links = tuple((path, target) for path, target in looks.links.items() if not is_within(path, looks.shown))
+    return HomeView(emptied, looks.outermost(), links, harmful)
+
+
+def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]) -> str:
+    """Return what of a home a command misses that looked for `path`, such as `~/.foo`; empty when it misses nothing.
+
+    Blocks. Only the outermost part is named, and only if it is there: the command learns no more of the home.
+    """
+    path = Path(os.path.normpath(path))
+    for home in (*homes.own, *view.emptied, _TEMP):
+        if path == home or not is_within(path, (home,)) or not os.path.lexists(path):
+            continue
+        if is_within(path, opened) or is_within(path.resolve(), (*view.shown, *opened)):
+            return ""
+        parts = path.relative_to(home).parts
+        depth = next((count for count in (2, 1) if "/".join(parts[:count]) in _SHARED and count < len(parts)), 0)
+        named = home.joinpath(*parts[: depth + 1])
+        is_own = home in homes.own or home in (own.resolve() for own in homes.own)
+        return f"~/{named.relative_to(home)}" if is_own else str(named)
+    return ""
+
+
+@dataclass(slots=True)
+class _Looks:
+    """Collects what is shown of closed folders, following links by hand."""
+
+    closed: tuple[Path, ...]
+    hidden: tuple[Path, ...]
+    opened: tuple[Path, ...]
+    shown: dict[Path, None] = field(default_factory=dict[Path, None])
+    links: dict[Path, str] = field(default_factory=dict[Path, str])
+
+    def show(self, path: Path, *, is_chosen: bool = False) -> None:
+        """Show what is at `path`; what the user chose by name also where secrets usually are."""
+        real = self.follow(path)
+        if real is None or not is_within(real, self.closed) or is_within(real, self.opened):
+            return
+        if any(is_within(folder, (real,)) for folder in self.closed):
+            return  # it would show the whole home
+        if is_chosen or not is_within(real, self.hidden):
+            self.shown[real] = None
+
+    def follow(self, path: Path) -> Path | None:
+        """Return where `path` leads, or None, and keep the links on the way that the command would miss."""
+        here, rest, met = Path("/"), list(path.parts[1:]), 0
+        while rest:
+            name = rest.pop(0)
+            if name == "..":
+                here = here.parent
+                continue
+            here /= name
+            try:
+                if not stat.S_ISLNK(here.lstat().st_mode):
+                    continue
+                target = str(here.readlink())
+            except OSError:
+                return None
+            met += 1
+            if met > _MOST_LINKS:
+                return None
+            if is_within(here, self.closed) and not is_within(here, (_TEMP, *self.opened)):
+                self.links[here] = target
+            here = Path("/") if target.startswith("/") else here.parent
+            rest = [part for part in target.split("/") if part not in ("", ".")] + rest
+        return here
+
+    def outermost(self) -> tuple[Path, ...]:
+        """Return what is shown, without what lies in other parts of it, unless something hidden is in between."""
+        return tuple(path for path in self.shown if not any(map(partial(self._shows, path), path.parents)))
+
+    def _shows(self, path: Path, folder: Path) -> bool:
+        """Whether `path` is visible because `folder` is."""
+        if folder not in self.shown:
+            return False
+        return not is_within(path, (hidden for hidden in self.hidden if is_within(hidden, (folder,))))
+
+
+def _programs(homes: Homes, confinement: Confinement) -> Iterator[Path]:
+    """Yield what the folders of `PATH` need: what was installed with them, and where the links in them lead. Blocks."""
+    writable = confinement.roots
+    closed = (*homes.folders, _TEMP)
+    installed = dict.fromkeys(homes.search)  # hundreds of links lead to programs of a few tool chains
+    for folder in homes.search:
+        real = folder.resolve()
+        # A link in a folder that a command can write may be the command's own.
+        if not is_within(real, closed) or is_within(real, (*writable, confinement.temp)):
+            continue
+        with suppress(OSError), os.scandir(real) as entries:
+            for _, entry in zip(range(_MOST_PROGRAMS), entries, strict=False):
+                if not entry.is_symlink():
+                    continue
+                program = Path(entry.path).resolve()
+                if program.parent.name in _PROGRAMS:
+                    installed[program.parent] = None
+                else:
+                    yield program
+    for folder in installed:
+        yield _installed_with(folder, homes)
+
+
+def _installed_with(folder: Path, homes: Homes) -> Path:
+    """Return the folder that a tool chain with its programs in `folder` was installed in; else `folder`."""
+    prefix = folder.parent
+    is_shared = any(
+        prefix == home or prefix in (home / name for name in _SHARED) for home in (*homes.own, *homes.folders)
+    )
+    if folder.name not in _PROGRAMS or is_shared or prefix in _NO_HOMES:
+        return folder
+    # Not by `Path`, which does not forgive a folder that is closed to us.
+    return prefix if any(os.path.exists(prefix / name) for name in _SIGNS_OF_A_PREFIX) else folder  # noqa: PTH110
+
+
+def _homes_of_others() -> Iterator[Path]:
+    """Yield the homes of people in the machine's own list of users; asking a directory service may take minutes."""
+    with suppress(OSError):
+        for line in Path("/etc/passwd").read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+            fields = line.split(":")
+            is_a_persons = len(fields) > 5 and fields[2].isdecimal() and _FIRST_USER <= int(fields[2]) < _NOBODY
+            if is_a_persons and fields[5].startswith("/") and Path(os.path.normpath(fields[5])) not in _NO_HOMES:
+                yield Path(os.path.normpath(fields[5]))
+
+
+def _seems_to_hold_credentials(path: Path) -> bool:
+    """Whether a file, or one directly in a folder, holds something like a password, or cannot be read. Blocks."""
+    try:
+        if path.is_dir():
+            return any(_seems_to_hold_credentials(file) for file in path.iterdir() if file.is_file())
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    text = content.decode(errors="replace")
+    lines = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(("#", ";", "//")))
+    return len(content) > _MOST_BYTES or _CREDENTIAL.search(lines) is not None or HIDDEN in mask(lines)

@@ -1,0 +1,115 @@
+"""Secrets known by what they are and not only by their name: the same file under another name (a hard link).
+
+Nothing is looked at for a file with one name, which is nearly every file. For the others the secrets of the workspace
+and of the home are compared by device and inode.
+"""
+
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from desktop_agent.core.policy.paths import sensitivity
+from desktop_agent.core.tools.secret_files import secret_files
+
+MOST_ENTRIES = 20_000
+"""How many entries of the hidden places are looked at, the upper levels first."""
+
+Identity = tuple[int, int]
+"""Device and inode."""
+
+
+def linked_files(places: Sequence[Path]) -> dict[Identity, str]:
+    """Return the files with several names that are, or lie in, one of these places. Blocks, for some milliseconds."""
+    known: dict[Identity, str] = {}
+    for path in _files_in(places):
+        _note(known, path, str(path))
+    return known
+
+
+class SecretNames:
+    """The secrets of one workspace and one home, by identity. Made for one call; all of it blocks."""
+
+    def __init__(self, root: Path, elsewhere: Callable[[], Mapping[Identity, str]] = dict[Identity, str]) -> None:
+        """`elsewhere` returns the secrets outside the workspace that have several names; asked for when needed."""
+        self._root = root
+        self._elsewhere = elsewhere
+
+    def secret_behind(self, path: Path, status: os.stat_result | None = None) -> str:
+        """Return the secret file that `path` is another name of; empty for none. Symlinks are followed.
+
+        The answer is relative to the workspace, or absolute.
+        """
+        try:
+            status = status or path.stat()
+        except (OSError, ValueError):
+            return ""
+        if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
+            return ""
+        return self._linked_secrets.get((status.st_dev, status.st_ino), "")
+
+    def behind(self, relative_paths: Iterable[str]) -> dict[str, str]:
+        """Return the secret behind each of these paths that is another name of one and does not say so itself."""
+        named = [path for path in relative_paths if sensitivity(path) != "secret"]
+        found = {path: self.secret_behind(self._root / path) for path in named}
+        return {path: secret for path, secret in found.items() if secret}
+
+    @cached_property
+    def by_name(self) -> tuple[Path, ...]:
+        """The files of the workspace whose name says that they hold secrets."""
+        return secret_files(self._root)
+
+    def other_names(self) -> tuple[Path, ...]:
+        """Return every path in the workspace that is a secret under a name that does not say so."""
+        numbers = {inode for _, inode in self._linked_secrets}
+        found: list[Path] = []
+        waiting = deque([self._root] if numbers else [])
+        while waiting:
+            try:
+                with os.scandir(waiting.popleft()) as listing:
+                    for entry in listing:
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(Path(entry.path))
+                        elif entry.inode() in numbers and self.secret_behind(Path(entry.path), entry.stat()):
+                            found.append(Path(entry.path))
+            except OSError:
+                continue
+        return tuple(found)
+
+    @cached_property
+    def _linked_secrets(self) -> dict[Identity, str]:
+        """The secrets that have several names, with one by which they are known as secrets."""
+        known = dict(self._elsewhere())
+        for path in self.by_name:
+            _note(known, path, path.relative_to(self._root).as_posix())
+        return known
+
+
+def _note(known: dict[Identity, str], path: Path, name: str) -> None:
+    try:
+        status = path.lstat()
+    except OSError:
+        return
+    if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
+        known[status.st_dev, status.st_ino] = name
+
+
+def _files_in(places: Sequence[Path]) -> Iterable[Path]:
+    waiting = deque(places)
+    entries = 0
+    while waiting and entries < MOST_ENTRIES:
+        place = waiting.popleft()
+        try:
+            with os.scandir(place) as listing:
+                for entry in listing:
+                    entries += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(Path(entry.path))
+                    else:
+                        yield Path(entry.path)
+        except NotADirectoryError:
+            yield place
+        except OSError:
+            continue

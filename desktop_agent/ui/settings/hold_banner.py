@@ -1,0 +1,48 @@
+"""A banner above the conversation: nothing runs, because settings that safety depends on cannot be read."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.ui.banner_frame import BannerFrame
+from desktop_agent.ui.tooltips import plain_tooltip
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SHOWN_LINES = 4
+_SHOWN_CHARS = 300
+"""Of one line; the tool tip has all of it."""
+
+
+class HoldBanner(BannerFrame):
+    """Names each mistake with its file and line, and takes the user's decision. It cannot be dismissed.
+
+    Signals:
+        file_requested: open the file that is named first.
+        go_on_requested: let what can be read hold, and defaults for the rest.
+    """
+
+    file_requested = Signal()
+    go_on_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("settingsHoldBanner", parent)
+        self.add_button(self.tr("Open the file"), "openFaultyFileButton").clicked.connect(self.file_requested)
+        go_on = self.add_button(self.tr("Use defaults anyway"), "useDefaultsButton", is_flat=True)
+        go_on.setToolTip(
+            self.tr("What can be read holds. Defaults stand in for what cannot, until the file is mended.")
+        )
+        go_on.clicked.connect(self.go_on_requested)
+
+    def show_faults(self, faults: "Sequence[object]") -> None:
+        """Say what cannot be read."""
+        lines = [str(fault) for fault in faults]
+        shown = [text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…" for text in lines[:_SHOWN_LINES]]
+        if len(lines) > _SHOWN_LINES:
+            shown[-1] = self.tr("And {0} more.").format(len(lines) - _SHOWN_LINES + 1)
+        shown.append(self.tr("Work goes on as soon as the file is mended."))
+        self.say(self.tr("Nothing runs: settings that your safety depends on cannot be read."), "\n".join(shown))
+        self.setToolTip(plain_tooltip("\n".join(lines)))
+        self.show()

@@ -1,0 +1,51 @@
+"""What is shown in place of characters that cannot be seen, such that the very text can be read back from it."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from desktop_agent.core.hidden_text import HIDING, name_of
+
+MOST_SHOWN_CHARS = 60_000
+"""A longer text is not shown to its end, and so cannot be allowed: laying it out would stop the window."""
+
+_MOST_BLANKS = 40
+_FOUND = re.compile(rf"(?P<blanks> {{{_MOST_BLANKS},}}|\t{{8,}})|(?P<hidden>{HIDING.pattern})")
+
+
+class Piece(NamedTuple):
+    """A part of a text: as it is shown, and as it is. Both are the same but for a stand-in."""
+
+    shown: str
+    original: str
+    is_cut: bool = False
+    """Whether it is the end of a text that is too long to show."""
+
+    @property
+    def is_stand_in(self) -> bool:
+        """Whether it is shown as something else."""
+        return self.shown != self.original
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """Cut `text` up. Names stand for what cannot be seen, a count for many blanks, both for an endless rest."""
+    head, rest = text[:MOST_SHOWN_CHARS], text[MOST_SHOWN_CHARS:]
+    at = 0
+    for match in _FOUND.finditer(head):
+        original = match[0]
+        if original in "\n\t":
+            continue
+        if match.start() > at:
+            yield Piece(head[at : match.start()], head[at : match.start()])
+        yield Piece(_shown(original), original)
+        at = match.end()
+    if at < len(head):
+        yield Piece(head[at:], head[at:])
+    if rest:
+        yield Piece(f"·{len(rest):,} more characters are not shown·", rest, is_cut=True)
+
+
+def _shown(original: str) -> str:
+    if len(original) == 1:
+        return name_of(original)
+    return f"·{len(original):,} {'spaces' if original[0] == ' ' else 'tabs'}·"

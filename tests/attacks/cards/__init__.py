@@ -1,0 +1,1 @@
+"""Hostile commands on the card of a question, answered with key and mouse in the whole application."""

@@ -1,0 +1,144 @@
+"""What runs after a yes is what was judged, byte for byte; what was not seen, or has changed, does not run."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton
+
+from desktop_agent.core.hidden_text import HIDING
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.entries.approval import ApprovalCard
+from desktop_agent.ui.exact_field import ExactField
+from tests.attacks.cards.corpus import CASES, Case
+from tests.attacks.corpus import cases
+from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.servers.script import reply, text, tool_use
+from tests.servers.threaded import serve
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+_SCRIPT = "#!/bin/sh\ntouch a\n"
+
+
+class Asked:
+    """The card of the question that waits."""
+
+    def __init__(self, person: Driver, card: ApprovalCard) -> None:
+        self.person = person
+        self.card = card
+        self.field = card.findChildren(ExactField)[0]
+
+    def button(self, words: str) -> QPushButton:
+        return next(found for found in self.card.findChildren(QPushButton) if found.text().startswith(words))
+
+    def click(self, words: str) -> None:
+        QTest.mouseClick(self.button(words), Qt.MouseButton.LeftButton)
+
+    def press_allow(self) -> None:
+        QTest.keyClick(self.person.window.main_window, Qt.Key.Key_Return, CTRL)
+
+    async def ready(self) -> None:
+        await self.person.until_true(lambda: self.button("Allow once").isEnabled(), "it can be allowed")
+
+
+def card_of(person: Driver) -> ApprovalCard | None:
+    cards = [widget for widget in QApplication.allWidgets() if isinstance(widget, ApprovalCard)]
+    return next((card for card in cards if card.isVisible() and card.is_listening), None)
+
+
+async def asked(person: Driver) -> Asked:
+    return Asked(person, await person.until(lambda: card_of(person), "a card asks"))
+
+
+async def answer(question: Asked, case: Case, folder: Path) -> None:
+    """Answer as the case says, with key and mouse."""
+    person = question.person
+    match case.way:
+        case "mouse":
+            await question.ready()
+            question.click("Allow once")
+        case "key":
+            await question.ready()
+            question.press_allow()
+        case "type":
+            question.click("Edit")
+            question.field.moveCursor(QTextCursor.MoveOperation.End)
+            QTest.keyClicks(question.field, "2")
+            await question.ready()
+            question.press_allow()
+        case "look":
+            assert not question.button("Allow once").isEnabled()
+            more = question.button("Show more")
+            while more.isVisible():
+                QTest.keyClick(more, Qt.Key.Key_Space)
+                await person.pause()
+            await question.ready()
+            question.click("Allow once")
+        case "refuse":
+            QTest.keyClick(question.field, Qt.Key.Key_End, CTRL)
+            await person.pause()
+            question.click("Allow once")
+            question.press_allow()
+            assert question.button("Allow once").accessibleDescription() == "Allow waits until you have seen all of it"
+            await deny(question)
+        case "swap":
+            await question.ready()
+            (folder / "run.sh").write_text("#!/bin/sh\ntouch HIDDEN\n")
+            question.click("Allow once")
+            again = await person.until(lambda: _other(person, question.card), "the card comes back")
+            assert "run.sh changed after you were asked" in again.accessibleName().replace("`", "")
+            await deny(Asked(person, again))
+
+
+def _other(person: Driver, card: ApprovalCard) -> ApprovalCard | None:
+    found = card_of(person)
+    return found if found is not card else None
+
+
+async def deny(question: Asked) -> None:
+    question.click("Deny…")
+    await question.person.pause()
+    next(
+        button for button in question.card.findChildren(QPushButton) if button.text() == "Deny" and button.isVisible()
+    ).click()
+
+
+@pytest.mark.parametrize("case", cases(CASES, lambda case: case.name))
+def test_exactly_what_was_judged_runs_or_nothing(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str], case: Case
+) -> None:
+    expected_logs.append("the window stands still")  # a test process is slow, and shares its cores
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "run.sh").write_text(_SCRIPT)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    ask_for_no_titles()
+
+    async def journey(person: Driver) -> None:
+        ready: list[bool] = []
+        person.window.ready.connect(lambda: ready.append(True))
+        await person.until_true(lambda: bool(ready), "the window is ready")
+        await person.type("composer", "Go on")
+        await person.press(Qt.Key.Key_Return)
+        question = await asked(person)
+        assert question.card.request.command == case.command
+        hidden = [char for char in HIDING.findall(case.command) if char != "\n"]
+        assert not any(char in question.field.toPlainText() for char in hidden)
+        assert not hidden or "cannot be seen" in question.card.accessibleName()
+        await answer(question, case, folder)
+        bridge = person.window.desk.wiring.bridge
+        assert bridge is not None
+        await person.until_true(lambda: not bridge.transcript.is_running, "the turn has ended")
+        assert [entry.call.name for entry in person.transcript.entries if isinstance(entry, ToolEntry)] == [
+            "run_terminal_cmd"
+        ]
+        person.window.request_quit()
+        await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+
+    answers = (reply(tool_use("run_terminal_cmd", command=case.command)), reply(text("Done.")))
+    with serve(*answers) as server:
+        drive([str(folder), "--base-url", server.url], tmp_path, journey, opens_questions=False)
+    there = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "run.sh"}
+    assert there == case.files

@@ -1,0 +1,23 @@
+"""How a corpus of attacks becomes tests: a tenth of it in the test command, all of it in the nightly profile."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import pytest
+from _pytest.mark import ParameterSet
+
+T = TypeVar("T")
+
+SHARE = 10
+"""One of this many cases is part of the test command."""
+
+
+def cases(corpus: Iterable[T], name: Callable[[T], str]) -> list[ParameterSet]:
+    """Return `corpus` as parameters of a test, each called what `name` says.
+
+    The first case and every tenth after it run always, the others with `--profile nightly`.
+    """
+    return [
+        pytest.param(case, id=name(case), marks=() if index % SHARE == 0 else (pytest.mark.nightly,))
+        for index, case in enumerate(corpus)
+    ]

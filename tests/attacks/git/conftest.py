@@ -1,0 +1,40 @@
+"""A workspace with a repository that has a deep submodule, one that is not initialised, and a repository of its own."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.sandbox.find import SandboxSearch, every_sandbox
+from desktop_agent.core.tools.confiner import SandboxProbe
+from tests.attacks.git.hostile import git
+from tests.harness import Ground
+
+DEEP = "packages/group/team/lib"
+"""A submodule, four levels down."""
+EMPTY = "packages/empty"
+"""A submodule that is not initialised."""
+OWN = "vendor/a/b/c/clone"
+"""A repository of its own, which git of the workspace knows nothing of."""
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
+    """The workspace, and one of the sandboxes of this machine."""
+    found = {sandbox.name: sandbox for sandbox in every_sandbox(os.environ)}
+    if request.param not in found:
+        pytest.skip(f"{request.param} does not work on this machine")
+    ground = Ground(tmp_path / "ground")
+    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(ground.paths.data.parent))
+    ground.probe = SandboxProbe(os.environ, lambda _: SandboxSearch(sandbox=found[request.param], reports=()))
+    library = tmp_path / "library"
+    for folder in (library, ground.workspace, ground.workspace / OWN):
+        folder.mkdir(parents=True, exist_ok=True)
+        git(folder, "init", "-q", "-b", "main")
+        git(folder, "commit", "-q", "--allow-empty", "-m", "one")
+    for place in (DEEP, EMPTY):
+        git(ground.workspace, "submodule", "--quiet", "add", str(library), place)
+    git(ground.workspace, "commit", "-qm", "with submodules")
+    git(ground.workspace, "submodule", "--quiet", "deinit", "--force", EMPTY)
+    ground.write("src/a.txt", "a\n")
+    return ground

@@ -1,0 +1,85 @@
+"""A keyring that does not answer holds nothing up: it is said what is waited for, and everything ends."""
+
+import json
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from tests.attacks.corpus import cases
+from tests.attacks.keyrings.conftest import Program
+from tests.attacks.keyrings.service import MODES, Mode
+
+Start = Callable[[Mode], None]
+
+ENDING: tuple[Mode, ...] = ("silent", "erring", "vanishing", "nonsense", "silent_later")
+"""Those that no prompt of is open: they end within seconds."""
+
+ASKING: tuple[Mode, ...] = ("locked", "missing")
+"""Those that wait for the user for a minute, and can be interrupted."""
+
+KEY = "sk-ant-test-0000000000000000"
+RUN = ("run", "--prompt", "go", "--json")
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "run": RUN, "doctor": ("doctor", "--json"), "status": ("auth", "status", "--json"),
+    "set": ("auth", "set", "anthropic"), "delete": ("auth", "delete", "anthropic"),
+}  # fmt: skip
+
+
+def spread(corpus: Sequence[tuple[object, ...]]) -> list[ParameterSet]:
+    """Return a corpus as parameters, each part of a case as one of its own."""
+    chosen = cases(corpus, lambda case: " ".join(map(str, case)))
+    return [pytest.param(*case, id=chosen[n].id, marks=chosen[n].marks) for n, case in enumerate(corpus)]
+
+
+ENDS = [(mode, name) for name in COMMANDS for mode in ENDING]
+ASKS = [(mode, name, number) for mode in ASKING for name in COMMANDS for number in (signal.SIGINT, signal.SIGTERM)]
+
+
+def test_every_mode_is_driven() -> None:
+    assert set(ENDING) | set(ASKING) == set(MODES)
+
+
+@pytest.mark.parametrize(("mode", "name"), spread(ENDS))
+def test_a_command_ends_and_says_that_the_keyring_is_of_no_use(
+    program: Program, secret_service: Start, tmp_path: Path, mode: Mode, name: str
+) -> None:
+    secret_service(mode)
+    more = ("--workspace", tmp_path) if name == "run" else ()
+    ran = program(*COMMANDS[name], *more, text=f"{KEY}\n")
+    told = ran.stdout + ran.stderr
+    assert "keyring" in told
+    assert "ANTHROPIC_API_KEY" in told
+    assert KEY not in told
+    match name:
+        case "run":
+            assert (ran.returncode, json.loads(ran.stdout)["stopped_reason"]) == (1, "provider_error")
+        case "doctor":
+            [check] = [check for check in json.loads(ran.stdout)["checks"] if check["name"] == "keyring"]
+            assert check["state"] == "warning"
+        case "status":
+            assert ran.returncode == 0
+        case _:
+            assert ran.returncode == 1
+
+
+@pytest.mark.parametrize(("mode", "name", "number"), spread(ASKS))
+def test_a_signal_ends_what_waits_for_the_user(
+    program: Program, secret_service: Start, tmp_path: Path, mode: Mode, name: str, number: signal.Signals
+) -> None:
+    secret_service(mode)
+    more = ("--workspace", tmp_path) if name == "run" else ()
+    code = program.interrupted(number, *COMMANDS[name], *more)
+    ends = {130} if number == signal.SIGINT or name == "run" else {-signal.SIGTERM}
+    assert code in ends
+
+
+def test_a_real_keyring_keeps_hands_out_and_forgets_a_key(program: Program, gnome_keyring: None) -> None:
+    assert program("auth", "set", "anthropic", text=f"{KEY}\n").returncode == 0
+    [told] = json.loads(program("auth", "status", "--json").stdout)["providers"]
+    assert (told["source"], told["problem"]) == ("keyring", "")
+    assert program("auth", "delete", "anthropic").returncode == 0
+    [told] = json.loads(program("auth", "status", "--json").stdout)["providers"]
+    assert told["source"] is None

@@ -1,0 +1,128 @@
+"""Commands that take what they can get of a machine, run in the net of `tests.attacks.bounds`, and ended."""
+
+import asyncio
+import os
+import secrets
+import shlex
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.processes.limits import CommandLimits
+from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.sandbox.confinement import confinement_for
+from desktop_agent.core.sandbox.find import every_sandbox
+from tests.attacks.bounds import MOST_TASKS, within
+from tests.core.printed import Printed
+from tests.core.stubborn import survivors
+
+PYTHON = shlex.quote(os.path.realpath(sys.executable))
+FORKS = (
+    "import os, signal, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile 1:\n try: {each}\n except OSError: 0"
+)
+HOGS = {
+    "fork bomb": "echo ready; : {mark}; b() {{ b | b & }}; b; sleep 60",
+    "stubborn fork bomb": f"echo ready; exec {PYTHON} -c {shlex.quote(FORKS.format(each='os.fork()'))} {{mark}}",
+    "fork bomb in sessions": f"echo ready; exec {PYTHON} -c "
+    + shlex.quote(FORKS.format(each="os.fork() or os.setsid()"))
+    + " {mark}",
+    "thread bomb": f"echo ready; exec {PYTHON} -c "
+    + shlex.quote(
+        "import _thread, time\nwhile 1:\n try: _thread.start_new_thread(time.sleep, (60,))\n except RuntimeError: 0"
+    )
+    + " {mark}",
+    "memory hog": f"ulimit -v 3000000; echo ready; exec {PYTHON} -c "
+    + shlex.quote("x = []\nwhile 1:\n try: x.append(b'x' * 2**24)\n except MemoryError: 0")
+    + " {mark}",
+    "descriptor hog": f"for n in 1 2 3 4 5 6 7 8; do {PYTHON} -c "
+    + shlex.quote("import os\nwhile 1:\n try: os.open('/dev/null', 0)\n except OSError: 0")
+    + " {mark} & done; echo ready; wait",
+}
+"""Scripts that print `ready` and then take what they can get; every process has `mark` in its arguments."""
+
+TIMEOUT_S = 1.0
+Way = Literal["limit", "timeout", "stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bomb:
+    """What is run, behind which sandbox, and how it is ended."""
+
+    hog: str
+    sandbox: str
+    way: Way
+
+    @property
+    def name(self) -> str:
+        return f"{self.hog}-{self.sandbox}-{self.way}".replace(" ", "_")
+
+
+LOW = CommandLimits(max_processes=30, max_memory_bytes=512 * 2**20, max_open_files=256)
+HIGH = CommandLimits(max_processes=100_000, max_memory_bytes=2**60)
+"""Limits that are not reached, so that the hog has all that the net lets it have when it is stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How that went."""
+
+    outcome: ProcessOutcome
+    took_s: float
+    """From the end of its time, or from the stop, until the runner said that it is over."""
+    left: list[int]
+    """Who of it still lives."""
+
+
+async def blow_up(bomb: Bomb, base: Path, enter: str) -> Told:
+    """Run it in the net that `enter` enters, and end it."""
+    mark = f"mark-{secrets.token_hex(8)}"  # not a path: a sandbox of somebody else may have those in its arguments
+    command = within_net(await asyncio.to_thread(_confined, bomb, base, HOGS[bomb.hog].format(mark=mark)), enter)
+    runner = ProcessRunner(SystemClock(), limits=lambda: LOW if bomb.way == "limit" else HIGH)
+    ready = Printed("ready")
+    outcomes: list[ProcessOutcome] = []
+    timeout_s = TIMEOUT_S if bomb.way == "timeout" else 60.0
+    running = runner.run(command, timeout_s=timeout_s, on_text=ready.take, on_cancelled=outcomes.append)
+    begun = time.monotonic()
+    task = asyncio.create_task(running)
+    if bomb.way == "stop":
+        await ready.wait()
+        await until_it_has_what_it_gets(mark)
+        begun = time.monotonic()
+        task.cancel()
+    outcomes += [one for one in await asyncio.gather(task, return_exceptions=True) if isinstance(one, ProcessOutcome)]
+    took_s = time.monotonic() - begun - (TIMEOUT_S if bomb.way == "timeout" else 0)
+    left = await asyncio.to_thread(survivors, mark)
+    await runner.aclose()
+    return Told(outcomes[0], took_s, left)
+
+
+async def until_it_has_what_it_gets(mark: str) -> None:
+    """Return when the command does not grow any more, or does not need to."""
+    before = -1
+    while len(members := await asyncio.to_thread(survivors, mark)) > before and len(members) < MOST_TASKS // 2:
+        before = len(members)
+        await asyncio.sleep(0.1)
+
+
+def within_net(command: Command, enter: str) -> Command:
+    return replace(command, argv=within(enter, command.argv))
+
+
+def _confined(bomb: Bomb, base: Path, script: str) -> Command:
+    workspace, temp = base / "workspace", base / "temp"
+    workspace.mkdir(exist_ok=True)
+    temp.mkdir(exist_ok=True)
+    command = Command(argv=("/bin/bash", "-c", script), cwd=workspace, environ={"PATH": os.defpath, "HOME": str(base)})
+    if bomb.sandbox == "none":
+        return command
+    confinement = confinement_for("restricted", workspace, temp, ())
+    sandbox = next((one for one in every_sandbox(os.environ) if one.name == bomb.sandbox), None)
+    if sandbox is None:
+        pytest.skip(f"{bomb.sandbox} does not work on this machine")
+    assert confinement is not None
+    return sandbox.wrap(command, confinement)

@@ -1,0 +1,527 @@
+"""Runs inside a sandbox and tries to get out by system calls: `python -I probes.py SCENE_JSON`.
+
+It imports nothing of the application. Each probe returns when the attack worked and raises `OSError` when it was
+refused. The result is one line of JSON: probe to `REACHED` or the error's name. `scene.py` sets up what is attacked,
+and looks afterwards whether it is unharmed: a probe that believes it was refused does not count alone.
+"""
+
+# It calls what it attacks, and imports as little as possible.
+# ruff: noqa: PTH123, PTH211
+
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import platform
+import resource
+import signal
+import socket
+import struct
+import sys
+import termios
+from collections.abc import Callable
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.shmat.restype = ctypes.c_void_p
+Scene = dict[str, str]
+PROBES: dict[str, Callable[[Scene], object]] = {}
+COLUMN = {"x86_64": 0, "aarch64": 1}.get(platform.machine())
+
+
+def probe(function: Callable[[Scene], object]) -> Callable[[Scene], object]:
+    PROBES[function.__name__] = function
+    return function
+
+
+def called(result: int) -> int:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def syscall(numbers: tuple[int, int], *arguments: object) -> int:
+    assert COLUMN is not None
+    return called(libc.syscall(numbers[COLUMN], *arguments))
+
+
+# Sockets of programs outside: by a path, a relative path, a name with a newline; there before, or made later.
+
+
+def connects(path: str, folder: str | None = None, kind: int = socket.SOCK_STREAM) -> None:
+    if folder is not None:
+        os.chdir(folder)
+    with socket.socket(socket.AF_UNIX, kind) as ours:
+        ours.settimeout(5)
+        ours.connect(path)
+        ours.send(b"out")
+
+
+for place in ("workspace", "outside"):
+    for when in ("early", "late"):
+        for name in ("plain", "relative", "new\nline"):
+
+            def attempt(scene: Scene, place: str = place, name: str = f"{when}-{name}") -> None:
+                connects(name, scene[place])
+
+            PROBES[f"socket_{place}_{when}_{name.replace(chr(10), '_')}"] = attempt
+
+
+@probe
+def socket_by_descriptor(scene: Scene) -> None:
+    folder = os.open(scene["workspace"], os.O_PATH)
+    connects(f"/proc/self/fd/{folder}/late-relative")
+
+
+@probe
+def socket_through_link(scene: Scene) -> None:
+    link = f"{scene['temp']}/link"
+    os.symlink(f"{scene['workspace']}/late-relative", link)
+    connects(link)
+
+
+@probe
+def socket_moved_to_a_name_of_ours(scene: Scene) -> None:
+    """A listener of ours has the same name, so that a list of names would let it through."""
+    os.chdir(scene["temp"])
+    with socket.socket(socket.AF_UNIX) as ours:
+        ours.bind("late-relative")
+        ours.listen()
+        connects("late-relative", scene["workspace"])
+
+
+@probe
+def socket_datagram(scene: Scene) -> None:
+    connects("datagram", scene["workspace"], socket.SOCK_DGRAM)
+
+
+@probe
+def socket_datagram_of_a_pair(scene: Scene) -> None:
+    os.chdir(scene["workspace"])
+    ours, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    ours.sendto(b"out", "datagram")
+
+
+@probe
+def socket_raw_of_a_pair(scene: Scene) -> None:
+    """The kernel makes a datagram socket of what is asked as a raw one."""
+    os.chdir(scene["workspace"])
+    ours, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW)
+    ours.sendto(b"out", "datagram")
+
+
+@probe
+def socket_raw(scene: Scene) -> None:
+    connects("datagram", scene["workspace"], socket.SOCK_RAW)
+
+
+@probe
+def socket_abstract(scene: Scene) -> None:
+    connects("\0" + scene["abstract"])
+
+
+@probe
+def socket_passed_to_a_child(scene: Scene) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            connects("late-relative", scene["workspace"])
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        raise PermissionError(errno.EPERM, "refused")
+
+
+@probe
+def tcp_of_the_machine(scene: Scene) -> None:
+    socket.create_connection(("127.0.0.1", int(scene["port"])), 5).close()
+
+
+@probe
+def udp_of_the_machine(_: Scene) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        ours.sendto(b"out", ("192.0.2.1", 9))
+
+
+@probe
+def vsock(_: Scene) -> None:
+    socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).connect((2, 9))
+
+
+@probe
+def packets(_: Scene) -> None:
+    socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+
+
+# Processes outside: the scene's victim, by its number.
+
+
+@probe
+def kill(scene: Scene) -> None:
+    os.kill(int(scene["victim"]), 0)
+
+
+@probe
+def kill_by_pidfd(scene: Scene) -> None:
+    signal.pidfd_send_signal(os.pidfd_open(int(scene["victim"])), 0)
+
+
+@probe
+def limit_of_another(scene: Scene) -> None:
+    resource.prlimit(int(scene["victim"]), resource.RLIMIT_CORE, (0, 0))
+
+
+@probe
+def priority_of_another(scene: Scene) -> None:
+    os.setpriority(os.PRIO_PROCESS, int(scene["victim"]), 19)
+
+
+@probe
+def priority_of_a_group(scene: Scene) -> None:
+    os.setpriority(os.PRIO_PGRP, int(scene["victim"]), 19)
+
+
+@probe
+def processors_of_another(scene: Scene) -> None:
+    os.sched_setaffinity(int(scene["victim"]), [0])
+
+
+@probe
+def scheduler_of_another(scene: Scene) -> None:
+    os.sched_setscheduler(int(scene["victim"]), os.SCHED_BATCH, os.sched_param(0))
+
+
+@probe
+def parameters_of_another(scene: Scene) -> None:
+    os.sched_setparam(int(scene["victim"]), os.sched_param(0))
+
+
+@probe
+def attributes_of_another(scene: Scene) -> None:
+    attributes = struct.pack("IIQiIQQQ", 48, 3, 0, 0, 0, 0, 0, 0)
+    syscall((314, 274), int(scene["victim"]), attributes, 0)
+
+
+@probe
+def disk_priority_of_another(scene: Scene) -> None:
+    syscall((251, 30), 1, int(scene["victim"]), 3 << 13)
+
+
+@probe
+def pages_of_another(scene: Scene) -> None:
+    syscall((279, 239), int(scene["victim"]), 0, 0, 0, 0, 0)
+
+
+@probe
+def nodes_of_another(scene: Scene) -> None:
+    mask = ctypes.c_ulong(1)
+    syscall((256, 238), int(scene["victim"]), 64, ctypes.byref(mask), ctypes.byref(mask))
+
+
+@probe
+def trace(scene: Scene) -> None:
+    called(libc.ptrace(16, int(scene["victim"]), 0, 0))
+
+
+@probe
+def memory_of_another(scene: Scene) -> None:
+    with open(f"/proc/{scene['victim']}/mem", "rb", buffering=0):
+        pass
+
+
+@probe
+def environment_of_another(scene: Scene) -> None:
+    with open(f"/proc/{scene['victim']}/environ", "rb") as file:
+        if b"SECRET" not in file.read():
+            raise PermissionError(errno.EPERM, "not this one")
+
+
+@probe
+def read_memory_of_another(scene: Scene) -> None:
+    ours = ctypes.create_string_buffer(8)
+    here, there = struct.pack("QQ", ctypes.addressof(ours), 8), struct.pack("QQ", 0x1000, 8)
+    try:
+        called(libc.process_vm_readv(int(scene["victim"]), here, 1, there, 1, 0))
+    except OSError as error:
+        if error.errno != errno.EFAULT:  # it was looked at, but nothing is there
+            raise
+
+
+@probe
+def descriptor_of_another(scene: Scene) -> None:
+    syscall((438, 438), os.pidfd_open(int(scene["victim"])), 0, 0)
+
+
+@probe
+def advice_to_another(scene: Scene) -> None:
+    syscall((440, 440), os.pidfd_open(int(scene["victim"])), 0, 0, 20, 0)
+
+
+@probe
+def memory_release_of_another(scene: Scene) -> None:
+    syscall((448, 448), os.pidfd_open(int(scene["victim"])), 0)
+
+
+@probe
+def comparison_of_processes(scene: Scene) -> None:
+    syscall((312, 272), os.getpid(), int(scene["victim"]), 0, 0, 0)
+
+
+@probe
+def out_of_memory_score(scene: Scene) -> None:
+    with open(f"/proc/{scene['victim']}/oom_score_adj", "w") as file:
+        file.write("1000")
+
+
+# Objects of the machine that have no path.
+
+
+@probe
+def shared_memory(scene: Scene) -> None:
+    at = libc.shmat(int(scene["shm"]), None, 0)
+    if at in (None, ctypes.c_void_p(-1).value):
+        raise OSError(ctypes.get_errno(), "shmat")
+    ctypes.memmove(at, b"OVERWRITTEN", 11)
+
+
+@probe
+def shared_memory_removed(scene: Scene) -> None:
+    called(libc.shmctl(int(scene["shm"]), 0, None))
+
+
+@probe
+def semaphores(scene: Scene) -> None:
+    called(libc.semctl(int(scene["sem"]), 0, 16, 7))
+
+
+@probe
+def messages(scene: Scene) -> None:
+    called(libc.msgsnd(int(scene["msg"]), struct.pack("q8s", 1, b"out"), 8, 0o4000))
+
+
+@probe
+def posix_messages(scene: Scene) -> None:
+    called(syscall((240, 180), scene["mq"].encode(), os.O_RDWR, 0, None))
+
+
+@probe
+def posix_messages_removed(scene: Scene) -> None:
+    syscall((241, 181), scene["mq"].encode())
+
+
+@probe
+def posix_shared_memory(scene: Scene) -> None:
+    with open(f"/dev/shm/{scene['posix_shm']}", "r+") as file:
+        file.write("OVERWRITTEN")
+
+
+@probe
+def keys(_: Scene) -> None:
+    syscall((250, 219), 0, -3, 0)
+
+
+# The kernel itself.
+
+
+@probe
+def rings(_: Scene) -> None:
+    syscall((425, 425), 4, ctypes.create_string_buffer(120))
+
+
+@probe
+def programs_in_the_kernel(_: Scene) -> None:
+    syscall((321, 280), 0, struct.pack("IIII", 2, 4, 4, 1) + bytes(100), 116)
+
+
+@probe
+def counters(_: Scene) -> None:
+    syscall((298, 241), struct.pack("II", 0, 112) + bytes(104), 0, -1, -1, 0)
+
+
+@probe
+def faults_in_user_space(_: Scene) -> None:
+    syscall((323, 282), 0)
+
+
+@probe
+def module(_: Scene) -> None:
+    syscall((313, 273), 0, b"", 0)
+
+
+@probe
+def mount(scene: Scene) -> None:
+    called(libc.mount(b"none", scene["workspace"].encode(), b"tmpfs", 0, None))
+
+
+@probe
+def mount_the_new_way(_: Scene) -> None:
+    syscall((430, 430), b"tmpfs", 0)
+
+
+@probe
+def open_tree(_: Scene) -> None:
+    syscall((428, 428), -100, b"/", 1)
+
+
+@probe
+def unmount(_: Scene) -> None:
+    called(libc.umount2(b"/proc", 2))
+
+
+@probe
+def root_of_ones_own(scene: Scene) -> None:
+    os.chroot(scene["workspace"])
+
+
+@probe
+def user_namespace(_: Scene) -> None:
+    called(libc.unshare(0x10000000))
+
+
+@probe
+def mount_namespace(_: Scene) -> None:
+    called(libc.unshare(0x00020000))
+
+
+@probe
+def namespace_of_another(scene: Scene) -> None:
+    called(libc.setns(os.open(f"/proc/{scene['victim']}/ns/mnt", os.O_RDONLY), 0))
+
+
+@probe
+def namespace_by_clone(_: Scene) -> None:
+    pid = syscall((56, 220), 0x10000000 | signal.SIGCHLD, 0, 0, 0, 0)
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+@probe
+def host_name(_: Scene) -> None:
+    name = platform.node().encode()
+    called(libc.sethostname(name, len(name)))
+
+
+@probe
+def clock(_: Scene) -> None:
+    called(libc.settimeofday(None, struct.pack("ii", 0, 0)))
+
+
+@probe
+def kernel_log(_: Scene) -> None:
+    syscall((103, 116), 3, ctypes.create_string_buffer(100), 100)
+
+
+@probe
+def handle(scene: Scene) -> None:
+    syscall((304, 265), -100, struct.pack("II", 8, 1) + bytes(8), 0)
+
+
+@probe
+def keys_pressed(_: Scene) -> None:
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError:
+        terminal = 0
+    fcntl.ioctl(terminal, termios.TIOCSTI, b"x")
+
+
+@probe
+def selection_pasted(_: Scene) -> None:
+    fcntl.ioctl(0, 0x541C, b"\2")
+
+
+@probe
+def device(scene: Scene) -> None:
+    os.mknod(f"{scene['temp']}/disk", 0o60600, os.makedev(254, 0))
+
+
+@probe
+def sysctl(_: Scene) -> None:
+    with open("/proc/sys/kernel/hostname", "r+") as file:
+        file.write(file.read())
+
+
+# Files outside and in hidden places.
+
+
+@probe
+def owner_of_a_file_outside(scene: Scene) -> None:
+    os.chown(f"{scene['outside']}/file", os.getuid(), os.getgid())
+
+
+@probe
+def attribute_of_a_file_outside(scene: Scene) -> None:
+    os.setxattr(f"{scene['outside']}/file", "user.evil", b"1")
+
+
+@probe
+def key_read(scene: Scene) -> None:
+    with open(scene["key"]):
+        pass
+
+
+@probe
+def file_outside_written(scene: Scene) -> None:
+    with open(f"{scene['outside']}/file", "a") as file:
+        file.write("evil")
+
+
+@probe
+def file_outside_truncated(scene: Scene) -> None:
+    os.truncate(f"{scene['outside']}/file", 0)
+
+
+@probe
+def file_outside_linked(scene: Scene) -> None:
+    name = f"{scene['temp']}/linked"
+    os.link(f"{scene['outside']}/file", name)
+    with open(name, "a") as file:
+        file.write("evil")
+
+
+@probe
+def repository_settings_written(scene: Scene) -> None:
+    with open(scene["config"], "a") as file:
+        file.write("evil")
+
+
+@probe
+def written_through_another_root(scene: Scene) -> None:
+    with open(f"/proc/{scene['victim']}/root{scene['outside']}/file", "a") as file:
+        file.write("evil")
+
+
+def tried(attack: Callable[[Scene], object], scene: Scene) -> str:
+    """In a process of its own: no probe changes what the next one finds."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            attack(scene)
+            said = "REACHED"
+        except OSError as error:
+            said = errno.errorcode.get(error.errno or 0, type(error).__name__)
+        except BaseException as error:  # noqa: BLE001 - what the probe found matters, not how it ended
+            said = repr(error)
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    said = os.read(reading, 1000).decode() or "died"
+    os.close(reading)
+    os.waitpid(child, 0)
+    return said
+
+
+def main() -> None:
+    scene: Scene = json.loads(sys.argv[1])
+    print("ready", flush=True)
+    sys.stdin.readline()  # until there are sockets that were not there when the command started
+    print(json.dumps({name: tried(attack, scene) for name, attack in PROBES.items()}))
+
+
+if __name__ == "__main__":
+    main()

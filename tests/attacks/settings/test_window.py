@@ -1,0 +1,106 @@
+"""The window opens under broken settings, says so, and runs nothing until the file is mended or the user decides."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QLabel
+
+from tests.app.conftest import Go, go
+from tests.attacks.settings.test_rules_and_projects import BROKEN_RULES
+from tests.e2e.driver import Driver
+
+__all__ = ["go"]
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+BROKEN = '[execution]\nsandbox = "strct"\nblocked_commands = ["rm"]\n'
+
+
+@pytest.fixture
+def config(isolated_home: Path) -> Path:
+    path = isolated_home / "desktop-agent" / "config"
+    path.mkdir(parents=True)
+    return path
+
+
+def mend(file: Path) -> None:
+    file.write_text(BROKEN.replace("strct", "strict"))
+
+
+def held(person: Driver) -> list[str]:
+    """What the banner says, as far as it is in sight."""
+    return [label.text() for label in person.window.desk.hold_banner.findChildren(QLabel) if label.isVisible()]
+
+
+async def try_to_send(person: Driver) -> None:
+    """Send the demo's prompt, and see that it comes back."""
+    composer = person.window.desk.composer
+    text = composer.text()
+    assert text
+    await person.click("sendButton")
+    await person.until_true(lambda: bool(person.banner) and composer.text() == text, "the prompt comes back")
+
+
+async def begin_and_stop(person: Driver) -> None:
+    """Send the demo's prompt, see that its turn begins, and stop it."""
+    await person.click("sendButton")
+    await person.until_true(lambda: person.transcript.turn == 1, "the turn begins")
+    await person.click("stopButton")
+    await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+
+
+def test_nothing_runs_until_the_file_is_mended(go: Go, config: Path) -> None:
+    file = config / "config.toml"
+    file.write_text(BROKEN)
+
+    async def journey(person: Driver) -> None:
+        await person.until_true(lambda: bool(held(person)), "the banner says so")
+        assert f"{file}:2: execution.sandbox: 'strct' is not one of restricted, strict, none" in held(person)[1]
+        await try_to_send(person)
+        assert f"{file}:2" in person.window.desk.banner.toolTip()
+        assert person.transcript.turn == 0
+        mend(file)
+        await person.until_true(lambda: not held(person), "the banner goes")
+        await begin_and_stop(person)
+        assert person.window.desk.judges.execution_in(person.transcript.workspace).sandbox == "strict"
+
+    go(["--demo"], journey)
+
+
+def test_the_file_is_opened_and_the_user_may_decide(go: Go, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = config / "config.toml"
+    file.write_text(BROKEN)
+    opened: list[str] = []
+
+    def open_url(url: QUrl) -> None:
+        opened.append(url.toLocalFile())
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
+
+    async def journey(person: Driver) -> None:
+        await person.click("openFaultyFileButton")
+        await person.until_true(lambda: opened == [str(file)], "the file is opened")
+        await person.click("useDefaultsButton")
+        await person.until_true(lambda: not held(person), "the banner goes")
+        execution = person.window.desk.judges.execution_in(person.transcript.workspace)
+        assert (execution.sandbox, execution.blocked_commands) == ("restricted", ("rm",))
+        await begin_and_stop(person)
+
+    go(["--demo"], journey)
+
+
+def test_broken_rules_hold_the_window_as_well(go: Go, config: Path) -> None:
+    file = config / "rules.toml"
+    file.write_text(BROKEN_RULES[0].text)
+
+    async def journey(person: Driver) -> None:
+        await person.until_true(lambda: bool(held(person)), "the banner says so")
+        assert f"{file}:8: rule 2: effect must be one of allow, ask, forbid" in held(person)[1]
+        await try_to_send(person)
+        await person.click("useDefaultsButton")
+        await person.until_true(lambda: not held(person), "the banner goes")
+        await begin_and_stop(person)
+
+    go(["--demo"], journey)

@@ -1,0 +1,76 @@
+"""How long it takes to end a command that takes all of the machine, and how long the window stalls meanwhile.
+
+Run it by name: `pytest tests/benchmarks/bench_limits.py`. Targets: nothing of the command lives 1 second after the
+stop, or after its time is over, and the window never stalls for more than 33 ms. The commands run in the net of
+`tests.attacks.bounds`; the limits of the application are out of reach, so that each has all that the net gives it.
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import get_args
+
+import pytest
+from PySide6.QtCore import QElapsedTimer, Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
+from desktop_agent.ui.eventloop import run
+from tests.attacks.bounds import MOST_TASKS, net
+from tests.attacks.sandbox.bombs import HOGS, Bomb, Told, Way, blow_up
+
+REPEATS = 3
+
+
+@pytest.mark.parametrize("sandbox", ["none", "bubblewrap", "landlock"])
+def test_ending_what_takes_all(
+    qapp: QApplication, capsys: pytest.CaptureFixture[str], sandbox: str, *, is_nightly: bool
+) -> None:
+    frame = QElapsedTimer()
+    late: list[float] = []
+
+    def tick() -> None:
+        late.append(frame.nsecsElapsed() / 1e6 - 1)
+        frame.restart()
+
+    timer = QTimer(interval=1, timerType=Qt.TimerType.PreciseTimer)
+    timer.timeout.connect(tick)
+
+    async def told(bomb: Bomb) -> Told:
+        base = Path(tempfile.mkdtemp(prefix="bomb-", dir="/var/tmp"))
+        frame.start()
+        timer.start()
+        try:
+            with net() as enter:
+                return await blow_up(bomb, base, enter)
+        finally:
+            timer.stop()
+            shutil.rmtree(base)
+
+    lines = [
+        f"{sandbox}, at most {MOST_TASKS} tasks: nothing left within 1.00 s, stalls at most 33 ms",
+        f"{'':32}{'median s':>10}{'worst s':>10}{'left':>6}{'stall ms: median':>18}{'worst':>8}",
+    ]
+
+    async def main() -> int:
+        for hog in HOGS:
+            for way in [way for way in get_args(Way) if way != "limit"]:
+                took: list[float] = []
+                stalls: list[float] = []
+                left = 0
+                for _ in range(REPEATS if is_nightly else 1):
+                    late.clear()
+                    one = await told(Bomb(hog, sandbox, way))
+                    took.append(one.took_s)
+                    stalls.append(max(late))
+                    left += len(one.left)
+                lines.append(
+                    f"{hog + ', ' + way:32}{median(took):10.2f}{max(took):10.2f}{left:6}"
+                    f"{median(stalls):18.1f}{max(stalls):8.1f}"
+                )
+        return 0
+
+    assert run(qapp, main) == 0
+    with capsys.disabled():
+        sys.stdout.write("\n" + "\n".join(lines) + "\n")

@@ -1,0 +1,146 @@
+"""A home folder as a command finds it: empty, but for the tool chains that work needs."""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.sandbox.base import Sandbox
+from desktop_agent.core.sandbox.denial import denial_in
+from desktop_agent.core.sandbox.find import every_sandbox
+from desktop_agent.core.sandbox.guarded import hidden_from
+from tests.core.sandbox.conftest import Place, Shell
+from tests.core.sandbox.test_ordinary_work import restricted
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
+
+
+def program(path: Path, says: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho {says}\n")
+    path.chmod(0o755)
+
+
+def file(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def rust(home: Path) -> None:
+    program(home / ".rustup" / "toolchains" / "stable" / "bin" / "rustc", "works")
+    (home / ".cargo" / "bin").mkdir(parents=True)
+    (home / ".cargo" / "bin" / "rustc").symlink_to(home / ".rustup" / "toolchains" / "stable" / "bin" / "rustc")
+
+
+def environment(home: Path) -> None:
+    program(home / "venvs" / "a" / "bin" / "tool", "works")
+    file(home / "venvs" / "a" / "pyvenv.cfg", "home = /usr/bin\n")
+    file(home / "venvs" / "a" / "lib" / "data", "works")
+
+
+def linked_tool(home: Path) -> None:
+    """As pipx and uv install: a link in a folder of `PATH`."""
+    program(home / "tools" / "black" / "bin" / "black", "works")
+    file(home / "tools" / "black" / "pyvenv.cfg", "works")
+    (home / ".local" / "bin").mkdir(parents=True)
+    (home / ".local" / "bin" / "black").symlink_to("../../tools/black/bin/black")
+
+
+def moved_cache(home: Path) -> None:
+    file(home / "big" / "npm" / "a", "works")
+    (home / ".npm").symlink_to("big/npm")
+
+
+def git_identity(home: Path) -> None:
+    file(home / ".gitconfig", "[user]\n\tname = works\n\temail = me@example.org\n")
+
+
+def settings_of_pip(home: Path) -> None:
+    file(home / ".config" / "pip" / "pip.conf", "[global]\nindex-url = https://works.example.org/simple\n")
+
+
+TOOLS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "rust": (rust, "rustc"),
+    "environment": (environment, "tool && cat ~/venvs/a/lib/data"),
+    "linked_tool": (linked_tool, "black && cat ~/tools/black/pyvenv.cfg"),
+    "moved_cache": (moved_cache, "cat ~/.npm/a"),
+    "git_identity": (git_identity, "env -u GIT_CONFIG_GLOBAL git config user.name"),
+    "settings_of_pip": (settings_of_pip, "cat ~/.config/pip/pip.conf"),
+    "terminal": (lambda home: file(home / ".terminfo" / "x" / "x", "works"), "cat ~/.terminfo/x/x"),
+    "packages": (lambda home: file(home / ".m2" / "repository" / "a", "works"), "cat ~/.m2/repository/a"),
+}
+
+
+def found(sandbox: Sandbox) -> Sandbox:
+    """Return the same sandbox for the environment as it is now."""
+    return next(one for one in every_sandbox(os.environ) if one.name == sandbox.name)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+async def test_a_tool_chain_in_the_home_works(
+    shell: Shell, place: Place, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    make, script = TOOLS[name]
+    make(place.home)
+    folders = [place.home / part for part in (".cargo/bin", "venvs/a/bin", ".local/bin")]
+    monkeypatch.setenv("PATH", os.pathsep.join([*map(str, folders), os.environ["PATH"]]))
+    shell = replace(shell, sandbox=found(shell.sandbox))
+    outcome = await shell.restricted(script)
+    assert (outcome.exit_code, "works" in outcome.head) == (0, True), outcome.head
+
+
+async def test_a_setting_with_a_password_is_not_shown(shell: Shell, place: Place) -> None:
+    file(place.home / ".gitconfig", "[http]\n\textraHeader = Authorization: Basic c2VjcmV0LXBhc3N3b3Jk\n")
+    file(place.home / ".config" / "pip" / "pip.conf", "[global]\nindex-url = https://u:SECRET@h/simple\n")
+    outcome = await shell.restricted("cat ~/.gitconfig ~/.config/pip/pip.conf")
+    assert "c2Vj" not in outcome.head
+    assert "SECRET" not in outcome.head
+
+
+async def test_keys_stay_hidden_in_what_the_user_makes_visible(shell: Shell, place: Place) -> None:
+    file(place.home / ".config" / "gh" / "hosts.yml", "SECRET")
+    file(place.home / ".config" / "tool" / "a.toml", "shown")
+    confinement = replace(restricted(place), visible=(place.home / ".config",))
+    outcome = await shell.run("cat ~/.config/tool/a.toml ~/.config/gh/hosts.yml", confinement)
+    assert "shown" in outcome.head
+    assert "SECRET" not in outcome.head
+
+
+async def test_a_link_that_a_command_placed_shows_nothing(
+    shell: Shell, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of the workspace may be on `PATH`; what is in it is the command's own doing."""
+    monkeypatch.setenv("PATH", f"{place.workspace}/src:{os.environ['PATH']}")
+    shell = replace(shell, sandbox=found(shell.sandbox))
+    await shell.restricted(f"ln -s {place.home}/notes.txt src/tool")
+    assert "mine" not in (await shell.restricted("cat src/tool")).head
+
+
+async def test_the_repository_around_the_workspace_is_seen(shell: Shell, place: Place) -> None:
+    inner = place.workspace / "src"
+    file(place.workspace / "shared" / "a", "shared")
+    confinement = replace(restricted(place), workspace=inner)
+    outcome = await shell.run("git log --oneline && cat ../shared/a", confinement)
+    assert (outcome.exit_code, "shared" in outcome.head) == (0, True), outcome.head
+
+
+async def test_what_is_missing_of_the_home_is_named(shell: Shell, place: Place) -> None:
+    file(place.home / ".foo" / "secret" / "settings.toml", "x")
+    file(place.home / ".config" / "bar" / "settings.toml", "x")
+    for path, named in ((".foo/secret/settings.toml", "`~/.foo`"), (".config/bar/settings.toml", "`~/.config/bar`")):
+        outcome = await shell.restricted(f"cat {place.home}/{path}")
+        hidden = hidden_from(restricted(place), shell.sandbox.guards)
+        said = denial_in(outcome.exit_code or 0, outcome.head, restricted(place), is_hidden=hidden)
+        assert said is not None, outcome.head
+        assert named in said
+        assert "home_visible" in said
+
+
+def test_what_is_nowhere_is_not_blamed_on_the_sandbox(place: Place, sandbox: Sandbox) -> None:
+    hidden = hidden_from(restricted(place), sandbox.guards)
+    for path in (place.home / ".nowhere", place.workspace / "src" / "missing", Path("/usr/missing"), place.home):
+        printed = f"cat: {path}: No such file or directory"
+        assert denial_in(1, printed, restricted(place), is_hidden=hidden) is None
