@@ -22,6 +22,9 @@ def merge_states(base: FileState | None, yours: FileState | None, wanted: FileSt
     if base is None or yours is None or wanted is None:
         raise ClashError(_why_absent(yours, wanted))
     merged = _merged_content(base, yours, wanted)
+    if merged.kind != yours.kind and yours.mode != base.mode:
+        # A symlink has no permissions of its own: those that were set since would be lost with the file.
+        raise ClashError("Its permissions were changed since; it was left alone.")
     return replace(merged, mode=_merged_mode(base, yours, wanted))
 
 

@@ -345,6 +345,18 @@ def test_a_mode_goes_back_and_what_the_person_wrote_stays(history: History) -> N
     assert history.tree() == edited
 
 
+def test_a_link_does_not_come_back_over_a_file_whose_mode_somebody_set_since(history: History) -> None:
+    (history.root / "link").symlink_to("b")
+    changes = history.set("link", FileState(content=TEXT, mode=0o777))
+    (history.root / "link").chmod(0o640)
+    edited = history.tree()
+    assert states(history.undo(changes)) == {"conflict"}
+    assert history.tree() == edited
+    (history.root / "link").chmod(0o777)
+    assert states(history.undo(changes)) == {"restored"}
+    assert history.tree()["link"].kind == "symlink"
+
+
 PATHS = ("a", "b", "c", "d/e")
 steps = st.lists(
     st.tuples(
