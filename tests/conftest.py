@@ -152,9 +152,19 @@ def no_leaks(request: pytest.FixtureRequest) -> Generator[None]:
     assert not leaks, f"left behind: {', '.join(leaks)}"
 
 
+@pytest.fixture(autouse=True, scope="module")
+def young_heap() -> None:
+    """Leave what is older than the module out of the collection after each test: imports, collected tests, caches.
+
+    Going over all of it took three quarters of the time of the whole run.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
-def no_lost_tasks() -> Generator[None]:
-    """Fail a test that loses an exception in a task or future nobody awaited."""
+def no_lost_tasks(young_heap: None) -> Generator[None]:
+    """Fail a test that loses an exception in a task or future that was never awaited."""
     lost: list[str] = []
     previous = asyncio.BaseEventLoop.call_exception_handler
 
