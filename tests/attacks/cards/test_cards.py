@@ -105,6 +105,7 @@ async def deny(question: Asked) -> None:
     ).click()
 
 
+@pytest.mark.realwindow
 @pytest.mark.parametrize("case", cases(CASES, lambda case: case.name))
 def test_exactly_what_was_judged_runs_or_nothing(
     qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str], case: Case
