@@ -7,9 +7,18 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Self, cast
 
+from desktop_agent.core.tools.web.addresses import AddressBook, IpAddress, is_public
 from tests.servers.http1 import HttpRequest, read_request
 
 HTML = "text/html; charset=utf-8"
+
+
+def loopback_too(address: IpAddress) -> bool:
+    """Allow what the tools may reach for real, and this server."""
+    return address.is_loopback or is_public(address)
+
+
+LOOPBACK_BOOK = AddressBook(is_allowed=loopback_too)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ from dataclasses import replace
 from desktop_agent.core.tools.builtin.web_fetch import WebFetch
 from desktop_agent.core.tools.builtin.web_search import WebSearch
 from desktop_agent.core.tools.spec import AnyTool
-from desktop_agent.core.tools.web.addresses import AddressBook, IpAddress, is_public
 from desktop_agent.core.tools.web.engines import standard_engines
 from tests.pictures import png
-from tests.servers.web_server import Canned, WebServer
+from tests.servers.web_server import LOOPBACK_BOOK, Canned, WebServer
 
 
 def _hit(title: str, link: str, snippet: str) -> str:
@@ -28,10 +27,6 @@ def web_tools(web: WebServer) -> Sequence[AnyTool]:
     """Return the tools that ask `web`, and may reach this machine."""
     first = standard_engines()[0]
     return (
-        WebSearch(engines=[replace(first, address=f"{web.url}/html/")]),
-        WebFetch(book=AddressBook(is_allowed=_loopback_too)),
+        WebSearch(engines=[replace(first, address=f"{web.url}/html/")], book=LOOPBACK_BOOK),
+        WebFetch(book=LOOPBACK_BOOK),
     )
-
-
-def _loopback_too(address: IpAddress) -> bool:
-    return address.is_loopback or is_public(address)

@@ -16,7 +16,7 @@ from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.web.addresses import AddressBook
 from desktop_agent.core.tools.web.charset import decoded
-from desktop_agent.core.tools.web.download import ClientFactory, Download, direct_client, download
+from desktop_agent.core.tools.web.download import ClientFactory, Download, download, fetch_client
 from desktop_agent.core.tools.web.page import Page, read_page
 
 LARGEST_BYTES = 2 * 1024 * 1024
@@ -52,10 +52,9 @@ class WebFetch(ReadTool[WebFetchArguments]):
         self,
         *,
         book: AddressBook | None = None,
-        client_factory: ClientFactory = direct_client,
+        client_factory: ClientFactory = fetch_client,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
-        """`client_factory` must build clients that do not follow redirects by themselves."""
         self._book = book or AddressBook()
         self._client_factory = client_factory
         self._timeout_s = timeout_s

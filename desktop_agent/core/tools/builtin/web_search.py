@@ -1,7 +1,9 @@
 """`web_search`: titles, links and snippets from the first search engine that has some.
 
 The engines are pages that anybody may read, so each may refuse, ask for a human or change; then the next is asked.
-Result pages themselves are not loaded. Proxies of the environment are used: all hosts asked are known beforehand.
+Result pages themselves are not loaded. Proxies of the environment are used, as for models: all hosts asked are known
+beforehand, and no redirect leaves their sites there. Without a proxy, addresses and redirects are judged as those of
+`web_fetch` are.
 """
 
 import asyncio
@@ -9,24 +11,27 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from pydantic import Field
 
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import ToolResult
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.web.addresses import AddressBook
 from desktop_agent.core.tools.web.charset import decoded
-from desktop_agent.core.tools.web.download import ClientFactory, new_client, read_body
+from desktop_agent.core.tools.web.download import ClientFactory, download
 from desktop_agent.core.tools.web.engines import Engine, SearchResult, standard_engines
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
+    from desktop_agent.core.network.proxies import Proxy
+
 TIMEOUT_S = 15.0
 ENGINE_TIMEOUT_S = 6.0
 LARGEST_ANSWER_BYTES = 2 * 1024 * 1024
 MOST_RESULTS = 20
-_MOST_REDIRECTS = 3
 _HEADERS = {
     # Engines answer browsers without scripts, and nobody else.
     "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
@@ -36,13 +41,18 @@ _HEADERS = {
 }
 
 
-def search_client() -> "AsyncClient":
-    """Return a client for search engines, through the environment's proxies. Call it from a thread."""
-    import httpx2
+def search_client(proxy: "Proxy | None") -> "AsyncClient":
+    """Return a client for search engines. Call it from a thread."""
+    from desktop_agent.core.network.client import page_client
 
-    return httpx2.AsyncClient(
-        follow_redirects=True, max_redirects=_MOST_REDIRECTS, timeout=httpx2.Timeout(ENGINE_TIMEOUT_S), headers=_HEADERS
-    )
+    return page_client(_HEADERS, timeout_s=ENGINE_TIMEOUT_S, proxy=proxy)
+
+
+def environments_proxy(url: str) -> "Proxy | None":
+    """Return the proxy that the environment names for `url`. Raises `ProviderError` for one of no use."""
+    from desktop_agent.core.network.proxies import proxy_for
+
+    return proxy_for(url)
 
 
 class WebSearchArguments(ToolArguments):
@@ -67,11 +77,13 @@ class WebSearch(ReadTool[WebSearchArguments]):
         self,
         *,
         engines: Sequence[Engine] | None = None,
+        book: AddressBook | None = None,
         client_factory: ClientFactory = search_client,
         timeout_s: float = TIMEOUT_S,
         engine_timeout_s: float = ENGINE_TIMEOUT_S,
     ) -> None:
         self._engines = tuple(engines) if engines is not None else standard_engines()
+        self._book = book or AddressBook()
         self._client_factory = client_factory
         self._timeout_s = timeout_s
         self._engine_timeout_s = engine_timeout_s
@@ -86,10 +98,10 @@ class WebSearch(ReadTool[WebSearchArguments]):
         """Ask one engine after the other. Cancellation closes the connection."""
         failures: list[str] = []
         try:
-            async with asyncio.timeout(self._timeout_s), await new_client(self._client_factory) as client:
+            async with asyncio.timeout(self._timeout_s):
                 for engine in self._engines:
                     try:
-                        results = await self._ask(client, engine, arguments)
+                        results = await self._ask(engine, arguments)
                     except _NoAnswerError as error:
                         failures.append(f"{engine.name}: {error}")
                         continue
@@ -102,26 +114,27 @@ class WebSearch(ReadTool[WebSearchArguments]):
         text = f"The search found nothing, and not every engine answered: {'; '.join(failures)}."
         raise ToolError(f"{text} Try other words, try again later, or fetch a page that you know.")
 
-    async def _ask(self, client: "AsyncClient", engine: Engine, arguments: WebSearchArguments) -> list[SearchResult]:
-        import httpx2
-
-        query = engine.query(arguments.search_term, arguments.max_results)
+    async def _ask(self, engine: Engine, arguments: WebSearchArguments) -> list[SearchResult]:
+        query = urlencode(engine.query(arguments.search_term, arguments.max_results))
         try:
-            async with (
-                asyncio.timeout(self._engine_timeout_s),
-                client.stream("GET", engine.address, params=dict(query)) as response,
-            ):
-                if response.status_code != 200:  # 202 is how one of them asks for a human
-                    raise _NoAnswerError(f"status {response.status_code}")
-                body, is_cut = await read_body(response, LARGEST_ANSWER_BYTES)
-                if is_cut:
-                    raise _NoAnswerError(f"the answer is larger than {LARGEST_ANSWER_BYTES:,} bytes")
-                page = decoded(body, response.headers.get("content-type", ""))
+            async with asyncio.timeout(self._engine_timeout_s):
+                came = await download(
+                    f"{engine.address}?{query}",
+                    book=self._book,
+                    factory=self._client_factory,
+                    max_bytes=LARGEST_ANSWER_BYTES,
+                    route=environments_proxy,
+                )
+            if came.status != 200:  # 202 is how one of them asks for a human
+                raise _NoAnswerError(f"status {came.status}")
+            if came.is_cut:
+                raise _NoAnswerError(f"the answer is larger than {LARGEST_ANSWER_BYTES:,} bytes")
+            page = decoded(came.body, came.content_type)
             found = await asyncio.to_thread(lambda: list(engine.read(page, engine.address)))
         except TimeoutError as error:
             raise _NoAnswerError(f"no answer within {self._engine_timeout_s:g} s") from error
-        except (httpx2.HTTPError, httpx2.StreamError, ValueError, ToolError) as error:
-            raise _NoAnswerError(str(error) or type(error).__name__) from error
+        except (ValueError, ToolError) as error:
+            raise _NoAnswerError(str(error).rstrip(".") or type(error).__name__) from error
         unique: dict[str, SearchResult] = {}
         for result in found:
             unique.setdefault(result.link, result)

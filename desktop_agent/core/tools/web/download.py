@@ -1,8 +1,9 @@
 """One bounded GET: redirects are followed here, each hop checked like the first, and no body grows beyond its bound.
 
 Every hop goes to an address that was judged (`addresses.py`), with the host's name in the TLS handshake and the `Host`
-header. Proxies of the environment are not used: behind one, nobody could tell where a request ends up. `httpx2` is
-imported, and the client built, in a thread at first use; leaving by any way, cancellation too, closes the connection.
+header. Where a request ends up behind a proxy cannot be judged, so only a caller who chose the host may use one
+(`route`), and then redirects must stay on that host's site. `httpx2` is imported, and clients are built, in a thread at
+first use; leaving by any way, cancellation too, closes the connections.
 """
 
 import asyncio
@@ -10,17 +11,22 @@ import importlib
 import ipaddress
 import zlib
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.errors import ProviderError, ToolError
 from desktop_agent.core.tools.web.addresses import AddressBook
 
 if TYPE_CHECKING:
     from httpx2 import URL, AsyncClient, Response
 
-ClientFactory = Callable[[], "AsyncClient"]
+    from desktop_agent.core.network.proxies import Proxy
+
+ClientFactory = Callable[["Proxy | None"], "AsyncClient"]
+"""Builds a client for a proxy, or for direct connections: one that follows no redirects by itself."""
+Route = Callable[[str], "Proxy | None"]
+"""The proxy that leads to an address, or None for a direct connection. Raises `ProviderError` for one of no use."""
 
 MOST_REDIRECTS = 5
 LONGEST_URL = 8_000
@@ -51,24 +57,40 @@ class Download:
     is_cut: bool
 
 
-def direct_client() -> "AsyncClient":
-    """Return a client without proxies, cookies of earlier calls, or redirects of its own. Call it from a thread."""
-    from desktop_agent.core.network.client import direct_client as new_direct_client
+def fetch_client(proxy: "Proxy | None") -> "AsyncClient":
+    """Return a client for pages. Call it from a thread."""
+    from desktop_agent.core.network.client import page_client
 
-    return new_direct_client(_HEADERS, timeout_s=10.0)
-
-
-async def new_client(factory: ClientFactory) -> "AsyncClient":
-    """Import the library and build a client, both in a thread: together they take 0.1 to 0.3 s."""
-
-    def build() -> "AsyncClient":
-        importlib.import_module("anyio._backends._asyncio")  # what the first request would import on the event loop
-        return factory()
-
-    return await asyncio.to_thread(build)
+    return page_client(_HEADERS, timeout_s=10.0, proxy=proxy)
 
 
-async def send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Response":
+def directly(_url: str) -> None:
+    """Lead to every address without a proxy."""
+
+
+class _Clients:
+    """One client for each way that is taken, built at first use, until the stack is left."""
+
+    def __init__(self, factory: ClientFactory, stack: AsyncExitStack) -> None:
+        self._factory = factory
+        self._stack = stack
+        self._built: dict[Proxy | None, AsyncClient] = {}
+
+    async def client(self, proxy: "Proxy | None") -> "AsyncClient":
+        """Return it; building it, in a thread, takes some 20 ms."""
+        if proxy not in self._built:
+            built = await asyncio.to_thread(self._factory, proxy)
+            self._built[proxy] = await self._stack.enter_async_context(built)
+        return self._built[proxy]
+
+
+def _import_library() -> None:
+    """Import `httpx2`, and what its first request would import on the event loop: 0.1 to 0.3 s."""
+    importlib.import_module("httpx2")
+    importlib.import_module("anyio._backends._asyncio")
+
+
+async def _send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Response":
     """Send a GET for `url` to an address that was judged, and return the response with its body unread.
 
     Raises `ToolError` for a place that may not be reached, and what httpx2 raises for one that cannot be.
@@ -92,15 +114,30 @@ async def send(client: "AsyncClient", url: "URL", book: AddressBook) -> "Respons
     raise AssertionError("a host without an address was let through")
 
 
-async def download(url: str, *, book: AddressBook, factory: ClientFactory, max_bytes: int) -> Download:
-    """Get `url`, following redirects. Raises `ToolError` for whatever goes wrong."""
-    async with await new_client(factory) as client:
+async def download(
+    url: str, *, book: AddressBook, factory: ClientFactory, max_bytes: int, route: Route = directly
+) -> Download:
+    """Get `url`, following redirects. Raises `ToolError` for whatever goes wrong.
+
+    Give a `route` through proxies only for a `url` whose host the caller chose itself.
+    """
+    async with AsyncExitStack() as stack:
+        await asyncio.to_thread(_import_library)
         import httpx2
 
-        place = checked_url(url)
+        clients = _Clients(factory, stack)
+        proxy = None
+        first = place = checked_url(url)
         try:
             for _ in range(MOST_REDIRECTS + 1):
-                async with aclosing(await send(client, place, book)) as response:
+                proxy = await asyncio.to_thread(route, str(place))
+                client = await clients.client(proxy)
+                if proxy is None:
+                    sending = _send(client, place, book)
+                else:
+                    _require_same_site(place, first)
+                    sending = client.send(client.build_request("GET", place), stream=True)
+                async with aclosing(await sending) as response:
                     target = response.headers.get("location")
                     if response.status_code not in _REDIRECTS or not target:
                         return await _read(response, str(place), max_bytes)
@@ -109,8 +146,22 @@ async def download(url: str, *, book: AddressBook, factory: ClientFactory, max_b
             raise ToolError(f"{place.host} did not answer in time. Try again later, or another source.") from error
         except (httpx2.HTTPError, httpx2.StreamError, zlib.error) as error:
             text = f"{place.host} could not be read: {str(error) or type(error).__name__}."
-            raise ToolError(text + " This tool connects directly, without a proxy.") from error
+            way = "directly, without a proxy" if proxy is None else f"through the proxy {proxy.address}"
+            raise ToolError(f"{text} This tool connects {way}.") from error
+        except ProviderError as error:
+            raise ToolError(str(error)) from error
     raise ToolError(f"{url} redirects more than {MOST_REDIRECTS} times; the last stop was {place}.")
+
+
+def _require_same_site(place: "URL", first: "URL") -> None:
+    """Raise `ToolError` unless `place` is the host of `first`, or its sibling (`www.` and `cn.bing.com`)."""
+    parent = "" if _is_address(first.host) else first.host.partition(".")[2]
+    if place.host != first.host and not ("." in parent and place.host.endswith(f".{parent}")):
+        raise ToolError(
+            f"{first.host} redirects to {place.host}. Where that leads cannot be judged behind a proxy, so it is not "
+            "followed.",
+            error_type="permission",
+        )
 
 
 def checked_url(text: str, base: "URL | None" = None) -> "URL":
@@ -138,7 +189,7 @@ def checked_url(text: str, base: "URL | None" = None) -> "URL":
 
 
 async def _read(response: "Response", url: str, max_bytes: int) -> Download:
-    body, is_cut = await read_body(response, max_bytes)
+    body, is_cut = await _read_body(response, max_bytes)
     length = response.headers.get("content-length", "")
     return Download(
         url=url,
@@ -151,7 +202,7 @@ async def _read(response: "Response", url: str, max_bytes: int) -> Download:
     )
 
 
-async def read_body(response: "Response", max_bytes: int) -> tuple[bytes, bool]:
+async def _read_body(response: "Response", max_bytes: int) -> tuple[bytes, bool]:
     """Return the unpacked body, `max_bytes` of it at most, and whether there was more."""
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "", "gzip", "x-gzip"):

@@ -14,19 +14,15 @@ import pytest
 
 from desktop_agent.core.errors import ToolError
 from desktop_agent.core.tools.builtin.web_fetch import LARGEST_BYTES, WebFetch
-from desktop_agent.core.tools.web.addresses import AddressBook, IpAddress, is_public
-from desktop_agent.core.tools.web.download import MOST_REDIRECTS, direct_client
-from tests.servers.web_server import Canned, WebServer, redirect
+from desktop_agent.core.tools.web.addresses import AddressBook
+from desktop_agent.core.tools.web.download import MOST_REDIRECTS
+from tests.servers.web_server import Canned, WebServer, loopback_too, redirect
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace
 
 ARTICLE = """<!DOCTYPE html><html><head><title>The  guide</title><script>var a = 1 <!2</script></head>
 <body><nav><a href="/">Home</a></nav><h1>Guide</h1><p>Read the <a href="/api">API</a>.</p></body></html>"""
-
-
-def loopback_too(address: IpAddress) -> bool:
-    return address.is_loopback or is_public(address)
 
 
 class Names:
@@ -235,6 +231,13 @@ async def test_proxies_of_the_environment_are_not_used(
     assert "Here." in (await work.call(tool(), url=web.url)).content
 
 
+async def test_no_cookie_goes_with_a_redirect(web: WebServer, work: "Workspace") -> None:
+    web.pages["/a"] = Canned(status=302, headers={"location": "/b", "set-cookie": "who=me; Path=/"})
+    web.pages["/b"] = Canned("<p>Here.")
+    assert "Here." in (await work.call(tool(), url=f"{web.url}/a")).content
+    assert "cookie" not in web.requests[1].headers
+
+
 async def test_a_page_that_does_not_end_is_given_up(web: WebServer, work: "Workspace") -> None:
     web.pages["/"] = Canned("<p>And then", stalls=True)
     with pytest.raises(ToolError, match=r"within 0\.3 s"):
@@ -314,7 +317,7 @@ async def test_over_tls_the_certificate_must_be_the_names_although_the_address_w
 ) -> None:
     tls, certificate = _certificate(tmp_path, "docs.example")
 
-    def trusting() -> httpx2.AsyncClient:
+    def trusting(_proxy: object) -> httpx2.AsyncClient:
         verify = ssl.create_default_context(cafile=str(certificate))
         return httpx2.AsyncClient(trust_env=False, verify=verify)
 
@@ -329,7 +332,7 @@ async def test_over_tls_the_certificate_must_be_the_names_although_the_address_w
 async def test_the_usual_client_trusts_no_certificate_of_its_own_making(tmp_path: Path, work: "Workspace") -> None:
     tls, _ = _certificate(tmp_path, "docs.example")
     book = AddressBook(resolve=Names(docs_example=["127.0.0.1"]), is_allowed=loopback_too)
-    fetch = WebFetch(book=book, client_factory=direct_client)
+    fetch = WebFetch(book=book)
     async with WebServer({"/": Canned("x")}, tls=tls) as server:
         with pytest.raises(ToolError, match="certificate"):
             await work.call(fetch, url=f"https://docs.example:{server.port}/")

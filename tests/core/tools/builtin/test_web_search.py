@@ -12,10 +12,13 @@ import httpx2
 import pytest
 
 from desktop_agent.core.errors import ToolError
-from desktop_agent.core.tools.builtin.web_search import LARGEST_ANSWER_BYTES, MOST_RESULTS, WebSearch
+from desktop_agent.core.network.proxies import Proxy
+from desktop_agent.core.tools.builtin.web_search import LARGEST_ANSWER_BYTES, MOST_RESULTS, WebSearch, search_client
+from desktop_agent.core.tools.web.addresses import AddressBook
+from desktop_agent.core.tools.web.download import MOST_REDIRECTS
 from desktop_agent.core.tools.web.engines import LONGEST_SNIPPET, LONGEST_TITLE, standard_engines
 from tests.loop_time import LoopTime
-from tests.servers.web_server import Canned, WebServer, redirect
+from tests.servers.web_server import LOOPBACK_BOOK, Canned, WebServer, redirect
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace
@@ -79,7 +82,12 @@ async def web(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[WebServer]:
 def tool(web: WebServer, *, timeout_s: float = 20, engine_timeout_s: float = 20) -> WebSearch:
     """The search as it is, with the engines' paths on loopback."""
     engines = [replace(engine, address=web.url + urlsplit(engine.address).path) for engine in standard_engines()]
-    return WebSearch(engines=engines, timeout_s=timeout_s, engine_timeout_s=engine_timeout_s)
+    return WebSearch(engines=engines, book=LOOPBACK_BOOK, timeout_s=timeout_s, engine_timeout_s=engine_timeout_s)
+
+
+def only(address: str, *, book: AddressBook | None = None) -> WebSearch:
+    """A search that asks one engine, at `address`."""
+    return WebSearch(engines=[replace(standard_engines()[0], address=address)], book=book)
 
 
 def test_the_engines_are_asked_in_this_order_and_over_tls() -> None:
@@ -187,14 +195,14 @@ async def test_when_all_fail_every_reason_is_told(web: WebServer, work: "Workspa
 async def test_an_engine_that_cannot_be_reached_is_passed_over(web: WebServer, work: "Workspace") -> None:
     web.pages["/w/api.php"] = Canned(WIKIPEDIA, JSON)
     first, *others = tool(web)._engines  # pyright: ignore[reportPrivateUsage] - to aim one of them elsewhere
-    search = WebSearch(engines=[replace(first, address="http://127.0.0.1:1/"), *others])
+    search = WebSearch(engines=[replace(first, address="http://127.0.0.1:1/"), *others], book=LOOPBACK_BOOK)
     assert (await work.answer(search, search_term="x"))["engine"] == "wikipedia"
 
 
 async def test_a_circle_of_redirects_is_no_answer(web: WebServer, work: "Workspace") -> None:
     web.pages |= {"/html/": redirect("/html/"), "/w/api.php": Canned(WIKIPEDIA, JSON)}
     assert (await work.answer(tool(web), search_term="x"))["engine"] == "wikipedia"
-    assert web.paths.count("/html/") == 4
+    assert web.paths.count("/html/") == MOST_REDIRECTS + 1
 
 
 async def test_an_engine_that_stays_silent_does_not_take_all_the_time(web: WebServer, work: "Workspace") -> None:
@@ -215,12 +223,13 @@ async def test_the_whole_search_has_a_limit(web: WebServer, work: "Workspace") -
 async def test_stopping_closes_the_connection_and_the_client(web: WebServer, work: "Workspace") -> None:
     made: list[httpx2.AsyncClient] = []
 
-    def factory() -> httpx2.AsyncClient:
-        made.append(httpx2.AsyncClient(trust_env=False))
+    def factory(proxy: Proxy | None) -> httpx2.AsyncClient:
+        made.append(search_client(proxy))
         return made[0]
 
     web.pages["/html/"] = Canned("<html>", stalls=True)
-    search = WebSearch(engines=[replace(standard_engines()[0], address=f"{web.url}/html/")], client_factory=factory)
+    engine = replace(standard_engines()[0], address=f"{web.url}/html/")
+    search = WebSearch(engines=[engine], book=LOOPBACK_BOOK, client_factory=factory)
     task = asyncio.create_task(work.call(search, search_term="x"))
     await web.has_stalled.wait()
     task.cancel()
@@ -235,8 +244,68 @@ async def test_the_environments_proxy_is_used(
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", web.url)
     web.pages["http://html.example/html/"] = Canned(DUCKDUCKGO)
-    search = WebSearch(engines=[replace(standard_engines()[0], address="http://html.example/html/")])
-    assert (await work.answer(search, search_term="x"))["engine"] == "duckduckgo"
+    assert (await work.answer(only("http://html.example/html/"), search_term="x"))["engine"] == "duckduckgo"
+
+
+async def test_no_proxy_is_used_for_this_machine(
+    web: WebServer, work: "Workspace", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.pages["/html/"] = Canned(DUCKDUCKGO)
+    async with WebServer() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        assert (await work.answer(tool(web), search_term="x"))["engine"] == "duckduckgo"
+        assert proxy.requests == []
+
+
+async def test_a_proxy_of_no_use_is_named(work: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    with pytest.raises(ToolError, match="The proxy in ALL_PROXY cannot be used"):
+        await work.call(only("http://html.example/html/"), search_term="x")
+
+
+@pytest.mark.parametrize("target", ["http://169.254.169.254/latest/", "http://10.0.0.1/", "file:///etc/passwd"])
+async def test_a_redirect_into_the_local_network_is_refused(web: WebServer, work: "Workspace", target: str) -> None:
+    web.pages["/html/"] = redirect(target)
+    with pytest.raises(ToolError, match=r"which is not on the public internet|Only http"):
+        await work.call(only(f"{web.url}/html/", book=LOOPBACK_BOOK), search_term="x")
+
+
+async def test_an_engine_whose_name_leads_to_this_machine_is_not_asked(web: WebServer, work: "Workspace") -> None:
+    web.pages["/html/"] = Canned(DUCKDUCKGO)
+    with pytest.raises(ToolError, match="not on the public internet"):
+        await work.call(only(f"http://localhost:{web.port}/html/"), search_term="x")
+    assert web.requests == []
+
+
+@pytest.mark.parametrize(
+    ("target", "is_followed"),
+    [
+        ("http://cn.engine.example/there", True),
+        ("http://www.engine.example/there", True),
+        ("http://engine.example.com/there", False),
+        ("http://intranet.example/there", False),
+        ("http://10.0.0.1/there", False),
+    ],
+)
+async def test_behind_a_proxy_redirects_stay_on_the_engines_site(
+    web: WebServer, work: "Workspace", monkeypatch: pytest.MonkeyPatch, target: str, *, is_followed: bool
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", web.url)
+    web.pages |= {"http://www.engine.example/html/": redirect(target), target: Canned(DUCKDUCKGO)}
+    search = only("http://www.engine.example/html/")
+    if is_followed:
+        assert (await work.answer(search, search_term="x"))["engine"] == "duckduckgo"
+    else:
+        with pytest.raises(ToolError, match="cannot be judged behind a proxy"):
+            await work.call(search, search_term="x")
+    assert web.paths == ["http://www.engine.example/html/", *([target] if is_followed else [])]
+
+
+async def test_no_cookie_goes_to_an_engine_again(web: WebServer, work: "Workspace") -> None:
+    headers = {"location": "/there", "set-cookie": "who=me; Path=/"}
+    web.pages |= {"/html/": Canned(status=302, headers=headers), "/there": Canned(DUCKDUCKGO)}
+    assert (await work.answer(tool(web), search_term="x"))["engine"] == "duckduckgo"
+    assert "cookie" not in web.requests[1].headers
 
 
 @pytest.mark.parametrize(
