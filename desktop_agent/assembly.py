@@ -196,8 +196,13 @@ class Assembly:
         )
 
     def _sight(self, plan: SessionPlan, recorder: Recorder, access: Access, limits: TurnLimits) -> Sight:
+        secrets = self._secrets(plan)
+
         def system() -> str:
             return f"{plan.system}\n\n{access.listing()}"
+
+        def secret_at(path: Path, status: os.stat_result) -> str:
+            return secrets().secret_at(path, status)
 
         return Sight(
             SightParts(
@@ -207,7 +212,7 @@ class Assembly:
                 clock=self.clock,
                 retry=RetryPolicy(),
                 settings=lambda: plan.settings.current,
-                reader=GuidanceReader(plan.root, self.paths.config),
+                reader=GuidanceReader(plan.root, self.paths.config, secret_at),
                 calibration=self.calibration,
                 system=system,
                 tools=access.definitions,

@@ -1,17 +1,18 @@
 """AGENTS.md: the person's own, the workspace's, and those of folders inside it, read off the event loop.
 
-What stands in a workspace is not trusted: it is text for the model and never a setting, it is bounded in size, and a
-link that leads out of the workspace is not followed.
+What stands in a workspace is not trusted: it is text for the model and never a setting, it is bounded in size, a link
+that leads out of the workspace is not followed, and a file that holds secrets is not read, whatever its names.
 """
 
 import codecs
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from desktop_agent.core.errors import ToolError
 from desktop_agent.core.file_stamp import FileStamp, is_unchanged
 from desktop_agent.core.model import GuidanceFile, GuidanceScope
 
@@ -48,11 +49,19 @@ class _Read:
     problem: GuidanceProblem | None
 
 
+SecretAt = Callable[[Path, os.stat_result], str]
+"""Returns the name by which a file of the workspace, resolved, holds secrets; empty for one that holds none.
+
+Raises `ToolError` when that cannot be found out.
+"""
+
+
 class GuidanceReader:
     """Reads the AGENTS.md files of one workspace. A file that has not changed since is not read again."""
 
-    def __init__(self, root: Path, person: Path) -> None:
-        """`root` is the workspace, resolved; `person` the folder that has the person's own file."""
+    def __init__(self, root: Path, person: Path, secret_at: SecretAt) -> None:
+        """`root` is the workspace, resolved; `person` the folder that has the user's own file."""
+        self._secret_at = secret_at
         self._root = root
         self._person = person / GUIDANCE_NAME
         self._known: dict[Path, _Read] = {}
@@ -109,23 +118,34 @@ class GuidanceReader:
         elif not stat.S_ISREG(facts.st_mode):
             read = _Read(stamp, None, GuidanceProblem(name, "it is not a file"))
         else:
-            read = _loaded(real, name, scope, stamp)
+            read = self._loaded(real, name, scope, stamp)
         self._known[path] = read
         return read
 
+    def _loaded(self, path: Path, name: str, scope: GuidanceScope, stamp: FileStamp) -> _Read:
+        try:
+            with open(path, "rb", opener=_not_through_a_link) as source:
+                # The file that is open is judged: another may have taken its name since the look.
+                if scope != "person" and (reason := self._secret_in(path, os.fstat(source.fileno()))):
+                    # Without a stamp, since it may lose its other name without a change of its own.
+                    return _Read(None, None, GuidanceProblem(name, reason))
+                content = source.read(MAX_BYTES + 1)
+        except OSError as error:
+            return _Read(stamp, None, GuidanceProblem(name, f"it cannot be read: {error.strerror}"))
+        is_cut = len(content) > MAX_BYTES
+        text, is_clean = _decoded(content[:MAX_BYTES], is_cut=is_cut)
+        problem = None if is_clean else GuidanceProblem(name, _NOT_TEXT)
+        if not text.strip():
+            return _Read(stamp, None, problem)
+        return _Read(stamp, GuidanceFile(path=name, scope=scope, text=text, is_cut=is_cut), problem)
 
-def _loaded(path: Path, name: str, scope: GuidanceScope, stamp: FileStamp) -> _Read:
-    try:
-        with open(path, "rb", opener=_not_through_a_link) as source:
-            content = source.read(MAX_BYTES + 1)
-    except OSError as error:
-        return _Read(stamp, None, GuidanceProblem(name, f"it cannot be read: {error.strerror}"))
-    is_cut = len(content) > MAX_BYTES
-    text, is_clean = _decoded(content[:MAX_BYTES], is_cut=is_cut)
-    problem = None if is_clean else GuidanceProblem(name, _NOT_TEXT)
-    if not text.strip():
-        return _Read(stamp, None, problem)
-    return _Read(stamp, GuidanceFile(path=name, scope=scope, text=text, is_cut=is_cut), problem)
+    def _secret_in(self, path: Path, status: os.stat_result) -> str:
+        """Return why the file must not be read; empty when it may."""
+        try:
+            secret = self._secret_at(path, status)
+        except ToolError:  # the folder is too big to find its secrets
+            return "it has another name (a hard link), and the folder holds too many files to find out which"
+        return f"it is a link to `{secret}`, which often holds secrets" if secret else ""
 
 
 def _not_through_a_link(path: str, flags: int) -> int:

@@ -50,6 +50,11 @@ class SecretNames:
             return ""
         return self._linked_secrets.get((status.st_dev, status.st_ino), "")
 
+    def secret_at(self, path: Path, status: os.stat_result) -> str:
+        """Return the name by which `path`, resolved, holds secrets, its own or another; empty for none."""
+        name = path.relative_to(self._root).as_posix()
+        return name if sensitivity(name) == "secret" else self.secret_behind(path, status)
+
     def behind(self, relative_paths: Iterable[str]) -> dict[str, str]:
         """Return the secret behind each of these paths that is another name of one and does not say so itself."""
         named = [path for path in relative_paths if sensitivity(path) != "secret"]

@@ -155,6 +155,45 @@ async def test_a_search_leaves_out_a_secret_under_every_name(ground: Ground, cas
         assert how == "command" or "notes.txt" not in json.dumps(s.results()[0].content)
 
 
+@pytest.mark.parametrize("link", ["hard", "symbolic"])
+@pytest.mark.parametrize("secret", cases(SECRETS, str))
+async def test_guidance_that_is_a_secret_is_not_read_and_its_names_are_told(
+    ground: Ground, secret: str, link: str
+) -> None:
+    plant(ground, secret)
+    if link == "hard":
+        (ground.workspace / "notes.txt").rename(ground.workspace / "AGENTS.md")
+    else:
+        (ground.workspace / "AGENTS.md").symlink_to("notes.txt")
+    async with ground.session([[Say("done")]]) as s:
+        await s.prompt()
+        [notice] = [event for event in s.rx.all(ev.Notice) if event.code == "guidance"]
+        assert "AGENTS.md was not used as it is" in notice.title
+        assert Path(secret).name in notice.title
+        assert "hunter2" not in s.last_request.system
+
+
+async def test_guidance_is_not_read_from_a_secret_of_the_folder_by_its_own_name(ground: Ground) -> None:
+    ground.write(".env", SECRET)
+    (ground.workspace / "AGENTS.md").symlink_to(".env")
+    async with ground.session([[Say("done")]]) as s:
+        await s.prompt()
+        [notice] = [event for event in s.rx.all(ev.Notice) if event.code == "guidance"]
+        assert "`.env`" in notice.title
+        assert "hunter2" not in s.last_request.system
+
+
+async def test_guidance_is_read_once_it_is_no_secret_any_more(ground: Ground) -> None:
+    ground.write(".env", "Use tabs.")
+    os.link(ground.workspace / ".env", ground.workspace / "AGENTS.md")
+    async with ground.session([[Say("one")], [Say("two")]]) as s:
+        await s.prompt()
+        assert "Use tabs." not in s.last_request.system
+        (ground.workspace / ".env").unlink()
+        await s.prompt("again")
+        assert "Use tabs." in s.last_request.system
+
+
 async def test_a_linked_tree_without_secrets_is_read_without_a_question(ground: Ground) -> None:
     """As pnpm and `cp -al` make them: every file has another name outside."""
     store = ground.workspace.parent / "store"

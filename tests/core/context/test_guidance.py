@@ -7,6 +7,7 @@ import pytest
 
 from desktop_agent.core.context.guidance import MAX_BYTES, GuidanceReader
 from desktop_agent.core.model import GuidanceFile
+from desktop_agent.core.tools.secret_names import SecretNames
 from tests.file_dates import LONG_AGO_NS, TO_COME_NS, put_date
 
 
@@ -18,7 +19,7 @@ class Folders:
         self.mine = base / "config"
         self.root.mkdir()
         self.mine.mkdir()
-        self.reader = GuidanceReader(self.root, self.mine)
+        self.reader = GuidanceReader(self.root, self.mine, SecretNames(self.root).secret_at)
 
     def write(self, path: str, content: str | bytes) -> Path:
         target = self.root / path
