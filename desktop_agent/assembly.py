@@ -15,7 +15,7 @@ from desktop_agent.core.changes.baseline import Baseline
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.stat_capture import StatCapture
-from desktop_agent.core.child_environment import child_environment
+from desktop_agent.core.child_environment import child_environment, kept_back_from
 from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.pictures import with_pictures
@@ -329,7 +329,8 @@ class Assembly:
             processes=processes,
             jobs=jobs,
             blobs=self.blobs,
-            environ=child_environment(self.environ, plan.settings.current.execution.passed_variables),
+            environ=child_environment(self.environ, _passed(plan.settings)),
+            kept_back=kept_back_from(self.environ, _passed(plan.settings)),
             spool_folder=self.paths.data / "spool",
             todos=lambda: state.transcript.todos,
             limits=lambda: ContextLimits(**asdict(plan.settings.current.tools.limits)),

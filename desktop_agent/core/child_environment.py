@@ -78,6 +78,12 @@ def confined_environment(
     }
 
 
+def leading_out(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
+    """Return the names of `environ` that no confined command gets besides, each with the reason in a few words."""
+    names = (name for name, value in environ.items() if value and leads_out(name) and name not in passed)
+    return dict.fromkeys(names, "it leads out of the sandbox")
+
+
 def leads_out(name: str) -> bool:
     """Whether a variable of this name leads to a program outside the sandbox."""
     return _LEADS_OUT.fullmatch(name) is not None

@@ -4,13 +4,11 @@ It fails closed. A command that was decided to be confined runs confined or not 
 """
 
 import asyncio
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
-from desktop_agent.core.child_environment import confined_environment
+from desktop_agent.core.child_environment import confined_environment, leading_out
 from desktop_agent.core.errors import SandboxError, ToolError
 from desktop_agent.core.model import ToolResult
 from desktop_agent.core.policy.call import Confinement as Level
@@ -23,6 +21,7 @@ from desktop_agent.core.sandbox.denial import denial_in
 from desktop_agent.core.sandbox.find import SandboxSearch, find_sandbox
 from desktop_agent.core.sandbox.guarded import hidden_from
 from desktop_agent.core.tools.secret_names import SecretNames
+from desktop_agent.core.tools.terminal_text import printed_in
 
 
 class SandboxProbe:
@@ -147,6 +146,11 @@ class Walls:
             return ""
         return "sandbox" if self._confinement.is_workspace_writable else "read-only sandbox"
 
+    @property
+    def kept_back(self) -> Mapping[str, str]:
+        """Which variables of the application they keep from a command, each with the reason."""
+        return {} if self._confinement is None else leading_out(self._own, self._passed)
+
     def keeping(self, repositories: Iterable[Path]) -> "Walls":
         """Return walls that also keep a command from writing these `.git`."""
         if self._confinement is None:
@@ -176,16 +180,6 @@ class Walls:
             return ""
         has_closed_top = self._sandbox.name == "landlock"
         hidden = hidden_from(self._confinement, self._sandbox.guards)
-        text = _printed(result.content)
+        text = printed_in(result.content)
         said = denial_in(exit_code, text, self._confinement, has_closed_top=has_closed_top, is_hidden=hidden)
         return said or ""
-
-
-def _printed(content: str) -> str:
-    """Return what a command printed, out of the JSON that it is told in."""
-    try:
-        told: object = json.loads(content)
-    except ValueError:
-        return content
-    output = cast("dict[str, object]", told).get("output") if isinstance(told, dict) else None
-    return output if isinstance(output, str) else content

@@ -24,6 +24,7 @@ from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.confiner import Confiner, Walls
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
+from desktop_agent.core.tools.kept_back import KEPT_BACK_KEY, kept_back_in, sentences_about
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.safeguard import CommandRun
@@ -61,6 +62,9 @@ class Toolbox:
     jobs: Jobs
     blobs: Blobs
     environ: Mapping[str, str]
+    """What children get of the application's environment."""
+    kept_back: Mapping[str, str]
+    """The names of what they do not get of it, each with the reason."""
     spool_folder: Path
     todos: Callable[[], tuple[TodoItem, ...]]
     secrets: Callable[[], SecretNames]
@@ -225,6 +229,12 @@ class Execution:
         if denial := await asyncio.to_thread(walls.denial_in, result):
             facts = replace(facts, command=tool.command(arguments), wants_unconfined=True)
             result = await self._escalate(turn, call, facts, tool, arguments, context, result, denial)
+        kept_back = {**(walls.kept_back if "confinement" in result.metadata else {}), **self._box.kept_back}
+        given = tool.variables(arguments)
+        missed = await asyncio.to_thread(kept_back_in, tool.command(arguments), result, kept_back, given)
+        if missed:
+            note += f"[{sentences_about(missed)}]\n"
+            result = replace(result, metadata=result.metadata | {KEPT_BACK_KEY: list(missed)})
         return replace(result, content=note + result.content) if note else result
 
     async def _escalate(

@@ -10,7 +10,7 @@ that the model should read.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
@@ -224,6 +224,10 @@ class CommandTool(Tool[A]):
     @abstractmethod
     def circumstances(self, arguments: A) -> tuple[str, ...]:
         """What else decides what runs, one line each for the person who is asked: variables, input, a special shell."""
+
+    def variables(self, arguments: A) -> Collection[str]:
+        """The names of the environment variables that the call sets itself."""
+        return ()
 
     def wants_unconfined(self, arguments: A) -> bool:
         """Whether the model asks to run this outside the sandbox. A wish: the policy decides."""

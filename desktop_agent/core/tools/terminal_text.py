@@ -7,7 +7,9 @@
 Nothing adds or removes a line feed, so counting lines before or after makes no difference.
 """
 
+import json
 import re
+from typing import cast
 
 # Every alternative begins with a literal: the search then skips ordinary text ten times as fast.
 _ESCAPE = re.compile(
@@ -20,6 +22,16 @@ _ESCAPE = re.compile(
     """,
     re.VERBOSE,
 )
+
+
+def printed_in(content: str) -> str:
+    """Return what a command printed, out of the JSON that the model reads of it."""
+    try:
+        told: object = json.loads(content)
+    except ValueError:
+        return content
+    output = cast("dict[str, object]", told).get("output") if isinstance(told, dict) else None
+    return output if isinstance(output, str) else content
 
 
 def plain_text(text: str) -> str:

@@ -1,11 +1,14 @@
 """What a program printed, made readable: no escape codes, overwritten lines overwritten, and only so much of it."""
 
 import json
+import re
 from typing import NamedTuple, cast
 
 from desktop_agent.ui.terminal.line import MAX_LINE, read_line
 
 _MAX_JSON = 300_000
+_NOTES = re.compile(r"(?:\[[^\n]*\]\n)+(?=\{)")
+"""What the model is told before a command's answer; the card says it in words of its own."""
 
 
 class Excerpt(NamedTuple):
@@ -35,7 +38,9 @@ def _shorten(lines: list[str]) -> str:
 
 
 def readable(content: str) -> str:
-    """Return what a person wants to see of a tool's result: tools answer the model in JSON."""
+    """Return what the user wants to see of a tool's result: tools answer the model in JSON, below notes in brackets."""
+    if notes := _NOTES.match(content):
+        content = content[notes.end() :]
     if not content.startswith(("{", "[")) or len(content) > _MAX_JSON:
         return content
     try:

@@ -296,8 +296,17 @@ def notes(entry: "ToolEntry") -> list[tuple[str, str]]:
             else "Recovered: all that was copied is back."
         )
         found.append((say(text), "muted"))
+    if entry.result is not None and (names := _kept_back(entry.result.metadata)):
+        text = say("Kept back from commands: {names}. The setting “Variables passed on” passes them on.")
+        found.append((text.format(names=names), "muted"))
     found += [(_uncaptured(item.path, item.reason), "warning_text") for item in entry.uncaptured]
     return found
+
+
+def _kept_back(metadata: "JsonObject") -> str:
+    """Return the variables that a command seems to have missed, which it did not get; empty for none."""
+    names = metadata.get("kept_back")
+    return ", ".join(visible(str(name)) for name in cast("list[object]", names)) if isinstance(names, list) else ""
 
 
 def recovery(entry: "ToolEntry") -> str:

@@ -46,6 +46,8 @@ def test_a_line_of_a_megabyte_is_cut() -> None:
         ('{"ok": true, "nested": {}}', '{"ok": true, "nested": {}}'),
         ("{not json", "{not json"),
         ("[1", "[1"),
+        ('[NAME is kept back.]\n{"output": "printed", "metadata": {}}', "printed"),
+        ('[NAME is kept back.]\n{"output": "", "metadata": {}}', ""),
         ("{}", ""),
         ("[]", ""),
         ('{"output": "", "metadata": {"exit_code": 0}}', ""),

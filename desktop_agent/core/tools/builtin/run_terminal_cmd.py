@@ -13,7 +13,7 @@ import logging
 import os
 import secrets
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -156,6 +156,9 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         if arguments.is_background:
             lines.append("Runs in the background until it ends or is stopped.")
         return tuple(lines)
+
+    def variables(self, arguments: RunTerminalCmdArguments) -> Collection[str]:
+        return arguments.env or {}
 
     def wants_unconfined(self, arguments: RunTerminalCmdArguments) -> bool:
         return arguments.with_escalated_permissions

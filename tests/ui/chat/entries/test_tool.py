@@ -40,6 +40,13 @@ def is_unfolded(stage: Stage) -> bool:
     return stage.widget(0).is_column_shown
 
 
+def test_variables_that_a_command_did_not_get_are_named() -> None:
+    result = ToolResult(content="{}", is_error=True, metadata={"exit_code": 1, "kept_back": ["DATABASE_URL"]})
+    assert words.notes(call("run_terminal_cmd", "./migrate", result=result)) == [
+        ("Kept back from commands: DATABASE_URL. The setting “Variables passed on” passes them on.", "muted")
+    ]
+
+
 class TestTheLine:
     @pytest.mark.parametrize(
         ("tool", "verb"),
