@@ -55,6 +55,8 @@ class RowArea(QAbstractScrollArea):
         self._row_width = 0
         self._shown_value = 0
         self._is_placing = False
+        self._is_put_off = False
+        """Whether the last layout left something for another turn."""
         self._footer: QWidget | None = None
         self._is_footer_shown = False
         self._throttle = Throttle(self._update_rows, self)
@@ -239,7 +241,9 @@ class RowArea(QAbstractScrollArea):
                 height = self.rows.estimate(row)
             self.rows.heights.set(row.index, height)
             self.after_update(row)
-        if not self._gentle_timer.isActive():  # else it is being laid out
+        if self._reading_timer.isActive():
+            self._gentle_timer.start()  # reading took its share of this turn
+        elif not self._gentle_timer.isActive():  # else it is being laid out
             self.lay_out()
 
     def _read_on(self, row: "Row") -> None:
@@ -258,9 +262,10 @@ class RowArea(QAbstractScrollArea):
     # -- layout --
 
     def lay_out(self) -> None:
-        """Lay out what is in view and put it in its place."""
+        """Lay out what is in view and put it in its place; but not at once what is still being read."""
         self._gentle_timer.stop()
-        self._lay_out(Slice(is_open=True))
+        if not self._lay_out(Slice(is_open=True)):
+            self._gentle_timer.start()
 
     def lay_out_gently(self) -> None:
         """Lay out what is in view a few rows at a time, the first ones now, so that nothing else waits for it."""
@@ -280,14 +285,16 @@ class RowArea(QAbstractScrollArea):
         height = self.viewport().height()
         value = self._value()
         margin = min(_MARGIN, height // 2)  # what is made a view away would be let go at once
+        self._is_put_off = False
         for _ in range(_PASSES):
-            if not self._realise(value - margin, value + height + margin, time):
-                break
+            is_changed = self._realise(value - margin, value + height + margin, time)
             value = self._value()
+            if not is_changed or self._is_put_off:
+                break
         self._place(value)
         self._colours.request()
         self.after_layout()
-        return not time.was_over
+        return not (self._is_put_off or time.was_over)
 
     def _lay_out_anew(self) -> None:
         """Lay out what was not in view before."""
@@ -336,7 +343,9 @@ class RowArea(QAbstractScrollArea):
                     break
                 has_made = True
             widget = row.widget or self.create_widget(row)
-            widget.lay_out(top - row_top, bottom - row_top, time)
+            share = Slice() if time.is_open and widget.is_behind else time
+            widget.lay_out(top - row_top, bottom - row_top, share)
+            self._is_put_off = self._is_put_off or share.was_over
             height = widget.entry_height() + Space.ENTRY
             if height != heights[index]:
                 heights.set(index, height)

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import CommandEntry, TextEntry
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
+from desktop_agent.ui.chat.markdown.blocks import bounded
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.slices import Slice
@@ -18,12 +19,14 @@ SPOKEN_CHARS = 4_000
 _COPIED_MS = 1_500
 
 
-READ_S = 0.006
+READ_S = 0.003
 """How long one step of the window reads a text that came in one piece. The rest is for the next frames."""
 _PIECE_CHARS = 1_024
-"""How much is read without a look at the time; short, because what a stream has not settled it parses again."""
-_LEAST_CHARS = 4_096
-"""So much is read in any case: nearly every answer is shown whole at once."""
+_PIECE_LINES = 64
+"""How much is read without a look at the time; little, because what a stream has not settled it parses again."""
+_FIRST_CHARS = 8_192
+_FIRST_LINES = 256
+"""So much is read at first in any case: nearly every answer is shown whole at once."""
 
 
 def read_on(row: Row, entry: TextEntry | CommandEntry, time: Slice | None = None) -> int:
@@ -36,11 +39,13 @@ def read_on(row: Row, entry: TextEntry | CommandEntry, time: Slice | None = None
     stream = row.stream
     text, is_open = _text_of(entry)
     changed = len(stream.blocks)
-    least = stream.consumed + _LEAST_CHARS
-    while stream.consumed < len(text):
-        if time is not None and stream.consumed >= least and time.is_over():
+    at = start = stream.consumed
+    while at < len(text):
+        if time is not None and at > start and time.is_over():
             return changed
-        changed = min(changed, stream.feed(text[stream.consumed : stream.consumed + _PIECE_CHARS]))
+        end = bounded(text, at, _PIECE_CHARS, _PIECE_LINES) if at else bounded(text, 0, _FIRST_CHARS, _FIRST_LINES)
+        changed = min(changed, stream.feed(text[at:end]))
+        at = stream.consumed
     if not is_open and not stream.is_closed:
         changed = min(changed, stream.close())
     return changed

@@ -5,17 +5,26 @@ Text and code longer than a few kilobytes is cut into parts that continue each o
 with what was written before.
 """
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SOFT_LIMIT = 2000
-"""Characters of prose in one block. A longer paragraph continues in the next block."""
+PROSE_LINES = 40
+"""Characters and written lines of prose in one block. A longer paragraph continues in the next block."""
 
 CHUNK_LINES = 40
 CHUNK_CHARS = 4000
 """Lines and characters of code or plain text in one block."""
 
 TABLE_ROWS = 20
-"""Body rows of a table in one block."""
+TABLE_CELLS = 60
+TABLE_CHARS = 1200
+"""Body rows of a table in one block, and how many cells and characters these have before the block is full."""
+
+MOST_COLUMNS = 32
+"""A table with more of them has no room for its words; it is shown as the lines that it was written in."""
 
 BlockKind = Literal["text", "heading", "code", "plain", "table", "rule"]
 Alignment = Literal["left", "center", "right"]
@@ -56,13 +65,46 @@ class Part(NamedTuple):
     joint: str | None
 
 
+def table_parts(rows: "Sequence[Sequence[str]]") -> list[int]:
+    """Return where the parts end into which a table with these body rows is cut.
+
+    Whether a part ends behind a row depends on nothing behind it, so more rows at the end never move a cut.
+    """
+    ends: list[int] = []
+    start = cells = chars = 0
+    for number, row in enumerate(rows, 1):
+        cells += len(row)
+        chars += sum(map(len, row))
+        if number - start >= TABLE_ROWS or cells >= TABLE_CELLS or chars >= TABLE_CHARS or number == len(rows):
+            ends.append(number)
+            start, cells, chars = number, 0, 0
+    return ends or [0]
+
+
+def bounded(text: str, start: int, chars: int, lines: int) -> int:
+    """Return where the first `lines` lines of `text` from `start` on end, but at most `chars` characters behind it.
+
+    What reading takes depends on both: many short lines take as long as one that is a hundred times as long.
+    """
+    limit = min(len(text), start + chars)
+    at = start
+    for _ in range(lines):
+        at = text.find("\n", at, limit) + 1
+        if not at:
+            return limit
+    return at
+
+
 def prose_cut(text: str) -> int:
     """Return where the first part of `text` ends, or 0 when it fits in one block.
 
     Looks at the first `SOFT_LIMIT` characters only, so more text at the end never moves a cut.
     """
-    if len(text) <= SOFT_LIMIT:
+    end = bounded(text, 0, SOFT_LIMIT, PROSE_LINES)
+    if end == len(text):
         return 0
+    if text[end - 1] == "\n" and text.count("\n", 0, end) == PROSE_LINES:
+        return end - 1
     least = SOFT_LIMIT * 2 // 3
     for stop in ("\n", ". ", " "):
         found = text.rfind(stop, least, SOFT_LIMIT)

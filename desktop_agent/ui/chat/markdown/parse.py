@@ -9,14 +9,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from desktop_agent.ui.chat.markdown.blocks import (
+    MOST_COLUMNS,
     SOFT_LIMIT,
-    TABLE_ROWS,
     Alignment,
     Block,
     BlockKind,
     Part,
     code_parts,
+    prose_cut,
     prose_parts,
+    table_parts,
 )
 
 if TYPE_CHECKING:
@@ -43,15 +45,26 @@ def parser() -> "MarkdownIt":
     from markdown_it.rules_block import table
 
     def short_table(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
-        """Read a table, unless its header is the middle of a paragraph or as long as one that was cut already."""
-        start = state.bMarks[start_line]
-        is_prose = state.eMarks[start_line] - start > SOFT_LIMIT or (start == 0 and state.env["is_mid_paragraph"])
-        return not is_prose and table(state, start_line, end_line, silent)
+        """Read a table, unless its header is the middle of a paragraph or as long as one that was cut already.
+
+        It also ends before a row that is as long as that, and there is none with more columns than have room.
+        """
+        start, end = state.bMarks[start_line], state.eMarks[start_line]
+        is_prose = end - start > SOFT_LIMIT or (start == 0 and state.env["is_mid_paragraph"])
+        if is_prose or state.src.count("|", start, end) > MOST_COLUMNS + 1:
+            return False
+        return table(state, start_line, end_line if silent else _table_end(state, start_line, end_line), silent)
 
     options = {"html": False, "maxNesting": _MAX_NESTING}
     markdown = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
     markdown.block.ruler.at("table", short_table, {"alt": ["paragraph", "reference"]})
     return markdown
+
+
+def _table_end(state: "StateBlock", start_line: int, end_line: int) -> int:
+    """Return the line that a table which begins at `start_line` cannot reach."""
+    lines = range(min(start_line + 2, end_line), end_line)
+    return next((line for line in lines if state.eMarks[line] - state.bMarks[line] > SOFT_LIMIT), end_line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +309,7 @@ class _Flattener:
     def _heading(self, token: "Token", lines: tuple[int, int], content: str) -> None:
         level = int(token.tag[1:])
         text = content.removeprefix(SENTINEL) if self._resumes("paragraph") else content
-        if token.markup.startswith("#") or len(text) <= SOFT_LIMIT:
+        if token.markup.startswith("#") or not prose_cut(text):
             self._add("heading", lines, prose_parts(text), level=level)
             return
         # An underlined paragraph: what was cut off while the line below was unknown stays a paragraph.
@@ -321,9 +334,10 @@ class _Flattener:
         is_resumed = self._resumes("table")
         if is_resumed and len(rows) == 1:
             return
-        for at in range(1, max(2, len(rows)), TABLE_ROWS):
+        at = 1
+        for part_end in table_parts(rows[1:]):
             is_continued = is_resumed or at > 1
-            last = min(at + TABLE_ROWS, len(rows))
+            last = 1 + part_end
             end_line = lines[last - 1] + 1 if last > 1 else lines[0] + 2
             start, end = self.region.span(lines[at if is_continued else 0], end_line)
             block = Block(
@@ -339,6 +353,7 @@ class _Flattener:
             )
             self.found.append(block)
             self.marker = ""
+            at = last
 
 
 def _length(tokens: "Sequence[Token]", index: int, closing: str) -> int:

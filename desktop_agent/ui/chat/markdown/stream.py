@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from desktop_agent.ui.chat.markdown.blocks import (
     CHUNK_CHARS,
     SOFT_LIMIT,
-    TABLE_ROWS,
     Block,
+    bounded,
     code_cut,
     prose_cut,
     skip_joint,
@@ -32,7 +32,8 @@ _INDENTED_OPENING = re.compile(r"(?P<indent> {0,3})" + _FENCE)
 _MAY_CLOSE = re.compile(r" {0,3}(`*|~*)[ \t]*")
 """The beginning of a line that may become the closing one, so it is not shown as code yet."""
 
-_WINDOW = 8_192
+_WINDOW_CHARS = 8_192
+_WINDOW_LINES = 256
 """How much source is parsed at once. A quote or an item of a list that is longer is cut at a line's end.
 
 Without a limit, each step over a quote of a megabyte parses all of it again, and the window stands still.
@@ -142,8 +143,9 @@ class MarkdownStream:
             self._open_fence(opening.start())
             return True
         limit = opening.start() if opening is not None else len(self._tail)
-        is_whole = limit <= _WINDOW
-        region = self._region(self._tail[: min(limit, _WINDOW)])
+        window = bounded(self._tail, 0, _WINDOW_CHARS, _WINDOW_LINES)
+        is_whole = limit <= window
+        region = self._region(self._tail[: min(limit, window)])
         fence = region.first_fence()
         if fence is not None:
             self._keep(region, region.blocks(region.nodes[:fence]), region.nodes[fence].line)
@@ -152,13 +154,13 @@ class MarkdownStream:
         if is_whole and (opening is not None or self._is_closed):
             self._finish(region, limit)
             return opening is not None
-        if self._settle_region(region):
+        if self._settle_region(region, is_full=not is_whole):
             return True
         if is_whole:
             self._show(region)
             return False
-        end = self._tail.rfind("\n", 0, _WINDOW) + 1 or _WINDOW
-        self._finish(self._region(self._tail[:end]), end)
+        end = self._tail.rfind("\n", 0, window) + 1 or window
+        self._finish(region if end == window else self._region(self._tail[:end]), end)
         return True
 
     def _first_line_start(self) -> int:
@@ -210,8 +212,11 @@ class MarkdownStream:
         self._resumes, self._number, self._joint = resumes, number, joint
         self._patience = 0
 
-    def _settle_region(self, region: Region) -> bool:
-        """Settle every node that another one follows, else the sure part of the last one."""
+    def _settle_region(self, region: Region, *, is_full: bool) -> bool:
+        """Settle every node that another one follows, else the sure part of the last one.
+
+        A full region has no room for more of that one.
+        """
         nodes = region.nodes
         count = _last_complete(nodes, region)
         if count:
@@ -224,7 +229,7 @@ class MarkdownStream:
             case "bullet_list_open" | "ordered_list_open":
                 return self._settle_items(region, nodes[0])
             case "table_open":
-                return self._settle_rows(region, nodes[0])
+                return self._settle_rows(region, nodes[0], is_full=is_full)
             case _:
                 return False
 
@@ -263,16 +268,37 @@ class MarkdownStream:
         self._go_to(region.position(settled.end_line) - self._offset, "list", number=number)
         return True
 
-    def _settle_rows(self, region: Region, node: Node) -> bool:
-        """Settle as many rows of a table as one block holds once a complete row follows them."""
+    def _settle_rows(self, region: Region, node: Node, *, is_full: bool) -> bool:
+        """Settle as many rows as some blocks hold once a complete row follows; in a full region, all complete ones."""
         lines = region.row_lines(node)
-        if len(lines) <= TABLE_ROWS or lines[TABLE_ROWS] >= region.complete_lines:
+        complete = sum(line < region.complete_lines for line in lines)
+        if not complete:
+            return is_full and self._leave_table(region)
+        blocks, count = region.blocks([node]), 0
+        for index, block in enumerate(blocks):
+            end = count + len(block.rows) - (block.joint is None)
+            if end >= complete:
+                blocks = blocks[:index]
+                break
+            count = end
+        if not count and not is_full:
             return False
+        end = region.position(lines[(count or complete) - 1] + 1) - self._offset
+        if not count:
+            only = self._region(self._tail[:end])
+            blocks = only.blocks(only.nodes)
         head = region.text[region.line_starts[node.line] : region.line_starts[node.line + 2]]
-        self._keep(region, region.blocks([node])[:1], node.line)
-        self._go_to(region.position(lines[TABLE_ROWS]) - self._offset, "table")
+        self._keep(region, blocks, node.line)
+        self._go_to(end, "table")
         self._table_head = head
         return True
+
+    def _leave_table(self, region: Region) -> bool:
+        """Read on without the table when what follows it is too long for a row."""
+        is_over = self._resumes == "table" and len(region.nodes) > 1
+        if is_over:
+            self._go_to(0)
+        return is_over
 
     # -- fences --
 

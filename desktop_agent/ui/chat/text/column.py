@@ -59,6 +59,8 @@ class Column:
         self._boxes: dict[int, Box] = {}
         self._retired: dict[int, Box] = {}
         self._colours: dict[int, tuple[str, Colouring]] = {}
+        self._tables: dict[int, tuple[Block, Sequence[float]]] = {}
+        """Of each part of a table, how wide its columns like to be. Stays when its layout is let go."""
         self._selection: tuple[Place, Place] | None = None
         self._matches: dict[int, list[Match]] = {}
         self._current_match: Match | None = None
@@ -250,14 +252,19 @@ class Column:
         block = self._blocks[index]
         retired = self._retired.get(index)
         before = retired.passage if retired is not None and isinstance(retired.passage, TablePassage) else None
-        head = None
-        if block.joint is not None and index > 0:
-            # All parts of a table have the columns of its first.
-            first = next(at for at in range(index, -1, -1) if self._blocks[at].joint is None)
-            passage = self._box(first).passage
-            head = passage if isinstance(passage, TablePassage) else None
+        # All parts of a table have the columns of its first.
+        widths = self._column_widths(index) if block.joint is not None and index > 0 else None
         width = self._text_width(block)
-        return TablePassage(block, self._references, self._styles, width, head=head, before=before)
+        table = TablePassage(block, self._references, self._styles, width, natural_widths=widths, before=before)
+        self._tables[index] = (block, table.natural_widths)
+        return table
+
+    def _column_widths(self, index: int) -> "Sequence[float] | None":
+        """Return how wide the columns of a table like to be, of which the block at `index` is a part."""
+        first = next(at for at in range(index, -1, -1) if self._blocks[at].joint is None)
+        if first not in self._tables or self._tables[first][0] != self._blocks[first]:
+            self._box(first)
+        return self._tables[first][1] if first in self._tables else None
 
     # -- colours of code --
 

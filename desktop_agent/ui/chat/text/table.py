@@ -34,7 +34,7 @@ class _Cell:
         self._line = self._lay_out(_UNBOUNDED)
         self.natural_width = self._line.natural_width
         self.passage = self._line
-        self._width = _UNBOUNDED
+        self._width: float = _UNBOUNDED
         self.start = 0
         """Where its text begins in the text of the table."""
         self.origin = QPointF()
@@ -75,18 +75,19 @@ class TablePassage:
         styles: TextStyles,
         width: float,
         *,
-        head: "TablePassage | None" = None,
+        natural_widths: Sequence[float] | None = None,
         before: "TablePassage | None" = None,
     ) -> None:
-        """Lay `block` out. `head` gives the columns of the table it continues, `before` its cells a moment ago."""
+        """Lay `block` out. `natural_widths` are those of the table it continues, `before` its cells a moment ago."""
         self._styles = styles
         self._alignments = block.alignments
         self._has_header = block.joint is None
         self._rows = self._make_cells(block, references, before)
-        self.natural_widths = self._natural_widths() if head is None else head.natural_widths
+        self.natural_widths = natural_widths or self._natural_widths()
         self._widths = _share(self.natural_widths, width - 2 * _PADDING_X * len(block.alignments))
         self._row_tops = self._place()
         self._cells = [cell for row in self._rows for cell in row]
+        self._linked = [cell for cell in self._cells if cell.passage.links()]
         self._starts: list[int] = []
         self.text = self._join()
         self.length = utf16_length(self.text)
@@ -191,7 +192,7 @@ class TablePassage:
         return span._replace(start=span.start + cell.start) if span is not None else None
 
     def links(self) -> list[Span]:
-        return [span._replace(start=span.start + cell.start) for cell in self._cells for span in cell.passage.links()]
+        return [span._replace(start=span.start + cell.start) for cell in self._linked for span in cell.passage.links()]
 
     def rects(self, start: int, end: int) -> list[QRectF]:
         first = max(0, bisect_right(self._starts, start) - 1)

@@ -12,7 +12,11 @@ HOSTILE: dict[str, str] = {
     "a quote": "> a line of a quote\n" * 4_000,
     "a table of 3,000 rows": "| a | b | c | d | e |\n|---|---|---|---|---|\n" + ROW * 3_000,
     "a table of 3,000 columns": "|" + " a |" * 3_000 + "\n|" + "---|" * 3_000 + "\n" + "|" + " x |" * 3_000 + "\n",
+    "a table of 200 columns": "|" + " a |" * 200 + "\n|" + "---|" * 200 + "\n" + ("|" + " x |" * 200 + "\n") * 100,
+    "a table of tiny rows": "|a|\n|-|\n" + "|x|\n" * 10_000,
+    "a cell": "| a | b |\n|---|---|\n| 1 | " + "word " * 40_000 + " |\n| 2 | z |\n",
     "one line": "x" * 1_000_000,
+    "short lines": "ab\n" * 20_000,
     "lists in lists": "".join("  " * depth + "- x\n" for depth in range(400)),
     "quotes in quotes": ">" * 2_000 + " x\n",
     "an item": "- a\n" + "  more of it\n" * 6_000,
@@ -29,18 +33,20 @@ HOSTILE: dict[str, str] = {
 
 
 class CountedRegion(Region):
-    """A region that notes how much source was parsed."""
+    """A region that notes how much source was parsed, in characters and in lines."""
 
     lengths: list[int]
+    heights: list[int]
 
     def __init__(self, source: str, *args: object, **more: object) -> None:
         self.lengths.append(len(source))
+        self.heights.append(source.count("\n"))
         super().__init__(source, *args, **more)  # pyright: ignore[reportArgumentType]  # passed on as they came
 
 
 @pytest.mark.parametrize("shape", cases(HOSTILE, str))
 def test_no_step_parses_much_and_all_steps_parse_in_proportion(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = type("Counted", (CountedRegion,), {"lengths": list[int]()})
+    counted = type("Counted", (CountedRegion,), {"lengths": list[int](), "heights": list[int]()})
     monkeypatch.setattr(stream, "Region", counted)
     text = HOSTILE[shape]
     reader = MarkdownStream()
@@ -48,8 +54,11 @@ def test_no_step_parses_much_and_all_steps_parse_in_proportion(shape: str, monke
         reader.feed(text[start : start + 1_024])
     reader.close()
     assert max(counted.lengths, default=0) <= 17_000
+    assert max(counted.heights, default=0) <= 260
     assert sum(counted.lengths) <= 40 * len(text) + 40_000
     assert reader.blocks or shape == "link definitions"
+    assert max((sum(map(len, block.rows)) for block in reader.blocks), default=0) <= 128
+    assert max((len(cell) for block in reader.blocks for row in block.rows for cell in row), default=0) <= 2_000
 
 
 def test_a_quote_longer_than_a_window_stays_a_quote() -> None:
@@ -58,3 +67,31 @@ def test_a_quote_longer_than_a_window_stays_a_quote() -> None:
     reader.close()
     assert {block.containers for block in reader.blocks} == {"q"}
     assert sum(block.content.count("a line of a quote") for block in reader.blocks) == 4_000
+
+
+def test_a_table_whose_rows_are_long_stays_a_table() -> None:
+    row = "| " + " | ".join(["some words " * 9] * 5) + " |\n"
+    reader = MarkdownStream()
+    reader.feed("| a | b | c | d | e |\n|---|---|---|---|---|\n" + row * 100)
+    reader.close()
+    assert {block.kind for block in reader.blocks} == {"table"}
+    assert sum(len(block.rows) for block in reader.blocks) == 101
+
+
+def test_a_table_with_more_columns_than_have_room_is_shown_as_it_was_written() -> None:
+    lines = ["|" + " a |" * 200, "|" + "---|" * 200, *["|" + " x |" * 200] * 20]
+    reader = MarkdownStream()
+    reader.feed("\n".join(lines))
+    reader.close()
+    assert {block.kind for block in reader.blocks} == {"text"}
+    assert "".join((block.joint or "") + block.content for block in reader.blocks) == "\n".join(lines)
+
+
+def test_a_table_ends_before_a_row_that_no_window_holds_and_nothing_of_it_is_lost() -> None:
+    cell = "word " * 40_000
+    reader = MarkdownStream()
+    reader.feed("| a | b |\n|---|---|\n| 0 | y |\n| 1 | " + cell + "|\n| 2 | z |\n")
+    reader.close()
+    table, *rest = reader.blocks
+    assert table.rows == (("a", "b"), ("0", "y"))
+    assert "".join((block.joint or "") + block.content for block in rest) == f"| 1 | {cell}|\n| 2 | z |"

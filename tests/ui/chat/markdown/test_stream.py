@@ -24,7 +24,19 @@ PIECES = [
 MARKDOWN = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 CUTS = st.lists(st.integers(1, 60), min_size=1, max_size=12)
 
-SMALL = {"SOFT_LIMIT": 40, "CHUNK_LINES": 4, "CHUNK_CHARS": 60, "TABLE_ROWS": 3, "_WINDOW": 64, "_PATIENT_ABOVE": 50}
+SMALL = {
+    "SOFT_LIMIT": 40,
+    "CHUNK_LINES": 4,
+    "CHUNK_CHARS": 60,
+    "TABLE_ROWS": 3,
+    "PROSE_LINES": 4,
+    "TABLE_CELLS": 4,
+    "TABLE_CHARS": 30,
+    "MOST_COLUMNS": 3,
+    "_WINDOW_CHARS": 64,
+    "_WINDOW_LINES": 9,
+    "_PATIENT_ABOVE": 50,
+}
 
 
 def read_whole(text: str) -> MarkdownStream:
@@ -62,6 +74,9 @@ class TestWhateverIsStreamed:
     @given(MARKDOWN, CUTS)
     @example("a\n" * 30 + "# b", [1])
     @example("| a | b |\n|---|---|\n" + "| c | d |\n" * 60, [7])
+    @example("| a | b |\n|---|---|\n" + "| some words | more words |\n" * 9 + "| c | d |\n" * 9, [7])
+    @example("| a | b |\n|---|---|\n| c | d |\n| " + "word " * 30 + "| e |\n| f | g |\n", [5])
+    @example("|a|b|c|d|\n|-|-|-|-|\n" + "|1|2|3|4|\n" * 5, [4])
     @example("- a\n" * 40 + "\n  b\n", [3])
     def test_streamed_blocks_are_those_of_the_whole_text(self, text: str, lengths: list[int]) -> None:
         streamed = MarkdownStream()
