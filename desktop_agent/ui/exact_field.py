@@ -73,6 +73,8 @@ class ExactField(QPlainTextEdit):
         self._theme = theme
         self._known: dict[int, Piece] = {}
         self._seen = SeenParts()
+        self._text: str | None = None
+        """Read once after each change: a key makes a dozen ask for it."""
         self._is_mending = False
         self._is_changed = False
         self._causes: tuple[str, ...] = ()
@@ -85,6 +87,7 @@ class ExactField(QPlainTextEdit):
         self._insert(QTextCursor(document), text)
         document.setUndoRedoEnabled(True)
         self.moveCursor(QTextCursor.MoveOperation.Start)
+        document.contentsChange.connect(self._forget_text)  # before anything asks for the new one
         document.contentsChange.connect(self._seen.change)
         self.textChanged.connect(self._mend)
         self.textChanged.connect(self._mark)
@@ -97,7 +100,9 @@ class ExactField(QPlainTextEdit):
     @property
     def text(self) -> str:
         """The text, character by character as it was given or typed."""
-        return "\n".join("".join(part.original for part in self._parts(block)) for block in self._blocks())
+        if self._text is None:
+            self._text = "\n".join("".join(part.original for part in self._parts(block)) for block in self._blocks())
+        return self._text
 
     def set_text(self, text: str) -> None:
         """Put `text` in place of all there is. Can be undone like typing."""
@@ -178,7 +183,14 @@ class ExactField(QPlainTextEdit):
             yield block
             block = block.next()
 
+    def _forget_text(self) -> None:
+        self._text = None
+
     def _parts(self, block: QTextBlock) -> Iterator[_Part]:
+        if not self._known:  # nothing stands for anything: Qt's formats need not be asked for, which is slow
+            if text := block.text():
+                yield _Part(block.position(), utf16_length(text), text.replace("\u2028", "\n"), 0, is_whole=False)
+            return
         units = block.text().encode("utf-16-le", "surrogatepass")
         for found in block.textFormats():
             start, length, number = _place(found)

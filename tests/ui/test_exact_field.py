@@ -57,6 +57,20 @@ def test_a_stand_in_goes_as_a_whole(field: ExactField, key: Qt.Key) -> None:
     assert field.text == HOSTILE.replace("\u2028", "x" if key == Qt.Key.Key_X else "", 1)
 
 
+def test_the_text_is_read_once_after_each_change(field: ExactField) -> None:
+    assert field.text is field.text
+    for change, text in (
+        (lambda: QTest.keyClicks(field, "x"), "x" + HOSTILE),
+        (field.undo, HOSTILE),
+        (field.redo, "x" + HOSTILE),
+        (lambda: field.insertPlainText("yz"), "xyz" + HOSTILE),
+        (lambda: field.set_text("ls\n\n"), "ls\n\n"),
+        (field.clear, ""),
+    ):
+        change()
+        assert field.text == text
+
+
 def test_what_is_copied_and_pasted_stays_what_it_is(field: ExactField) -> None:
     field.selectAll()
     copied = field.createMimeDataFromSelection()

@@ -1,0 +1,173 @@
+"""How soon what is said about a command follows what the user types into it: from a key to the judgement on the card.
+
+The real card in the real view, on the real loop, with a real session that asks about the command. Each key is a key
+event for the field. The judgement is there when the card shows it for the text as it is (`shown`), and known to its
+end, with safety copies and scripts, when *Allow* no longer waits for it (`whole`). The yardstick beside it is the same
+key in a `QPlainTextEdit` with the same text, painted: what typing costs without any judgement.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Final
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCursor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.model import Denied
+from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui import eventloop
+from desktop_agent.ui.chat.entries.approval import ApprovalCard
+from desktop_agent.ui.chat.entries.card_command import CardCommand
+from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.theme import Theme
+from tests.harness import Ground, Open
+
+LIMIT_MS: Final = 50.0
+_PATIENCE_S: Final = 10.0
+_BETWEEN_KEYS_S: Final = 0.05
+"""Twenty keys a second, which is faster than people type."""
+
+_SCRIPT = "\n".join(f"    total_{number} = compute(value, {number})  # step {number}" for number in range(198))
+COMMANDS: Final[dict[str, str]] = {
+    "a plain command": "git commit -m 'Fix page count' && git push",
+    "a script of 200 lines": f"python3 - <<'EOF'\n{_SCRIPT}\nEOF",
+    "a line of 6,000 characters": "touch " + " ".join(f"src/module_{number:04}.py" for number in range(315)),
+}
+
+
+@dataclass(slots=True)
+class Times:
+    """Milliseconds from a key, one for each."""
+
+    shown: list[float] = field(default_factory=list[float])
+    whole: list[float] = field(default_factory=list[float])
+    plain: list[float] = field(default_factory=list[float])
+
+
+class Typing:
+    """A card about a command in a view that follows a session, and the keys that go to it."""
+
+    def __init__(self, view: TranscriptView, s: Open) -> None:
+        self._view = view
+        self._session = s
+        self._transcript = Transcript()
+        self._delivered = 0
+        view.show_transcript(self._transcript)
+        view.approval_edited.connect(self._judge)
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Let the loop turn, and the view follow the session, until something is so."""
+        async with asyncio.timeout(_PATIENCE_S):
+            while not is_so():
+                for event in self._session.rx.events[self._delivered :]:
+                    self._delivered += 1
+                    self._view.apply(self._transcript.apply(event))
+                await asyncio.sleep(0.001)  # the thread that judges has its share, too
+
+    async def begin(self) -> tuple[ApprovalCard, CardCommand]:
+        """Have the session ask, and open the command on the card for editing."""
+        self._session.submit(ops.SubmitPrompt(text="go"))
+        await self.until(lambda: bool(self._view.findChildren(ApprovalCard)))
+        card = self._view.findChildren(ApprovalCard)[0]
+        next(button for button in card.findChildren(QPushButton) if button.text() == "Edit").click()
+        command = card.findChildren(CardCommand)[0]
+        command.moveCursor(QTextCursor.MoveOperation.End)
+        return card, command
+
+    async def type(self, keys: int) -> Times:
+        """Type, each key when the judgement of the last one is whole."""
+        card, command = await self.begin()
+        times = Times()
+        for number in range(-2, keys):
+            begun = time.perf_counter()
+            QTest.keyClick(command, Qt.Key.Key_X)
+            await self.until(lambda: _judged(card) is not None)
+            shown = time.perf_counter()
+            await self.until(lambda: (judged := _judged(card)) is not None and judged.digest is not None)
+            whole = time.perf_counter()
+            await asyncio.sleep(_BETWEEN_KEYS_S)
+            if number >= 0:  # the first ones import what they need
+                times.shown.append((shown - begun) * 1_000)
+                times.whole.append((whole - begun) * 1_000)
+        return times
+
+    def stop(self) -> None:
+        """Answer the question: nothing runs."""
+        [question] = self._session.rx.all(ev.ApprovalRequested)
+        self._session.submit(ops.AnswerApproval(call_id=question.request.call_id, decision=Denied(message="")))
+
+    def _judge(self, call_id: str, command: str) -> None:
+        self._session.submit(ops.JudgeCommand(call_id=call_id, command=command))
+
+
+def _judged(card: ApprovalCard) -> ev.CommandJudged | None:
+    return card._judged  # pyright: ignore[reportPrivateUsage] - what it shows, whatever the words are
+
+
+def type_plainly(app: QApplication, text: str, keys: int) -> list[float]:
+    """The yardstick: the same keys in Qt's own field."""
+    plain = QPlainTextEdit(text)
+    plain.resize(620, 160)
+    plain.show()
+    plain.moveCursor(QTextCursor.MoveOperation.End)
+    app.processEvents()
+    times: list[float] = []
+    for _ in range(keys):
+        begun = time.perf_counter()
+        QTest.keyClick(plain, Qt.Key.Key_X)
+        plain.viewport().repaint()
+        times.append((time.perf_counter() - begun) * 1_000)
+    plain.close()
+    plain.deleteLater()
+    return times
+
+
+@pytest.mark.parametrize("shape", COMMANDS)
+def test_the_judgement_follows_the_text_as_it_is_typed(
+    qapp: QApplication, tmp_path: Path, is_nightly: bool, capsys: pytest.CaptureFixture[str], shape: str
+) -> None:
+    keys = 60 if is_nightly else 20
+    command = COMMANDS[shape]
+    found: list[Times] = []
+
+    async def live() -> int:
+        theme = Theme(qapp, "light")
+        theme.install()
+        view = TranscriptView(theme)
+        view.resize(760, 700)
+        view.show()
+        ground = Ground(tmp_path)
+        ground.write("src/module_0000.py", "x = 1\n")
+        call = Call("run_terminal_cmd", {"command": command, "is_background": False})
+        try:
+            async with ground.session([[call], [Say("ok")]], approval="always") as s:
+                typing = Typing(view, s)
+                found.append(await typing.type(keys))
+                found[0].plain = type_plainly(qapp, command, keys)
+                typing.stop()
+                await s.rx.expect(ev.TurnEnded)
+        finally:
+            view.close()
+            view.deleteLater()
+        return 0
+
+    assert eventloop.run(qapp, live) == 0
+    [times] = found
+    with capsys.disabled():
+        sys.stdout.write(
+            f"\n{shape:28} {len(command):6} characters | shown after {median(times.shown):.1f} ms, 95 of 100 below"
+            f" {quantiles(times.shown, n=20)[-1]:.1f} ms | whole after {median(times.whole):.1f} ms"
+            f" | the key in a plain field {median(times.plain):.1f} ms | limit {LIMIT_MS:.0f} ms"
+        )
+    assert median(times.shown) <= LIMIT_MS
