@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
 from desktop_agent.core.sandbox.confinement import Confinement
+from desktop_agent.core.sandbox.home import Homes
+from desktop_agent.core.sandbox.missing_programs import MissingProgram, missing_program, names_in
 
 _LOOKED_AT = 16_000
 """Characters from the end: the reason for a failure is printed last."""
@@ -59,20 +61,24 @@ def denial_in(
     *,
     has_closed_top: bool = False,
     is_hidden: Callable[[Path], str] = lambda _: "",
+    homes: Homes | None = None,
 ) -> str | None:
     """Return a sentence that says what the sandbox seems to have refused, or None when nothing points to it.
 
     `has_closed_top`: nothing may be made or removed directly in the workspace, though it may be written (Landlock).
-    `is_hidden` says what a path lies in that the command does not see although it is there, empty for nothing.
+    `is_hidden` says what a path lies in that the command does not see although it is there, empty for nothing. Programs
+    that it did not find by their names are looked for in `homes`, and where programs usually are.
     """
     if exit_code == 0:
         return None
-    # Bounded lines keep the patterns fast on whatever a command prints.
-    lines = [line[-_LONGEST_LINE:] for line in output[-_LOOKED_AT:].splitlines()]
-    text = "\n".join(lines)
+    text = _end_of(output)
     for path in _named_paths(text):
         if hidden := is_hidden(path):
             return f"The sandbox hides {_named(hidden)} from commands; the setting home_visible makes it visible."
+    for program in _missing_programs(text, homes, is_hidden):
+        if program.hidden:
+            where = f"{_named(str(program.path))} is in {_named(program.hidden)}, which the sandbox hides from commands"
+            return f"The program {where}; the setting home_visible makes it visible."
     if not confinement.has_network and (_NETWORK.search(text) or _is_pythons_socket(text)):
         return "The command seems to need the network, which the sandbox does not give it."
     for path, why in _refusals(text):
@@ -83,6 +89,31 @@ def denial_in(
     if "Read-only file system" in text:
         return "The command tried to write where the sandbox only lets it read."
     return None
+
+
+def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Callable[[Path], str]]) -> str:
+    """Return, in a sentence, where a program is that a failed command did not find though nothing hides it.
+
+    Empty for none. `find_hidden` returns what `denial_in` calls `is_hidden`; both block.
+    """
+    text = _end_of(output)
+    for program in _missing_programs(text, homes, find_hidden()) if names_in(text) else ():
+        if not program.hidden:
+            name, place = _named(program.path.name), _named(str(program.path))
+            return f"The program {name} is not in the folders of PATH that commands have. It is at {place}."
+    return ""
+
+
+def _end_of(output: str) -> str:
+    """Return the end of an output. Bounded lines keep the patterns fast on whatever a command prints."""
+    return "\n".join(line[-_LONGEST_LINE:] for line in output[-_LOOKED_AT:].splitlines())
+
+
+def _missing_programs(text: str, homes: Homes | None, is_hidden: Callable[[Path], str]) -> Iterator[MissingProgram]:
+    if homes is not None:
+        for name in names_in(text):
+            if (program := missing_program(name, homes, is_hidden)) is not None:
+                yield program
 
 
 def _named_paths(text: str) -> Iterator[Path]:

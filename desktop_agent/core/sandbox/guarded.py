@@ -159,7 +159,13 @@ def hidden_from(confinement: Confinement, guards: Guards) -> Callable[[Path], st
     """Return what tells of a path, as a command printed it, what of a home hides it; empty for nothing. Both block."""
     view = homes_in(confinement, guards)
     opened = (*confinement.shown, *confinement.roots, confinement.temp.resolve())
-    return lambda path: hidden_part(path, guards.homes, view, opened)
+
+    def is_hidden(path: Path) -> str:
+        said = hidden_part(path, guards.homes, view, opened)
+        # A link from elsewhere, as in `/usr/local/bin`, may lead into a home.
+        return said or hidden_part(path.resolve(), guards.homes, view, opened)
+
+    return is_hidden
 
 
 def _repository_around(workspace: Path) -> Iterator[Path]:

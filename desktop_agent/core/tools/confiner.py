@@ -17,7 +17,7 @@ from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.programs import search_path
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import Confinement, confinement_for
-from desktop_agent.core.sandbox.denial import denial_in
+from desktop_agent.core.sandbox.denial import denial_in, misplaced_program_in
 from desktop_agent.core.sandbox.find import SandboxSearch, find_sandbox
 from desktop_agent.core.sandbox.guarded import hidden_from
 from desktop_agent.core.tools.secret_names import SecretNames
@@ -178,8 +178,22 @@ class Walls:
             return ""
         if not result.is_error or not isinstance(exit_code, int):
             return ""
-        has_closed_top = self._sandbox.name == "landlock"
-        hidden = hidden_from(self._confinement, self._sandbox.guards)
-        text = printed_in(result.content)
-        said = denial_in(exit_code, text, self._confinement, has_closed_top=has_closed_top, is_hidden=hidden)
+        guards = self._sandbox.guards
+        said = denial_in(
+            exit_code,
+            printed_in(result.content),
+            self._confinement,
+            has_closed_top=self._sandbox.name == "landlock",
+            is_hidden=hidden_from(self._confinement, guards),
+            homes=guards.homes,
+        )
         return said or ""
+
+    def misplaced_program_in(self, result: ToolResult) -> str:
+        """Return, in a sentence, where a program is that a command did not find; empty for none. Blocks."""
+        confinement = self._confinement
+        if self._sandbox is None or confinement is None or not result.is_error:
+            return ""
+        guards = self._sandbox.guards
+        output = printed_in(result.content)
+        return misplaced_program_in(output, guards.homes, lambda: hidden_from(confinement, guards))

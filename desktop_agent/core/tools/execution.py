@@ -229,6 +229,8 @@ class Execution:
         if denial := await asyncio.to_thread(walls.denial_in, result):
             facts = replace(facts, command=tool.command(arguments), wants_unconfined=True)
             result = await self._escalate(turn, call, facts, tool, arguments, context, result, denial)
+        elif hint := await asyncio.to_thread(walls.misplaced_program_in, result):
+            note += f"[{hint}]\n"
         kept_back = {**(walls.kept_back if "confinement" in result.metadata else {}), **self._box.kept_back}
         given = tool.variables(arguments)
         missed = await asyncio.to_thread(kept_back_in, tool.command(arguments), result, kept_back, given)

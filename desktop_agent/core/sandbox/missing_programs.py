@@ -1,0 +1,88 @@
+"""Programs that a command did not find although they are on this machine: where they are, and why it did not find them.
+
+A shell names what it misses without a path: `foo: not found`. So the names are looked up where the application would
+find them, and in the folders that people install programs in.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.sandbox.home import Homes
+
+_NAME = r"(?P<name>[A-Za-z0-9_][\w.+-]{0,63})"
+_QUOTED = rf"['\"‘`]?{_NAME}['\"’`]?"
+_NOT_FOUND = (
+    re.compile(rf"(?:^|[:\s]){_NAME}: (?:command )?not found$", re.MULTILINE),  # sh, bash, sudo
+    re.compile(rf"command not found: {_NAME}$", re.MULTILINE),  # zsh
+    re.compile(
+        rf"^(?:/\S+/)?(?:env|xargs|make(?:\[\d+\])?|g?nice|nohup|setsid|stdbuf|time): {_QUOTED}: No such file",
+        re.MULTILINE,
+    ),
+    re.compile(rf"failed to run command {_QUOTED}: No such file"),  # timeout, nohup
+    re.compile(rf"No such file or directory: '{_NAME}'$", re.MULTILINE),  # Python
+    re.compile(rf"\bspawn {_NAME} ENOENT\b"),  # Node
+    re.compile(rf"exec: {_QUOTED}: executable file not found"),  # Go
+)
+_MOST_NAMES = 5
+
+_IN_HOME = (
+    ".local/bin", "bin", ".cargo/bin", "go/bin", ".npm-global/bin", ".deno/bin", ".bun/bin", ".volta/bin",
+    ".pyenv/shims", ".rbenv/shims", ".asdf/shims", ".local/share/mise/shims", ".nvm/versions/node/*/bin",
+    ".juliaup/bin", ".ghcup/bin",
+    ".cabal/bin", ".dotnet/tools", ".sdkman/candidates/*/current/bin", ".pixi/bin", ".krew/bin", ".linuxbrew/bin",
+    ".nix-profile/bin", "anaconda3/bin", "miniconda3/bin", "miniforge3/bin", ".poetry/bin", ".composer/vendor/bin",
+)  # fmt: skip
+_OF_THE_SYSTEM = (
+    "/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin", "/opt/bin", "/opt/*/bin", "/opt/*",
+    "/snap/bin", "/usr/local/go/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin", "/usr/lib/jvm/*/bin",
+)  # fmt: skip
+"""Where programs are that are not on everybody's `PATH`. A window's `PATH` is shorter than that of a terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingProgram:
+    """A program that a command did not find."""
+
+    path: Path
+    """Where it is."""
+    hidden: str
+    """What of a home the sandbox hides it in, such as `~/apps`; empty where it is visible, but not on `PATH`."""
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the programs that the lines of `text` say were not found, the last ones."""
+    found = dict.fromkeys(match["name"] for pattern in _NOT_FOUND for match in pattern.finditer(text))
+    return tuple(found)[-_MOST_NAMES:]
+
+
+def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -> MissingProgram | None:
+    """Return where a program is that a command with these walls does not find; None where that explains nothing.
+
+    Blocks. `is_hidden` says what of a home hides a path, empty for nothing.
+    """
+    installed = list(_programs(name, homes.search))
+    if any(not is_hidden(path) for path in installed):
+        return None  # it could be found, so something else is the matter
+    usual = [Path(folder) for folder in _OF_THE_SYSTEM] + [home / folder for home in homes.own for folder in _IN_HOME]
+    for path in (*installed, *_programs(name, usual)):
+        return MissingProgram(path, is_hidden(path))
+    return None
+
+
+def _programs(name: str, folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield where a program of this name is in these folders, which may have `*` for any name."""
+    for folder in folders:
+        for place in _matching(folder):
+            path = place / name
+            if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113 - `Path` does not forgive a closed folder
+                yield path
+
+
+def _matching(folder: Path) -> Iterable[Path]:
+    if "*" not in folder.parts:
+        return (folder,)
+    base = Path(*folder.parts[: folder.parts.index("*")])
+    return sorted(base.glob(str(folder.relative_to(base))), reverse=True)  # the newest version first
