@@ -166,7 +166,8 @@ class Assembly:
         gate = ApprovalGate(approvals, recorder, policies, judge)
         limits = plan.limits or TurnLimits()
         execution = Execution(toolbox, gate, effects, recorder, self.clock)
-        sight = self._sight(plan, recorder, access, limits)
+        retries = Retries(RetryPolicy(), recorder, self.clock)
+        sight = self._sight(plan, recorder, access, limits, retries)
         return Session(
             SessionParts(
                 session_id=plan.storage.session_id,
@@ -185,7 +186,7 @@ class Assembly:
                 commands=self._commands(plan, sight),
                 limits=limits,
                 settings=plan.settings,
-                retries=Retries(RetryPolicy(), recorder, self.clock),
+                retries=retries,
                 clock=self.clock,
                 provider_source=self.provider_source,
                 titling=self._titling(plan, recorder),
@@ -195,7 +196,9 @@ class Assembly:
             )
         )
 
-    def _sight(self, plan: SessionPlan, recorder: Recorder, access: Access, limits: TurnLimits) -> Sight:
+    def _sight(
+        self, plan: SessionPlan, recorder: Recorder, access: Access, limits: TurnLimits, retries: Retries
+    ) -> Sight:
         secrets = self._secrets(plan)
 
         def system() -> str:
@@ -210,7 +213,7 @@ class Assembly:
                 transcript=plan.state.transcript,
                 log=recorder,
                 clock=self.clock,
-                retry=RetryPolicy(),
+                wait=retries.wait,
                 settings=lambda: plan.settings.current,
                 reader=GuidanceReader(plan.root, self.paths.config, secret_at),
                 calibration=self.calibration,

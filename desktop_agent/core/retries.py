@@ -1,4 +1,4 @@
-"""The wait of a turn before it sends a request again: told to the user, who can skip it."""
+"""The wait before a turn or a summary sends its request again: told to the user, who can skip it."""
 
 import asyncio
 from contextlib import suppress
@@ -15,14 +15,14 @@ from desktop_agent.core.transcript import RETRYING
 
 @dataclass(slots=True)
 class Retries:
-    """Waits for the turns of one session, which run one at a time."""
+    """Waits for the turns of one session, and for the summaries beside them."""
 
     policy: RetryPolicy
     log: EventLog
     clock: Clock
     random: Random = field(default_factory=Random)
-    _wait: asyncio.Timeout | None = field(default=None, init=False)
-    """What ends the wait that is on."""
+    _waits: set[asyncio.Timeout] = field(default_factory=set[asyncio.Timeout], init=False)
+    """What ends the waits that are on."""
 
     async def wait(self, turn: int, attempt: int, error: ProviderError) -> None:
         """Tell that try number `attempt` (from 1) failed, and return when the next one is due or the user skips.
@@ -37,17 +37,19 @@ class Retries:
             ev.Notice(level="warning", code=RETRYING, title=error.title, hint=hint, detail=error.detail, turn=turn)
         )
         self.log.emit(ev.RetryWaitReported(turn=turn, is_waiting=True))
+        limit = asyncio.timeout(None)
         try:
             with suppress(TimeoutError):
-                async with asyncio.timeout(None) as self._wait:
+                async with limit:
+                    self._waits.add(limit)
                     await self.clock.sleep(delay_s)
         finally:
-            self._wait = None
+            self._waits.discard(limit)
             self.log.emit(ev.RetryWaitReported(turn=turn, is_waiting=False))
 
     def skip(self) -> None:
-        """End the wait that is on, if there is one."""
-        # The wait is given up before it has ended: a second call would find a timeout that cannot be changed any more.
-        wait, self._wait = self._wait, None
-        if wait is not None:
+        """End the waits that are on."""
+        # They are given up before they have ended: a second call would find timeouts that cannot be changed any more.
+        waits, self._waits = self._waits, set()
+        for wait in waits:
             wait.reschedule(asyncio.get_running_loop().time())

@@ -1,6 +1,7 @@
 """The wait before the model is asked again: it has a longest time, the user can skip it, and it can be interrupted."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -9,8 +10,11 @@ from desktop_agent.core import ops
 from desktop_agent.core.errors import ProviderError
 from desktop_agent.core.providers.http_faults import retry_after_s
 from desktop_agent.core.providers.scripted import Fail, Hang, Say
+from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings
 from desktop_agent.core.transcript import NoticeEntry, Transcript, replay
 from tests.harness import Ground, ImpatientClock, Open
+
+SUMMARY = Say(json.dumps({"goals": ["ship it"]}))
 
 
 class PatientClock(ImpatientClock):
@@ -80,6 +84,39 @@ async def test_skipping_twice_skips_one_wait(ground: Ground, patient: PatientClo
         assert len(s.provider.requests) == 2, "the second wait stands"
         s.submit(ops.TryNow())
         assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+
+
+async def test_the_wait_of_a_summary_is_told_and_ends_when_the_user_skips_it(
+    ground: Ground, patient: PatientClock
+) -> None:
+    async with ground.session([[Say("One.")], [Say("Two.")], [Fail(overloaded())], [SUMMARY]]) as s:
+        await s.prompt()
+        await s.prompt()
+        s.submit(ops.Compact())
+        await waiting(s)
+        assert (len(s.provider.requests), len(patient.naps)) == (3, 1)
+        assert waits(s.session.transcript) == [True]
+        s.submit(ops.TryNow())
+        assert (await s.rx.expect(ev.Compacted)).summary.goals == ("ship it",)
+        assert waits(s.session.transcript) == [False]
+
+
+async def test_the_wait_of_a_summary_that_a_turn_needs_can_be_skipped_too(
+    ground: Ground, patient: PatientClock
+) -> None:
+    ground.settings = Settings(
+        model=ModelSettings(context_tokens=60_000, max_tokens=1_000),
+        compaction=CompactionSettings(keep_last_turns=1, target_tokens=7_000),
+    )
+    long = "lorem ipsum " * 1_000
+    async with ground.session([[Say(long)], [Fail(overloaded())], [SUMMARY], [Say("Two.")]]) as s:
+        await s.prompt(long)
+        s.submit(ops.SubmitPrompt(text="go on"))
+        await waiting(s)
+        s.submit(ops.TryNow())
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+        assert s.rx.all(ev.Compacted)
+    assert len(patient.naps) == 1
 
 
 async def test_a_skip_that_comes_while_the_wait_ends_is_harmless(ground: Ground, patient: PatientClock) -> None:

@@ -18,7 +18,6 @@ from desktop_agent.core.errors import AgentError, StorageError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.model import ContextReport, ContextUse, ModelRef, ModelRequest, ToolDefinition
 from desktop_agent.core.providers.base import Provider
-from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.settings import CompactionSettings, Settings
 from desktop_agent.core.sight.compacting import Compacting, Room
 from desktop_agent.core.sight.guiding import Guiding
@@ -26,7 +25,7 @@ from desktop_agent.core.sight.meter import Meter
 from desktop_agent.core.sight.pins import Pins
 from desktop_agent.core.sight.plan import CompactionPlan, asked_for
 from desktop_agent.core.sight.requests import TurnRequests
-from desktop_agent.core.sight.summariser import Summariser
+from desktop_agent.core.sight.summariser import RetryWait, Summariser
 from desktop_agent.core.transcript import Transcript
 
 SightOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | ops.RemovePin | ops.InspectContext
@@ -44,7 +43,8 @@ class SightParts:
     transcript: Transcript
     log: EventLog
     clock: Clock
-    retry: RetryPolicy
+    wait: RetryWait
+    """Waits before a summary is asked for again."""
     settings: Callable[[], Settings]
     reader: GuidanceReader
     calibration: Calibration
@@ -70,7 +70,7 @@ class Sight:
         self.meter = Meter(parts.log, parts.calibration)
         self.pins = Pins(parts.history, parts.log, parts.clock)
         self.guiding = Guiding(parts.reader, parts.history, parts.transcript, parts.log)
-        summariser = Summariser(parts.log, parts.clock, parts.retry)
+        summariser = Summariser(parts.log, parts.wait)
         self.compacting = Compacting(parts.history, parts.transcript, parts.log, summariser)
         self._task: asyncio.Task[None] | None = None
 

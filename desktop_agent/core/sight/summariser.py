@@ -1,12 +1,10 @@
 """Asking the session's model to summarise a conversation. The request stands by itself: plain text in, JSON out."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from random import Random
+from dataclasses import dataclass
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.readable import conversation_text, fitted
 from desktop_agent.core.context.summaries import parsed, summary_text
 from desktop_agent.core.errors import ProviderError
@@ -14,7 +12,6 @@ from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.model import Message, ModelRef, ModelRequest, Summary, TextBlock, UserMessage
 from desktop_agent.core.paths import resource_path
 from desktop_agent.core.providers.base import Completion, Provider
-from desktop_agent.core.providers.retry import RetryPolicy
 
 MAX_TOKENS = 6_000
 """The longest summary."""
@@ -22,6 +19,10 @@ _LONGEST_PART = 2_000
 """Of a result or of a call's arguments, in characters: a summary needs what came of it, not all of it."""
 _CHARS_PER_TOKEN = 3
 _PLACEHOLDER = "Summarise this conversation.{focus}\n\n<conversation>\n{earlier}{text}\n</conversation>"
+
+
+RetryWait = Callable[[int, int, ProviderError], Awaitable[None]]
+"""Waits, for a turn, after this try (from 1) failed so. Raises the error when it makes no sense to try again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +42,7 @@ class Summariser:
     """Turns conversations into summaries."""
 
     log: EventLog
-    clock: Clock
-    retry: RetryPolicy
-    random: Random = field(default_factory=Random)
+    wait: RetryWait
 
     async def summarise(self, job: SummaryJob, provider: Provider, model: ModelRef, window: int) -> Summary | None:
         """Return the summary, or None when the model's answer holds none. What it cost is on record either way.
@@ -56,9 +55,7 @@ class Summariser:
             try:
                 completion = await _answer(provider, request)
             except ProviderError as error:
-                if not self.retry.should_retry(error, attempt):
-                    raise
-                await self.clock.sleep(self.retry.delay_s(attempt, error, self.random.random))
+                await self.wait(job.turn, attempt, error)
                 attempt += 1
             else:
                 await self.log.record(ev.UsageReported(turn=job.turn, usage=completion.usage, is_aside=True))
