@@ -148,12 +148,15 @@ class Finder(QObject):
     def forget(self, row: "Row") -> None:
         """Drop what was found in a row that is no more."""
         if self._search is not None:
-            self._search.found.pop(row, None)
+            self._search.forget(row)
 
     def row_changed(self, row: "Row") -> None:
         """Search a row anew whose entry changed."""
         if self._search is not None:
-            self._search.read_row(row)
+            steps = self._search.read_row(row)
+            if self._steps is not None or not _run(steps):
+                self._steps = chain(steps, self._steps or ())
+                self.resume()
             self.decorate(row)
             self._report()
 
@@ -170,11 +173,8 @@ class Finder(QObject):
             self.decorate(row)
 
     def _go_on(self) -> None:
-        clock = QElapsedTimer()
-        clock.start()
-        while self._steps is not None and clock.elapsed() < _SLICE_MS:
-            if next(self._steps, self) is self:
-                self._steps = None
+        if self._steps is not None and _run(self._steps):
+            self._steps = None
         assert self._search is not None
         sought = self._sought
         if sought is not None and self._steps is None and sought.page not in self._unread:
@@ -212,3 +212,16 @@ class Finder(QObject):
     def _report(self) -> None:
         if self._search is not None:
             self.found.emit(self._search.position, self._search.total)
+
+
+def _run(steps: "Iterator[None]") -> bool:
+    """Take steps until the time for one turn is over. Whether that were all."""
+    clock = QElapsedTimer()
+    clock.start()
+    while clock.elapsed() < _SLICE_MS:
+        if next(steps, _END) is _END:
+            return True
+    return False
+
+
+_END = object()

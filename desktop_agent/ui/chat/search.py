@@ -5,13 +5,16 @@ between entries and whoever runs it decides how long a turn takes.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from desktop_agent.core.transcript import CommandEntry, TextEntry
 from desktop_agent.ui.chat.cards.families import family_of
-from desktop_agent.ui.chat.entries.text import read_on
+from desktop_agent.ui.chat.entries.text import READ_S, is_behind, read_on
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length
+from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.column import Match
 from desktop_agent.ui.chat.text.copied import shown_text
 
@@ -34,24 +37,41 @@ class Search:
         self._rarest = max(words, key=len, default="")
         """A word that must be in the source of everything that matches: most entries are dismissed by it."""
         self.found: dict[Row, list[Match]] = {}
+        self._readings: dict[Row, object] = {}
+        """The rows that are being read, each with the reading that counts."""
         self.current: tuple[Row, Match] | None = None
 
     def read(self, rows: "Sequence[Row]") -> Iterator[None]:
-        """Search `rows` from the end, where people are, yielding after each one that was read."""
+        """Search `rows` from the end, where people are, yielding after each block that was read."""
         for row in reversed(rows):
-            if self.read_row(row):
-                yield
+            yield from self.read_row(row)
 
-    def read_row(self, row: "Row") -> bool:
-        """Search one row anew. Whether it had to be read."""
+    def read_row(self, row: "Row") -> Iterator[None]:
+        """Search one row anew, yielding after each block. What was found is known at the end."""
         self.found.pop(row, None)
+        reading = self._readings[row] = object()
         is_kept = row.widget is not None or bool(row.loaded)
-        is_candidate = self._rarest in _source(row).lower()
-        if is_candidate and (matches := list(self._matches(row))):
-            self.found[row] = matches
+        is_stream_kept = row.widget is not None or row.stream is not None
+        if self._rarest in _source(row).lower():
+            matches: list[Match] = []
+            yield from _read_markdown(row)
+            for found in self._matches(row):
+                matches += found
+                yield
+                if self._readings.get(row) is not reading:
+                    return  # it changed meanwhile, and is read anew
+            if matches:
+                self.found[row] = matches
+        del self._readings[row]
+        if not is_stream_kept and row.widget is None:
+            row.stream = None
         if not is_kept:
             row.loaded.clear()
-        return is_candidate
+
+    def forget(self, row: "Row") -> None:
+        """Drop what was found in a row that is no more."""
+        self.found.pop(row, None)
+        self._readings.pop(row, None)
 
     @property
     def total(self) -> int:
@@ -65,31 +85,66 @@ class Search:
             return 0
         row, match = self.current
         before = sum(len(matches) for other, matches in self.found.items() if other.index < row.index)
-        matches = self.found[row]
-        return before + matches.index(match) + 1 if match in matches else 0
+        at = _place_of(match, self.found[row])
+        return before + at + 1 if at >= 0 else 0
 
     def step(self, direction: int, origin: int) -> "tuple[Row, Match] | None":
         """Go to the next match (1) or the one before (-1), round the end. Begins near row `origin`."""
-        ordered = [(row, match) for row in sorted(self.found, key=lambda row: row.index) for match in self.found[row]]
-        if not ordered:
+        rows = sorted(self.found, key=lambda row: row.index)
+        if not rows:
             self.current = None
-        elif self.current in ordered:
-            self.current = ordered[(ordered.index(self.current) + direction) % len(ordered)]
-        else:
-            near = [item for item in ordered if item[0].index <= origin]
-            self.current = near[-1] if near else ordered[0]
+            return None
+        at = -1
+        if self.current is not None and self.current[0] in self.found:
+            at = _place_of(self.current[1], self.found[self.current[0]])
+        if self.current is None or at < 0:
+            near = [row for row in rows if row.index <= origin]
+            self.current = (near[-1], self.found[near[-1]][-1]) if near else (rows[0], self.found[rows[0]][0])
+            return self.current
+        row = self.current[0]
+        if not 0 <= at + direction < len(self.found[row]):
+            row = rows[(rows.index(row) + direction) % len(rows)]
+            at = -1 if direction > 0 else len(self.found[row])
+        self.current = row, self.found[row][at + direction]
         return self.current
 
-    def _matches(self, row: "Row") -> Iterator[Match]:
+    def _matches(self, row: "Row") -> Iterator[list[Match]]:
+        """Yield what is in the title, and then block by block."""
         entry = row.entry
         title = entry.title if entry.kind == "tool" else entry.text if entry.kind == "command" else ""
         if title and self._pattern.search(title):
-            yield Match(TITLE, 0, 0)
-        for index, text in enumerate(_texts(row)):
+            yield [Match(TITLE, 0, 0)]
+        before, unused = "", ""
+        for index, (joint, text) in enumerate(_texts(row)):
             shown = text.replace(LINE_BREAK, " ")
-            for found in self._pattern.finditer(shown):
-                start = utf16_length(shown[: found.start()])
-                yield Match(index, start, start + utf16_length(found[0]))
+            found: list[Match] = []
+            if unused and joint is not None:
+                found += self._over_cut(index - 1, before, unused, joint.replace("\n", " ") + shown[: len(self.text)])
+            end = self._find_in_block(index, shown, found)
+            yield found
+            before, unused = shown, shown[max(end, len(shown) - len(self.text) + 1) :]
+
+    def _over_cut(self, index: int, text: str, end: str, behind: str) -> Iterator[Match]:
+        """Yield what begins in the block at `index`, in the `end` of its `text`, and ends in what is behind it."""
+        for found in self._pattern.finditer(end + behind):
+            if found.start() < len(end) < found.end():
+                length = utf16_length(text)
+                yield Match(index, length - utf16_length(end[found.start() :]), length)
+
+    def _find_in_block(self, index: int, shown: str, matches: list[Match]) -> int:
+        """Add what is in a block to `matches`; return where the last of it ends."""
+        at = position = 0
+        for found in self._pattern.finditer(shown):
+            start = position + utf16_length(shown[at : found.start()])
+            at, position = found.end(), start + utf16_length(found[0])
+            matches.append(Match(index, start, position))
+        return at
+
+
+def _place_of(match: Match, matches: "Sequence[Match]") -> int:
+    """Return where a match is among others in the order of reading, or -1."""
+    at = bisect_left(matches, match)
+    return at if at < len(matches) and matches[at] == match else -1
 
 
 def _source(row: "Row") -> str:
@@ -105,26 +160,31 @@ def _source(row: "Row") -> str:
             return ""
 
 
-def _texts(row: "Row") -> Iterator[str]:
-    """Yield the shown text of a row's blocks."""
+def _read_markdown(row: "Row") -> Iterator[None]:
+    """Read the markdown of a row that is not on screen: one there reads for itself, and shows what it has read."""
     entry = row.entry
-    is_kept = row.widget is not None or row.stream is not None
+    if not isinstance(entry, TextEntry | CommandEntry) or (row.widget is not None and row.stream is not None):
+        return
+    read_on(row, entry, Slice(READ_S))
+    while row.widget is None and is_behind(row, entry):
+        yield
+        read_on(row, entry, Slice(READ_S))
+
+
+def _texts(row: "Row") -> "Iterator[tuple[str | None, str]]":
+    """Yield the joint and the shown text of a row's blocks."""
+    entry = row.entry
     match entry.kind:
         case "prompt":
             for block in plain_blocks(entry.text):
-                yield shown_text(block, {})
+                yield block.joint, shown_text(block, {})
         case "text" | "thinking" | "command":
-            # A row on screen reads for itself: what it has not read yet, it does not show yet.
-            if row.widget is None or row.stream is None:
-                read_on(row, entry)
             stream = row.stream
             assert stream is not None
             for block in stream.blocks:
-                yield shown_text(block, stream.references)
-            if not is_kept:
-                row.stream = None
+                yield block.joint, shown_text(block, stream.references)
         case "tool":
             for block in family_of(entry).read(row).blocks()[0]:
-                yield shown_text(block, {})
+                yield block.joint, shown_text(block, {})
         case _:
             pass

@@ -85,7 +85,7 @@ class EntryWidget(QWidget):
 
     def show_matches(self, matches: "Sequence[Match]", current: "Match | None") -> None:
         """Show what a search found here."""
-        self.column.set_matches([match for match in matches if match.block >= 0], current)
+        self.column.set_matches(matches, current)
         self.update()
 
     def set_shortcut(self, *, is_enabled: bool) -> None:

@@ -242,7 +242,7 @@ class ToolWidget(LinkedEntry):
 
     def show_matches(self, matches: Sequence[Match], current: Match | None) -> None:
         super().show_matches(matches, current)
-        self._line.set_found(is_found=any(match.block < 0 for match in matches), is_current=current in matches[:1])
+        self._line.set_found(is_found=any(match.block < 0 for match in matches[:1]), is_current=current in matches[:1])
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
         if self._approval is not None:

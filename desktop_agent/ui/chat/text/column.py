@@ -1,5 +1,6 @@
 """A column of blocks of which only what is near the eye is laid out; the rest has estimated heights."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.markdown.parse import References
     from desktop_agent.ui.chat.text.marks import Mark
 
+
+_MOST_MARKED = 60
+"""So many matches of a block are marked, those around the current one."""
 
 _FEW = 24
 """So many blocks may stay laid out wherever they are."""
@@ -62,7 +66,7 @@ class Column:
         self._tables: dict[int, tuple[Block, Sequence[float]]] = {}
         """Of each part of a table, how wide its columns like to be. Stays when its layout is let go."""
         self._selection: tuple[Place, Place] | None = None
-        self._matches: dict[int, list[Match]] = {}
+        self._matches: Sequence[Match] = ()
         self._current_match: Match | None = None
         self._revision = 0
 
@@ -313,17 +317,25 @@ class Column:
 
     def _highlights(self, index: int, box: Box) -> tuple[list[Highlight], object]:
         selected = self._selected_range(index, box)
-        matches = self._matches.get(index)
+        first = bisect_left(self._matches, (index,))
+        matches = self._near_current(self._matches[first : bisect_left(self._matches, (index + 1,), first)])
         if selected is None and not matches:
             return [], None
         highlights: list[Highlight] = []
         current = self._current_match
-        for match in matches or ():
+        for match in matches:
             background = "warning_border" if match == current else "warning_bg"
             highlights.append(Highlight(match.start, match.end, self._styles.highlight(background, "text")))
         if selected is not None:
             highlights.append(Highlight(*selected, self._styles.highlight("accent", "on_accent")))
-        return highlights, (selected, tuple(matches or ()), current)
+        return highlights, (selected, tuple(matches), current)
+
+    def _near_current(self, matches: Sequence[Match]) -> Sequence[Match]:
+        """Return the matches of a block that are shown as such: Qt paints the text once more for each of them."""
+        current = self._current_match
+        at = bisect_left(matches, current) if current is not None else 0
+        first = max(0, min(at - _MOST_MARKED // 2, len(matches) - _MOST_MARKED))
+        return matches[first : first + _MOST_MARKED]
 
     def _selected_range(self, index: int, box: Box) -> tuple[int, int] | None:
         if self._selection is None or box.passage is None:
@@ -341,10 +353,8 @@ class Column:
         return True
 
     def set_matches(self, matches: Sequence[Match], current: Match | None) -> None:
-        """Show these pieces as found, one of them as the one that was asked for."""
-        self._matches = {}
-        for match in matches:
-            self._matches.setdefault(match.block, []).append(match)
+        """Show these pieces, in the order of reading, as found, one of them as the one that was asked for."""
+        self._matches = matches
         self._current_match = current
 
     # -- positions --

@@ -55,7 +55,7 @@ def test_both_are_found() -> None:
     rows = [Row(command("/pin add zebra", "Pinned"), 0), Row(command("/status", "one `zebra`"), 1)]
     search = Search("zebra")
     for row in rows:
-        search.read_row(row)
+        list(search.read_row(row))
     assert search.total == 2
 
 

@@ -10,6 +10,7 @@ from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+from desktop_agent.ui.chat.text.box import Box
 from desktop_agent.ui.chat.text.column import Column, Match
 from desktop_agent.ui.chat.text.copied import Place
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -276,3 +277,21 @@ def test_code_waits_for_its_lexer_and_an_unknown_language_stays_plain(styles: Te
     assert not lexers.is_busy
     assert picture(column) == before
     assert not column.colour_next(0, 1_000, lexers)
+
+
+def test_only_the_matches_around_the_current_one_are_marked(
+    styles: TextStyles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marked: list[int] = []
+    draw = Box.draw
+
+    def counted(box: Box, *args: object) -> None:
+        marked.append(len(args[4]))  # pyright: ignore[reportArgumentType]  # the highlights
+        draw(box, *args)  # pyright: ignore[reportArgumentType]  # passed on as they came
+
+    monkeypatch.setattr(Box, "draw", counted)
+    column = column_of("ab " * 600, styles)
+    matches = [Match(0, 3 * number, 3 * number + 2) for number in range(600)]
+    column.set_matches(matches, matches[400])
+    picture(column)
+    assert 0 < max(marked) <= 60
