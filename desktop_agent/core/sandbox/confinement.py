@@ -1,5 +1,6 @@
 """What one command may do, and what every sandbox needs to put it behind walls."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -122,7 +123,27 @@ def split_environment(environ: Mapping[str, str], temp: str) -> SplitEnvironment
     return SplitEnvironment(outer, inner)
 
 
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Some folders, asked what lies in them: as text, because a command is held up by thousands of these questions."""
+
+    prefixes: tuple[str, ...]
+    """Each folder with a slash at its end."""
+
+    @classmethod
+    def of(cls, paths: Iterable[Path]) -> "Folders":
+        """Return them for absolute paths."""
+        return cls(tuple(os.path.join(path, "") for path in paths))  # noqa: PTH118 - for the slash
+
+    def hold(self, path: Path | str) -> bool:
+        """Whether `path`, which is absolute, is one of the folders or lies in one."""
+        return f"{path}/".startswith(self.prefixes)
+
+    def within(self, path: Path | str) -> "Folders":
+        """Return those that are `path` or lie in it."""
+        return Folders(tuple(prefix for prefix in self.prefixes if prefix.startswith(f"{path}/")))
+
+
 def is_within(path: Path, folders: Iterable[Path]) -> bool:
     """Whether `path` is one of `folders` or lies in one."""
-    text = f"{path}/"  # as text: a command is held up by some thousands of these
-    return any(text.startswith(f"{folder}/" if folder.name else str(folder)) for folder in folders)
+    return Folders.of(folders).hold(path)

@@ -12,14 +12,13 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import desktop_agent
-from desktop_agent.core.sandbox.confinement import Confinement, is_within
+from desktop_agent.core.sandbox.confinement import Confinement, Folders, is_within
 from desktop_agent.core.sandbox.toolchains import ELSEWHERE, IF_WITHOUT_CREDENTIALS, NAMED_BY, TOOLS
 from desktop_agent.core.secrets import HIDDEN, mask
 
@@ -136,17 +135,18 @@ def view_of_homes(homes: Homes, confinement: Confinement, hidden: Iterable[Path]
 
     A home that the user opened, as the workspace or by a setting, is not emptied.
     """
-    opened = (*confinement.shown, *confinement.roots)
-    emptied = tuple(path for path in homes.folders if not is_within(path, opened))
+    opened = Folders.of((*confinement.shown, *confinement.roots))
+    emptied = tuple(path for path in homes.folders if not opened.hold(path))
     harmful = tuple(path.resolve() for path in homes.settings if _seems_to_hold_credentials(path))
-    looks = _Looks((*emptied, _TEMP), (*hidden, *harmful), opened)
+    looks = _Looks(Folders.of((*emptied, _TEMP)), Folders.of((*hidden, *harmful)), opened)
     for path in homes.own:
         looks.follow(path)
     for path in dict.fromkeys((*homes.needed, *_programs(homes, confinement))):
         looks.show(path)
     for path in confinement.visible:
         looks.show(path, is_chosen=True)
-    links = tuple((path, target) for path, target in looks.links.items() if not is_within(path, looks.shown))
+    shown = Folders.of(map(Path, looks.shown))
+    links = tuple((Path(path), target) for path, target in looks.links.items() if not shown.hold(path))
     return HomeView(emptied, looks.outermost(), links, harmful)
 
 
@@ -171,89 +171,103 @@ def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]
 
 @dataclass(slots=True)
 class _Looks:
-    """Collects what is shown of closed folders, following links by hand."""
+    """Collects what is shown of closed folders, following links by hand. Paths are texts: there are hundreds."""
 
-    closed: tuple[Path, ...]
-    hidden: tuple[Path, ...]
-    opened: tuple[Path, ...]
-    shown: dict[Path, None] = field(default_factory=dict[Path, None])
-    links: dict[Path, str] = field(default_factory=dict[Path, str])
+    closed: Folders
+    hidden: Folders
+    opened: Folders
+    shown: dict[str, None] = field(default_factory=dict[str, None])
+    links: dict[str, str] = field(default_factory=dict[str, str])
+    _targets: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def show(self, path: Path, *, is_chosen: bool = False) -> None:
         """Show what is at `path`; what the user chose by name also where secrets usually are."""
         real = self.follow(path)
-        if real is None or not is_within(real, self.closed) or is_within(real, self.opened):
+        if real is None or not self.closed.hold(real) or self.opened.hold(real):
             return
-        if any(is_within(folder, (real,)) for folder in self.closed):
+        if self.closed.within(real).prefixes:
             return  # it would show the whole home
-        if is_chosen or not is_within(real, self.hidden):
+        if is_chosen or not self.hidden.hold(real):
             self.shown[real] = None
 
-    def follow(self, path: Path) -> Path | None:
+    def follow(self, path: Path) -> str | None:
         """Return where `path` leads, or None, and keep the links on the way that the command would miss."""
-        here, rest, met = Path("/"), list(path.parts[1:]), 0
+        here, rest, met = "", str(path).split("/")[::-1], 0
         while rest:
-            name = rest.pop(0)
-            if name == "..":
-                here = here.parent
+            name = rest.pop()
+            if name in ("", "."):
                 continue
-            here /= name
-            try:
-                if not stat.S_ISLNK(here.lstat().st_mode):
-                    continue
-                target = str(here.readlink())
-            except OSError:
+            if name == "..":
+                here = here.rpartition("/")[0]
+                continue
+            here = f"{here}/{name}"
+            target = self._target(here)
+            if target is None:
                 return None
+            if not target:
+                continue
             met += 1
             if met > _MOST_LINKS:
                 return None
-            if is_within(here, self.closed) and not is_within(here, (_TEMP, *self.opened)):
+            if self.closed.hold(here) and not self.opened.hold(here) and not here.startswith(f"{_TEMP}/"):
                 self.links[here] = target
-            here = Path("/") if target.startswith("/") else here.parent
-            rest = [part for part in target.split("/") if part not in ("", ".")] + rest
-        return here
+            here = "" if target.startswith("/") else here.rpartition("/")[0]
+            rest += target.split("/")[::-1]
+        return here or "/"
+
+    def _target(self, path: str) -> str | None:
+        """Return where the link at `path` points; empty for what is no link, None where nothing can be seen."""
+        if path not in self._targets:
+            try:
+                is_link = stat.S_ISLNK(os.lstat(path).st_mode)
+                self._targets[path] = os.readlink(path) if is_link else ""  # noqa: PTH115 - many, and as text
+            except OSError:
+                self._targets[path] = None
+        return self._targets[path]
 
     def outermost(self) -> tuple[Path, ...]:
         """Return what is shown, without what lies in other parts of it, unless something hidden is in between."""
-        return tuple(path for path in self.shown if not any(map(partial(self._shows, path), path.parents)))
+        return tuple(Path(path) for path in self.shown if not self._is_in_another(path))
 
-    def _shows(self, path: Path, folder: Path) -> bool:
-        """Whether `path` is visible because `folder` is."""
-        if folder not in self.shown:
-            return False
-        return not is_within(path, (hidden for hidden in self.hidden if is_within(hidden, (folder,))))
+    def _is_in_another(self, path: str) -> bool:
+        around = [prefix for prefix in self.hidden.prefixes if f"{path}/".startswith(prefix)]
+        folder = path
+        while folder := folder.rpartition("/")[0]:
+            if folder in self.shown and not any(prefix.startswith(f"{folder}/") for prefix in around):
+                return True
+        return False
 
 
 def _programs(homes: Homes, confinement: Confinement) -> Iterator[Path]:
     """Yield what the folders of `PATH` need: what was installed with them, and where the links in them lead. Blocks."""
-    writable = confinement.roots
-    closed = (*homes.folders, _TEMP)
-    installed = dict.fromkeys(homes.search)  # hundreds of links lead to programs of a few tool chains
+    closed = Folders.of((*homes.folders, _TEMP))
+    writable = Folders.of((*confinement.roots, confinement.temp))
+    installed = dict.fromkeys(map(str, homes.search))  # hundreds of links lead to programs of a few tool chains
     for folder in homes.search:
-        real = folder.resolve()
+        real = os.path.realpath(folder)
         # A link in a folder that a command can write may be the command's own.
-        if not is_within(real, closed) or is_within(real, (*writable, confinement.temp)):
+        if not closed.hold(real) or writable.hold(real):
             continue
         with suppress(OSError), os.scandir(real) as entries:
             for _, entry in zip(range(_MOST_PROGRAMS), entries, strict=False):
                 if not entry.is_symlink():
                     continue
-                program = Path(entry.path).resolve()
-                if program.parent.name in _PROGRAMS:
-                    installed[program.parent] = None
+                program = os.path.realpath(entry.path)
+                parent = os.path.dirname(program)  # noqa: PTH120 - hundreds, as text
+                if os.path.basename(parent) in _PROGRAMS:  # noqa: PTH119 - the same
+                    installed[parent] = None
                 else:
-                    yield program
+                    yield Path(program)
+    people = (*homes.own, *homes.folders)
+    shared = {*people, *(home / name for home in people for name in _SHARED)}
     for folder in installed:
-        yield _installed_with(folder, homes)
+        yield _installed_with(Path(folder), shared)
 
 
-def _installed_with(folder: Path, homes: Homes) -> Path:
+def _installed_with(folder: Path, shared: Container[Path]) -> Path:
     """Return the folder that a tool chain with its programs in `folder` was installed in; else `folder`."""
     prefix = folder.parent
-    is_shared = any(
-        prefix == home or prefix in (home / name for name in _SHARED) for home in (*homes.own, *homes.folders)
-    )
-    if folder.name not in _PROGRAMS or is_shared or prefix in _NO_HOMES:
+    if folder.name not in _PROGRAMS or prefix in shared or prefix in _NO_HOMES:
         return folder
     # Not by `Path`, which does not forgive a folder that is closed to us.
     return prefix if any(os.path.exists(prefix / name) for name in _SIGNS_OF_A_PREFIX) else folder  # noqa: PTH110

@@ -100,11 +100,8 @@ class Landlock:
         rules: dict[Path, int] = {Path("/"): _READ_DIR}
         for path in _around(Path("/"), [*hidden, *homes.emptied]):
             rules[path] = _READ
-        for folder in homes.shown:
-            for path in _around(folder, [path for path in hidden if folder in path.parents]):
-                rules[path] = _READ
-        for folder in shown:
-            for path in _around(folder, [path for path in hidden if folder in path.parents]):
+        for folder in (*homes.shown, *shown):
+            for path in _around(folder, _below(folder, hidden)):
                 rules[path] = _READ
         protected = protection_in(confinement, self.guards).paths
         for root in roots:
@@ -143,6 +140,12 @@ def _filter(confinement: Confinement) -> bytes:
 def _launch(options: Iterable[str], code: bytes, argv: tuple[str, ...]) -> tuple[str, ...]:
     python = (sys.executable, "-I", "-S", str(_LAUNCHER))
     return (*python, *options, f"filter={code.hex()}", "--", *argv)
+
+
+def _below(folder: Path, paths: Iterable[Path]) -> list[Path]:
+    """Return those of `paths` that lie in `folder`."""
+    prefix = os.path.join(folder, "")  # noqa: PTH118 - as text: it is asked of thousands
+    return [path for path in paths if str(path).startswith(prefix)]
 
 
 def _around(folder: Path, closed: Iterable[Path]) -> Iterator[Path]:

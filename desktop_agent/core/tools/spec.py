@@ -12,6 +12,7 @@ that the model should read.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
@@ -264,8 +265,12 @@ def _require_encodable(value: object) -> None:
             pass
 
 
+@cache
 def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
-    """Return the JSON schema without what costs tokens and says nothing: titles, and "or null" of what is optional."""
+    """Return the JSON schema without what costs tokens and says nothing: titles, and "or null" of what is optional.
+
+    Kept, because every request to a model asks for all of them: it is shared, and must not be changed.
+    """
     schema: JsonObject = arguments_type.model_json_schema()
     schema.pop("description", None)
     return cast("JsonObject", _plain(schema))

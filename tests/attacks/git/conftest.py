@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.sandbox.find import SandboxSearch, every_sandbox
+from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.tools.confiner import SandboxProbe
 from tests.attacks.git.hostile import git
 from tests.harness import Ground
+from tests.sandboxes import sandbox_named
 
 DEEP = "packages/group/team/lib"
 """A submodule, four levels down."""
@@ -21,12 +22,10 @@ OWN = "vendor/a/b/c/clone"
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
     """The workspace, and one of the sandboxes of this machine."""
-    found = {sandbox.name: sandbox for sandbox in every_sandbox(os.environ)}
-    if request.param not in found:
-        pytest.skip(f"{request.param} does not work on this machine")
+    sandbox = sandbox_named(request.param, os.environ)
     ground = Ground(tmp_path / "ground")
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(ground.paths.data.parent))
-    ground.probe = SandboxProbe(os.environ, lambda _: SandboxSearch(sandbox=found[request.param], reports=()))
+    ground.probe = SandboxProbe(os.environ, lambda _: SandboxSearch(sandbox=sandbox, reports=()))
     library = tmp_path / "library"
     for folder in (library, ground.workspace, ground.workspace / OWN):
         folder.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import Confinement, confinement_for
-from desktop_agent.core.sandbox.find import every_sandbox
+from tests.sandboxes import sandbox_named
 
 NAMES = ("bubblewrap", "landlock")
 
@@ -68,10 +68,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
 
 @pytest.fixture(params=NAMES)
 def sandbox(request: pytest.FixtureRequest, place: Place) -> Sandbox:
-    found = {sandbox.name: sandbox for sandbox in every_sandbox(os.environ)}
-    if request.param not in found:
-        pytest.skip(f"{request.param} does not work on this machine")
-    return found[request.param]
+    return sandbox_named(request.param, os.environ)
 
 
 @pytest.fixture

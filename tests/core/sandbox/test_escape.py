@@ -14,8 +14,8 @@ from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import confinement_for
-from desktop_agent.core.sandbox.find import every_sandbox
 from tests.core.sandbox.conftest import Place, Shell
+from tests.sandboxes import sandbox_named
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
 
@@ -312,7 +312,7 @@ async def test_our_own_rules_cannot_be_forged_by_a_command_in_the_home_folder(
         config.mkdir(parents=True)
         (config / "rules.toml").write_text("mine")
     environ = {**os.environ, "DESKTOP_AGENT_HOME": str(config.parent)}
-    guarded = next(one for one in every_sandbox(environ) if one.name == sandbox.name)
+    guarded = sandbox_named(sandbox.name, environ)
     confinement = confinement_for("restricted", place.home, place.temp, ())
     assert confinement is not None
     argv = ("/bin/bash", "-c", script.format(config=".config/agent/config"))

@@ -10,10 +10,10 @@ import pytest
 
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.denial import denial_in
-from desktop_agent.core.sandbox.find import every_sandbox
 from desktop_agent.core.sandbox.guarded import hidden_from
 from tests.core.sandbox.conftest import Place, Shell
 from tests.core.sandbox.test_ordinary_work import restricted
+from tests.sandboxes import sandbox_named
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
 
@@ -76,7 +76,7 @@ TOOLS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 def found(sandbox: Sandbox) -> Sandbox:
     """Return the same sandbox for the environment as it is now."""
-    return next(one for one in every_sandbox(os.environ) if one.name == sandbox.name)
+    return sandbox_named(sandbox.name, os.environ)
 
 
 @pytest.mark.parametrize("name", TOOLS)
