@@ -1,7 +1,7 @@
 """Everything a command printed, in a window of its own: searchable, selectable, and quick at any length."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut, QTextDocument
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.terminal.document import PrintedDocument
@@ -26,9 +26,12 @@ class OutputWindow(QDialog):
         self._text = PrintedView(theme, printed, self)
         self._text.setFont(theme.code_font())
         self._text.setAccessibleName(self.windowTitle())
-        self._note = QLabel(self.tr("Only the end is shown: the output is very long."), self)
+        notes = [self.tr("Only the end is shown: the output is very long.")] if is_cut else []
+        if printed.folded:
+            notes.append(self.tr("↪ goes on with the line above; it is copied as one line."))
+        self._note = QLabel("  ".join(notes), self)
         self._note.setProperty("role", "secondary")
-        self._note.setVisible(is_cut)
+        self._note.setVisible(bool(notes))
         self._field = QLineEdit(self)
         self._field.setPlaceholderText(self.tr("Find"))
         self._field.setAccessibleName(self.tr("Find in the output"))
@@ -50,6 +53,4 @@ class OutputWindow(QDialog):
 
     def _find_next(self) -> None:
         """Go to the next place, from the beginning again after the last."""
-        if not self._text.find(self._field.text(), QTextDocument.FindFlag(0)):
-            self._text.moveCursor(self._text.textCursor().MoveOperation.Start)
-            self._text.find(self._field.text())
+        self._text.find_next(self._field.text())

@@ -4,7 +4,7 @@ import json
 import re
 from typing import NamedTuple, cast
 
-from desktop_agent.ui.terminal.line import MAX_LINE, read_line
+from desktop_agent.ui.terminal.line import MAX_LINE, goes_back, read_line
 
 _MAX_JSON = 300_000
 _NOTES = re.compile(r"(?:\[[^\n]*\]\n)+(?=\{)")
@@ -16,6 +16,10 @@ class Excerpt(NamedTuple):
 
     text: str
     hidden_lines: int
+    cut_lines: int = 0
+    """How many of the lines go on beyond what is shown of them."""
+    cut_chars: int = 0
+    """For how many characters they do."""
 
 
 def plain(text: str) -> str:
@@ -28,13 +32,23 @@ def first_lines(text: str, count: int) -> Excerpt:
     text = text.rstrip("\n")
     head = text.split("\n", count)
     hidden = head[count].count("\n") + 1 if len(head) > count else 0
-    return Excerpt(_shorten(head[:count]), hidden)
+    lines = [_shortened(line) for line in head[:count]]
+    cuts = [cut for _, cut in lines if cut]
+    return Excerpt("\n".join(line for line, _ in lines), hidden, len(cuts), sum(cuts))
 
 
-def _shorten(lines: list[str]) -> str:
-    # Cut first: an escape code at the cut is the lesser evil next to cleaning a megabyte.
-    cut = (line if len(line) <= 4 * MAX_LINE else line[-4 * MAX_LINE :] for line in lines)
-    return "\n".join(line[:MAX_LINE] for line in map(plain, cut))
+def _shortened(line: str) -> tuple[str, int]:
+    """Return the beginning of a line, and for how many characters it goes on."""
+    most = 4 * MAX_LINE
+    if len(line) <= most:
+        read, cut = line, 0
+    elif goes_back(line):
+        read, cut = line[-most:], 0  # what it was before it was overwritten is nowhere to be seen
+    else:
+        # Cut first: an escape code at the cut is the lesser evil next to cleaning a megabyte.
+        read, cut = line[:most], len(line) - most
+    text = plain(read)
+    return text[:MAX_LINE], cut + max(0, len(text) - MAX_LINE)
 
 
 def readable(content: str) -> str:

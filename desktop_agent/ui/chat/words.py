@@ -89,6 +89,14 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {say(one) if number == 1 else say(many)}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
+def cut_lines(lines: int, characters: int) -> str:
+    """Say how far lines go on beyond what is shown of them: `1 line goes on for 6 044 characters`; nothing for none."""
+    if not lines:
+        return ""
+    go_on = say("1 line goes on for {0}") if lines == 1 else say("{1} lines go on for {0}")
+    return go_on.format(counted(characters, "character", "characters"), lines)
+
+
 def duration(seconds: float) -> str:
     """Return a time as people say it: `6 ms`, `3.2 s`, `2 min 5 s`."""
     if seconds < 1:

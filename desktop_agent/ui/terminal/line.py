@@ -35,6 +35,13 @@ class PrintedLine(NamedTuple):
 
     text: str
     runs: tuple[Run, ...] = ()
+    cut_chars: int = 0
+    """How far it goes on beyond `text`, in characters as they were printed."""
+
+
+def goes_back(raw: str) -> bool:
+    """Whether a line overwrites some of itself, so that its end tells more than its beginning."""
+    return "\r" in raw.rstrip("\r") or "\b" in raw
 
 
 def read_line(raw: str, look: Look = PLAIN, *, limit: int = _MOST_RAW) -> tuple[PrintedLine, Look]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.ui.chat.output import first_lines, plain, readable
+from desktop_agent.ui.chat.output import Excerpt, first_lines, plain, readable
 from desktop_agent.ui.terminal.line import MAX_LINE
 
 
@@ -26,8 +26,8 @@ def test_escape_codes_and_overwriting_are_resolved(printed: str, shown: str) -> 
 
 
 def test_the_first_lines_say_how_many_are_behind() -> None:
-    assert first_lines("a\nb\nc\nd\n", 2) == ("a\nb", 2)
-    assert first_lines("a\nb\n", 2) == ("a\nb", 0)
+    assert first_lines("a\nb\nc\nd\n", 2) == Excerpt("a\nb", 2)
+    assert first_lines("a\nb\n", 2) == Excerpt("a\nb", 0)
 
 
 def test_a_line_of_a_megabyte_is_cut() -> None:
@@ -56,3 +56,10 @@ def test_a_line_of_a_megabyte_is_cut() -> None:
 )
 def test_answers_in_json_are_shown_as_text(content: str, text: str) -> None:
     assert readable(content) == text
+
+
+def test_of_a_long_line_the_beginning_is_shown_and_how_far_it_goes_on() -> None:
+    text = "".join(f"word{number} " for number in range(200_000))
+    excerpt = first_lines(f"short\n{text}\n", 12)
+    assert excerpt.text == "short\n" + text[:MAX_LINE]
+    assert (excerpt.cut_lines, excerpt.cut_chars) == (1, len(text) - MAX_LINE)

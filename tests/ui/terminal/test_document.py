@@ -1,9 +1,11 @@
 """A long output is plain text at once; colours are worked out for the lines that are seen."""
 
-from PySide6.QtGui import QTextBlock
+import pytest
+from PySide6.QtGui import QTextBlock, QTextCursor
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.terminal.document import PrintedDocument
+from desktop_agent.ui.terminal.document import ROW_CHARS, PrintedDocument
 from desktop_agent.ui.terminal.line import Run
 from desktop_agent.ui.terminal.look import Look
 from desktop_agent.ui.terminal.text_view import PrintedView
@@ -66,3 +68,75 @@ def test_another_theme_brings_its_own_colours(qtbot: QtBot, theme: Theme) -> Non
         assert colour() != light
     finally:
         theme.choose("light")
+
+
+LONG = "".join(f"word{number} é\xa0😀 " for number in range(20_000))
+FOLDED = f"first\n{LONG}\n\nlast"
+
+
+@pytest.fixture
+def folded(qtbot: QtBot, theme: Theme) -> PrintedView:
+    view = PrintedView(theme, PrintedDocument.read(FOLDED))
+    qtbot.addWidget(view)
+    view.resize(400, 300)
+    with qtbot.waitExposed(view):
+        view.show()
+    return view
+
+
+def test_a_long_line_is_laid_out_in_rows(folded: PrintedView) -> None:
+    block = folded.document().begin()
+    lengths: list[int] = []
+    while block.isValid():
+        lengths.append(len(block.text()))
+        block = block.next()
+    assert max(lengths) <= ROW_CHARS
+    assert sum(lengths) == len(FOLDED.replace("\n", ""))
+
+
+def test_a_long_line_is_copied_as_one(folded: PrintedView, qapp: QApplication) -> None:
+    folded.selectAll()
+    folded.copy()
+    assert qapp.clipboard().text() == FOLDED
+    cursor = folded.textCursor()
+    cursor.setPosition(2)
+    cursor.setPosition(6 + ROW_CHARS + 300, QTextCursor.MoveMode.KeepAnchor)
+    folded.setTextCursor(cursor)
+    folded.copy()
+    copied = qapp.clipboard().text()
+    assert copied.startswith("rst\nword0")
+    assert copied in FOLDED
+    assert len(copied) > ROW_CHARS
+
+
+def test_what_stands_over_the_end_of_a_row_is_found(folded: PrintedView, qapp: QApplication) -> None:
+    sought = LONG[ROW_CHARS - 4 : ROW_CHARS + 4]
+    assert folded.find_next(sought.upper())
+    folded.copy()
+    assert qapp.clipboard().text() == sought
+    assert folded.find_next("LAST")
+    assert folded.textCursor().selectedText() == "last"
+    assert folded.find_next("first"), "it goes on from the beginning"
+    assert not folded.find_next("nowhere")
+
+
+def test_the_colours_of_a_long_line_go_on_in_its_rows() -> None:
+    red = Look("ansi1")
+    document = PrintedDocument.read(f"a\n\x1b[31m{'x' * 2_500}\x1b[0m{'y' * 100}\nb \x1b[31mc")
+    assert [document.line(row).runs for row in range(1, 4)] == [
+        (Run(0, 1_000, red),),
+        (Run(0, 1_000, red),),
+        (Run(0, 500, red),),
+    ]
+    assert document.line(4).runs == (Run(2, 1, red),)
+
+
+def test_rows_that_go_on_with_the_one_above_have_a_sign(folded: PrintedView, theme: Theme) -> None:
+    edge = folded.viewport().grab().toImage().copy(0, 0, 16, 300)
+    row = folded.cursorRect().height()
+    ground = theme.colour("surface").rgb()
+    marked = [
+        any(edge.pixel(x, y) != ground for x in range(2, 14) for y in range(18 + row * number, 17 + row * (number + 1)))
+        for number in range(4)
+    ]
+    assert marked == [False, False, True, True]

@@ -69,3 +69,23 @@ def test_nothing_printed_is_no_line() -> None:
     tail.feed("")
     assert tail.lines() == []
     assert tail.hidden_lines == 0
+
+
+@pytest.mark.parametrize("size", [1_000, 65_536, 3_000_000])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_of_a_long_line_the_beginning_is_shown_and_how_far_it_goes_on(size: int, end: str) -> None:
+    text = "".join(f"word{number} " for number in range(200_000)) + end
+    tail = Tail(12)
+    for start in range(0, len(text), size):
+        tail.feed(text[start : start + size])
+    [line] = tail.lines()
+    assert line.text == text[:MAX_LINE]
+    assert tail.cut == (1, len(text.rstrip("\n")) - MAX_LINE)
+
+
+def test_of_a_long_line_that_overwrites_itself_the_last_state_is_shown() -> None:
+    tail = Tail(12)
+    for number in range(3_000):
+        tail.feed(f"\r{number} of 3000 done")
+    assert [line.text for line in tail.lines()] == ["2999 of 3000 done"]
+    assert tail.cut == (0, 0)

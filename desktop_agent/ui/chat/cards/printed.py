@@ -24,12 +24,14 @@ class PrintedBody(ToolBody):
 
     def bar(self) -> Bar | None:
         entry = entry_of(self.row)
-        hidden = _excerpt(entry).hidden_lines
+        shown = _excerpt(entry)
+        hidden = shown.hidden_lines
         is_stored = entry.result is not None and entry.result.output is not None
-        if not hidden and not is_stored:
+        if not hidden and not shown.cut_lines and not is_stored:
             return None
-        lines = words.counted(hidden, "line", "lines")
-        return Bar(words.say("… {lines} more").format(lines=lines) if hidden else "", self.tr("Show all output"))
+        more = words.say("… {lines} more").format(lines=words.counted(hidden, "line", "lines")) if hidden else ""
+        cut = words.cut_lines(shown.cut_lines, shown.cut_chars)
+        return Bar(" · ".join(filter(None, (cut, more))), self.tr("Show all output"))
 
     def on_bar_clicked(self) -> None:
         self.output_requested.emit()

@@ -53,11 +53,13 @@ class TerminalBody(ToolBody):
         is_cut = entry.output_chars > len(entry.output_tail)
         # What was seen as it came is all there is, or its end; what was not, is what the model read of it.
         is_stored = not entry.output_tail and entry.result is not None and entry.result.output is not None
-        if not hidden and not is_cut and not is_stored:
+        cut = words.cut_lines(*_tail(self.row).cut)
+        if not hidden and not is_cut and not is_stored and not cut:
             return None
         lines = words.counted(hidden, "line", "lines")
         text = self.tr("… earlier output") if is_cut else self.tr("… {lines} before").format(lines=lines)
-        return Bar(text if hidden or is_cut else "", self.tr("Show all output"), is_above=True)
+        before = text if hidden or is_cut else ""
+        return Bar(" · ".join(filter(None, (before, cut))), self.tr("Show all output"), is_above=True)
 
     def on_bar_clicked(self) -> None:
         self.output_requested.emit()

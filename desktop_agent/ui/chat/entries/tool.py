@@ -116,6 +116,11 @@ class ToolWidget(LinkedEntry):
         """The entry it shows."""
         return entry_of(self.row)
 
+    @property
+    def bar_text(self) -> str:
+        """What stands beside the text about what is not shown of it."""
+        return self._bar.text if self._bar is not None else ""
+
     # -- content --
 
     def refresh(self) -> None:

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
 from PySide6.QtGui import QImage
 
 from desktop_agent.core.events import ToolOutputDelta
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import BlobRef, Denied, ToolResult
+from desktop_agent.ui.chat.entries.tool import ToolWidget
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.theme.ansi import ansi_colours
 from tests.ui.chat.stage import Conversation, Stage, call, change, click, record
@@ -144,3 +146,19 @@ def test_what_is_shown_whole_offers_no_more(stage: Stage) -> None:
         call("run_terminal_cmd", "ls", output="\x1b[31mred\x1b[0m\n", result=ToolResult(content="{}", output=stored))
     )
     assert "Show all output" not in stage.buttons()
+
+
+@pytest.mark.parametrize("name", ["run_terminal_cmd", "read_file"])
+def test_a_card_says_how_far_a_line_goes_on_and_leads_to_all_of_it(stage: Stage, name: str) -> None:
+    line = "word " * 400_000
+    stage.show(call(name, "x", result=ToolResult(content=line)))
+    stage.row(0).is_unfolded = True
+    stage.widget(0).refresh()
+    stage.view.row_resized(stage.row(0))
+    assert stage.shown_text(0) == line[:500]
+    body = stage.widget(0)
+    assert isinstance(body, ToolWidget)
+    assert "1 line goes on for 1\N{NARROW NO-BREAK SPACE}999\N{NARROW NO-BREAK SPACE}" in body.bar_text
+    wanted = record(stage.view.output_requested)
+    click(stage.button("Show all output"))
+    assert wanted == [(stage.row(0).entry,)]
