@@ -8,6 +8,8 @@ from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
 from desktop_agent.ui.tooltips import plain_tooltip
 
 _HEIGHT = 30
+_MOST_CHARS = 2_000
+"""More than a line of it is never in sight, and Qt would measure all of it to cut it off."""
 
 
 class QueueCard(QWidget):
@@ -25,9 +27,9 @@ class QueueCard(QWidget):
         super().__init__(parent)
         self.prompt_id = prompt_id
         self._theme = theme
-        self._text = " ".join(text.split())
+        self._text = " ".join(text[:_MOST_CHARS].split()) + ("…" if len(text) > _MOST_CHARS else "")
         self.setAccessibleName(self.tr("Waits: {text}").format(text=self._text))
-        self.setToolTip(plain_tooltip(text[:2000]))
+        self.setToolTip(plain_tooltip(text[:_MOST_CHARS]))
         self._remove = QPushButton(self.tr("Remove"), self)
         self._remove.setProperty("compact", True)
         self._remove.setProperty("variant", "flat")

@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.model import ContextUse
 from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.chat.queue_card import QueueCard
 from desktop_agent.ui.context_meter import ContextMeter
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import click, record, type_text
@@ -176,6 +177,12 @@ class TestFitting:
         desk.composer.add_control(button)
         button.setText("Sandbox not available")
         desk.qtbot.waitUntil(lambda: button.width() == button.sizeHint().width())
+
+    def test_of_a_long_prompt_no_more_is_measured_than_can_be_in_sight(self, desk: Desk) -> None:
+        desk.composer.set_queued([("p", "waits " * 300_000)])
+        [card] = desk.composer.findChildren(QueueCard)
+        assert len(card.accessibleName()) < 3_000
+        assert card.accessibleName().endswith("…")
 
     @pytest.mark.parametrize("width", [340, 430, 640, 1200])
     def test_nothing_is_cut_or_covered_at_any_width(self, desk: Desk, width: int) -> None:
