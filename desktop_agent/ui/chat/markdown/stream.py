@@ -139,6 +139,8 @@ class MarkdownStream:
         if self._fence is not None:
             return self._settle_code(self._fence)
         opening = _OPENING.search(self._tail, self._first_line_start())
+        if opening is not None and opening.end() - opening.start() > _WINDOW_CHARS:
+            opening = None  # it was cut before its line was complete, or would have been
         if opening is not None and not self._tail[: opening.start()].strip():
             self._open_fence(opening.start())
             return True

@@ -78,6 +78,7 @@ class TestWhateverIsStreamed:
     @example("| a | b |\n|---|---|\n| c | d |\n| " + "word " * 30 + "| e |\n| f | g |\n", [5])
     @example("|a|b|c|d|\n|-|-|-|-|\n" + "|1|2|3|4|\n" * 5, [4])
     @example("- a\n" * 40 + "\n  b\n", [3])
+    @example("```" + "x" * 70 + "\ncode\n```\n", [1])
     def test_streamed_blocks_are_those_of_the_whole_text(self, text: str, lengths: list[int]) -> None:
         streamed = MarkdownStream()
         for piece in cut(text, lengths):
