@@ -25,7 +25,7 @@ _PIECE_CHARS = 1_024
 _PIECE_LINES = 64
 """How much is read without a look at the time; little, because what a stream has not settled it parses again."""
 _FIRST_CHARS = 8_192
-_FIRST_LINES = 256
+_FIRST_LINES = 80
 """So much is read at first in any case: nearly every answer is shown whole at once."""
 
 
