@@ -20,6 +20,7 @@ from desktop_agent.core.errors import CredentialsError
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.processes.cgroup import CommandGroups
 from desktop_agent.core.programs import find_program, search_path
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.rulebook import LiveRules
@@ -34,6 +35,7 @@ State = Literal["ok", "warning", "problem"]
 
 _OLDEST_PYTHON = (3, 11)
 _TIMEOUT_S = 20.0
+_HELD = {"pids": "processes", "memory": "memory"}
 _MARKS: dict[State, str] = {"ok": "ok", "warning": "warning", "problem": "PROBLEM"}
 _TRY_QT = """
 import sys
@@ -63,6 +65,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         _qt(),
         _keyring(console),
         *_sandboxes({**os.environ, "PATH": path}),
+        _limits(),
         _environment(args.environ),
         _git(workspace),
         _ripgrep(workspace),
@@ -157,6 +160,19 @@ def _sandboxes(environ: Mapping[str, str]) -> list[Check]:
     else:
         checks.append(Check(name="sandbox", state="ok", message=f"Commands are confined by {search.sandbox.name}."))
     return checks
+
+
+def _limits() -> Check:
+    """Say who keeps a command from taking all of the machine."""
+    groups = CommandGroups.open("doctor")
+    if groups is None:
+        message = "No cgroup can be had here: the application watches what commands take, and ends one that takes more."
+        return Check(name="limits", state="ok", message=message)
+    held = [what for controller, what in _HELD.items() if controller in groups.controllers]
+    groups.close()
+    by_kernel = f"The kernel limits their {' and '.join(held)}; the" if held else "The"
+    message = f"Commands run in cgroups, each of which ends at once. {by_kernel} application watches what they take."
+    return Check(name="limits", state="ok", message=message)
 
 
 def _environment(environ: Mapping[str, str]) -> Check:

@@ -23,9 +23,10 @@ from tests.attacks.sandbox.bombs import HOGS, Bomb, Told, Way, blow_up
 REPEATS = 3
 
 
+@pytest.mark.parametrize("has_group", [True, False], ids=["cgroup", "no_cgroup"])
 @pytest.mark.parametrize("sandbox", ["none", "bubblewrap", "landlock"])
 def test_ending_what_takes_all(
-    qapp: QApplication, capsys: pytest.CaptureFixture[str], sandbox: str, *, is_nightly: bool
+    qapp: QApplication, capsys: pytest.CaptureFixture[str], sandbox: str, *, has_group: bool, is_nightly: bool
 ) -> None:
     frame = QElapsedTimer()
     late: list[float] = []
@@ -48,8 +49,9 @@ def test_ending_what_takes_all(
             timer.stop()
             shutil.rmtree(base)
 
+    group = "cgroup" if has_group else "no cgroup"
     lines = [
-        f"{sandbox}, at most {MOST_TASKS} tasks: nothing left within 1.00 s, stalls at most 33 ms",
+        f"{sandbox}, {group}, at most {MOST_TASKS} tasks: nothing left within 1.00 s, stalls at most 33 ms",
         f"{'':32}{'median s':>10}{'worst s':>10}{'left':>6}{'stall ms: median':>18}{'worst':>8}",
     ]
 
@@ -61,7 +63,7 @@ def test_ending_what_takes_all(
                 left = 0
                 for _ in range(REPEATS if is_nightly else 1):
                     late.clear()
-                    one = await told(Bomb(hog, sandbox, way))
+                    one = await told(Bomb(hog, sandbox, way, has_group))
                     took.append(one.took_s)
                     stalls.append(max(late))
                     left += len(one.left)

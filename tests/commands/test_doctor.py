@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,7 @@ def test_it_says_of_everything_whether_it_works() -> None:
     assert {frozenset(check) for check in found.values()} == {frozenset({"name", "state", "message", "hint"})}
     search = find_sandbox(os.environ)
     assert found["sandbox"]["state"] == ("ok" if search.sandbox else "warning")
+    assert re.search("in cgroups|No cgroup", found["limits"]["message"])
 
 
 def test_a_missing_part_is_a_warning_with_what_to_do(tmp_path: Path) -> None:

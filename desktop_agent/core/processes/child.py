@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from desktop_agent.core.clock import Clock
+from desktop_agent.core.processes.cgroup import CommandGroup
 from desktop_agent.core.processes.output import Sink
 from desktop_agent.core.processes.reader import OutputReader
 from desktop_agent.core.processes.tree import ProcessTree, Scope
@@ -40,7 +41,7 @@ class ProcessEnd:
     survivors: Mapping[int, str] = field(default_factory=dict[int, str])
     """What could not be ended, such as another user's process: pid to name."""
     excess: str = ""
-    """What it took too much of, in words, when the watch ended it for that."""
+    """What it took too much of, in words, when the watch, or the kernel, ended it for that."""
 
 
 class ChildPipes(asyncio.SubprocessProtocol):
@@ -122,15 +123,23 @@ class ChildProcess:
     """One started command. Whoever started it must `end` it, whatever happens."""
 
     def __init__(
-        self, clock: Clock, *, grace_s: float, mark: str, pipes: ChildPipes, transport: asyncio.SubprocessTransport
+        self,
+        clock: Clock,
+        *,
+        grace_s: float,
+        mark: str,
+        group: CommandGroup | None,
+        pipes: ChildPipes,
+        transport: asyncio.SubprocessTransport,
     ) -> None:
         self._clock = clock
         self._grace_s = grace_s
         self._pipes = pipes
         self._transport = transport
         self.pid = transport.get_pid() or 0
-        self.mark = mark
-        self._tree = ProcessTree(mark, self.pid)
+        self._mark = mark
+        self._group = group
+        self._tree = self.new_tree()
         self._end_asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._excess = ""
         self._life = asyncio.create_task(self._live())
@@ -139,6 +148,10 @@ class ChildProcess:
     def has_exited(self) -> bool:
         """Whether the first process has exited by itself; what it left behind may still be there."""
         return self._pipes.exited.done() and not self._end_asked.done()
+
+    def new_tree(self) -> ProcessTree:
+        """Return what finds its processes, for another thread than ours."""
+        return ProcessTree(self._mark, self.pid, self._group)
 
     async def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the command to end by itself; False when it has not. Cancelling only stops the waiting."""
@@ -180,7 +193,10 @@ class ChildProcess:
         await self._pipes.silenced()
         if exit_code is not None:
             await self._pipes.closed
-        return ProcessEnd(exit_code=_as_shells_count(exit_code), ended=ended, survivors=survivors, excess=self._excess)
+        excess = "" if self._group is None else await asyncio.to_thread(self._group.close)
+        return ProcessEnd(
+            exit_code=_as_shells_count(exit_code), ended=ended, survivors=survivors, excess=self._excess or excess
+        )
 
     async def _listen_until_quiet(self, *wakers: "asyncio.Future[None]") -> None:
         """Take what is still in the pipe, but do not wait for what a grandchild may print one day."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from desktop_agent.core.processes.table import task_count
 
-_SHELL = "/bin/sh"
+SHELL = "/bin/sh"
 _TASKS_PER_PROCESS = 4
 """How many threads a process has on average at most: beyond that, a tree counts as too many processes."""
 _SCORE = 500
@@ -43,6 +43,11 @@ class CommandLimits:
         return self.max_processes * _TASKS_PER_PROCESS
 
     @property
+    def memory_excess(self) -> str:
+        """What is said of a command that held more memory."""
+        return f"it held more than {self.memory_bytes / 2**30:,.1f} GiB of memory"
+
+    @property
     def memory_bytes(self) -> int:
         """`max_memory_bytes`, or what stands for it."""
         return self.max_memory_bytes or machine_memory_bytes() * 3 // 4
@@ -55,8 +60,10 @@ def machine_memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def limited(argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits: CommandLimits) -> tuple[str, ...]:
-    """Return `argv` so that a shell sets the limits and then becomes it. Blocks for a moment.
+def limited(
+    argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits: CommandLimits, *, entering: str = ":"
+) -> tuple[str, ...]:
+    """Return `argv` so that a shell does `entering`, sets the limits and then becomes it. Blocks for a moment.
 
     Raises `OSError` for a program that is not there, which the shell would only print.
     """
@@ -69,7 +76,7 @@ def limited(argv: tuple[str, ...], cwd: Path, environ: Mapping[str, str], limits
     _, most_tasks = resource.getrlimit(resource.RLIMIT_NPROC)
     tasks = _at_most(most_tasks, task_count() + limits.max_tasks)
     script = _SET.format(soft=soft, hard=hard, tasks=tasks, score=_SCORE)
-    return (_SHELL, "-c", f'{{ {script}\n}} 2>/dev/null\nexec "$@"', "sh", *argv)
+    return (SHELL, "-c", f'{{ {entering}\n{script}\n}} 2>/dev/null\nexec "$@"', "sh", *argv)
 
 
 def _at_most(limit: int, most: int) -> int:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from desktop_agent.core.clock import Clock
+from desktop_agent.core.processes.cgroup import CommandGroup, CommandGroups
 from desktop_agent.core.processes.child import ChildPipes, ChildProcess, end_all, unhurried
 from desktop_agent.core.processes.guard import Guard
 from desktop_agent.core.processes.limits import CommandLimits, limited
@@ -83,17 +84,26 @@ class ProcessRunner:
     """All child processes of one application. `aclose` leaves none of them."""
 
     def __init__(
-        self, clock: Clock, *, grace_s: float = GRACE_S, limits: Callable[[], CommandLimits] = CommandLimits
+        self,
+        clock: Clock,
+        *,
+        grace_s: float = GRACE_S,
+        limits: Callable[[], CommandLimits] = CommandLimits,
+        open_groups: Callable[[str], CommandGroups | None] = CommandGroups.open,
     ) -> None:
-        """`limits` is asked at each command that is run or read, not for programs that are started by `start`."""
+        """`limits` is asked at each command that is run or read, not for programs that are started by `start`.
+
+        `open_groups` is called once, with our mark, in a thread: what it returns holds the limits as well.
+        """
         self._clock = clock
         self._limits = limits
+        self._open_groups = open_groups
         self._watch_over = LimitWatch()
         self._grace_s = grace_s
         self._mark = secrets.token_hex(8)
         self._started = 0
         self._children: set[ChildProcess] = set()
-        self._guard: asyncio.Task[Guard | None] | None = None
+        self._last_resort: asyncio.Task[_LastResort] | None = None
 
     async def run(
         self,
@@ -135,9 +145,16 @@ class ProcessRunner:
         happens. Raises `OSError` when it cannot be started.
         """
         limits = self._limits()
-        argv = await asyncio.to_thread(limited, command.argv, command.cwd, command.environ, limits)
-        bounded = replace(command, argv=argv)
-        child = await self._start(lambda mark: _spawn_read(bounded, mark, output, types_end=not has_person))
+        groups = (await self._prepare()).groups
+        name = secrets.token_hex(4)
+        group = None if groups is None else await asyncio.to_thread(groups.make, name, limits)
+        try:
+            bounded = replace(command, argv=await asyncio.to_thread(_limited, command, limits, group))
+            child = await self._start(lambda mark: _spawn_read(bounded, mark, output, types_end=not has_person), group)
+        except BaseException:
+            if group is not None:
+                group.leave()
+            raise
         self._limit(child, limits)
         return child
 
@@ -183,38 +200,68 @@ class ProcessRunner:
             with suppress(RuntimeError):  # the event loop is closed, so no task waits for the reason
                 loop.call_soon_threadsafe(child.end_for_excess, excess)
 
-        self._watch_over.add(child.pid, child.mark, limits, ended)
+        self._watch_over.add(child.pid, child.new_tree(), limits, ended)
         child.when_gone(lambda gone: self._watch_over.remove(gone.pid))
 
-    async def _start(self, spawn: _Spawn) -> ChildProcess:
-        starting = asyncio.create_task(self._watch(spawn))
+    async def _start(self, spawn: _Spawn, group: CommandGroup | None = None) -> ChildProcess:
+        starting = asyncio.create_task(self._watch(spawn, group))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
             await unhurried(_end_when_started(starting))
             raise
 
-    async def _watch(self, spawn: _Spawn) -> ChildProcess:
-        self._guard = self._guard or asyncio.create_task(asyncio.to_thread(Guard.start, self._mark))
-        await asyncio.shield(self._guard)
+    async def _watch(self, spawn: _Spawn, group: CommandGroup | None) -> ChildProcess:
+        await self._prepare()
         self._started += 1
         mark = f"{self._mark}.{self._started}"
         pipes, transport = await spawn(mark)
-        child = ChildProcess(self._clock, grace_s=self._grace_s, mark=mark, pipes=pipes, transport=transport)
+        child = ChildProcess(
+            self._clock, grace_s=self._grace_s, mark=mark, group=group, pipes=pipes, transport=transport
+        )
         self._children.add(child)
         child.when_gone(self._children.discard)
         return child
+
+    async def _prepare(self) -> "_LastResort":
+        """Have what ends commands even when we cannot; the first call makes it."""
+        if self._last_resort is None:
+            self._last_resort = asyncio.create_task(asyncio.to_thread(_LastResort.start, self._open_groups, self._mark))
+        return await asyncio.shield(self._last_resort)
 
     async def _close(self) -> None:
         await asyncio.gather(*(child.end() for child in self._children))
         if self._started:
             await end_all(ProcessTree(self._mark), "tree", clock=self._clock, grace_s=self._grace_s)
         await asyncio.to_thread(self._watch_over.join)
-        if self._guard is not None:
-            guard = await self._guard
-            self._guard = None
-            if guard is not None:
-                await asyncio.to_thread(guard.close)
+        if self._last_resort is not None:
+            last_resort = await self._last_resort
+            self._last_resort = None
+            await asyncio.to_thread(last_resort.close)
+
+
+@dataclass(frozen=True, slots=True)
+class _LastResort:
+    """What ends commands without our doing. All methods block for a moment."""
+
+    groups: CommandGroups | None
+    guard: Guard | None
+
+    @classmethod
+    def start(cls, open_groups: Callable[[str], CommandGroups | None], mark: str) -> "_LastResort":
+        groups = open_groups(mark)
+        return cls(groups, Guard.start(mark, groups and groups.folder))
+
+    def close(self) -> None:
+        if self.groups is not None:
+            self.groups.close()
+        if self.guard is not None:
+            self.guard.close()
+
+
+def _limited(command: Command, limits: CommandLimits, group: CommandGroup | None) -> tuple[str, ...]:
+    entering = ":" if group is None else group.entering
+    return limited(command.argv, command.cwd, command.environ, limits, entering=entering)
 
 
 def _ask_to_end(started: "asyncio.Task[ChildProcess]") -> None:

@@ -1,7 +1,8 @@
 """Every process that a command started, also those that left its process group or lost their parent.
 
-A process belongs to a tree when any of these holds: it is in the root's process group; it descends from a member; its
-environment carries the tree's mark. The mark is what finds a daemon that called `setsid` and whose parent has exited.
+A process belongs to a tree when any of these holds: it is in the tree's cgroup, where there is one; it is in the root's
+process group; it descends from a member; its environment carries the tree's mark. Without a cgroup the mark is what
+finds a daemon that called `setsid` and whose parent has exited.
 
 Everything here reads the process table and blocks, so call it in a thread. Nothing here waits for a process with
 `waitpid`: the root is our own child, and its exit status belongs to whoever started it.
@@ -15,6 +16,7 @@ from typing import Literal
 
 import psutil
 
+from desktop_agent.core.processes.cgroup import CommandGroup
 from desktop_agent.core.processes.priority import give_back, go_first
 from desktop_agent.core.processes.table import ProcessEntry, environment_value, process_table
 
@@ -34,8 +36,9 @@ class ProcessTree:
     An object is for one thread at a time.
     """
 
-    def __init__(self, mark: str, root: int | None = None) -> None:
+    def __init__(self, mark: str, root: int | None = None, group: CommandGroup | None = None) -> None:
         self._mark = mark
+        self._group = group
         self._root = root
         self._since: float | None = None
         self._known: set[tuple[int, float]] = set()
@@ -80,6 +83,8 @@ class ProcessTree:
             members = self.members(scope)
             is_over = all(member.pid in met for member in members)
             met |= {member.pid: member.name for member in members}
+            if self._group is not None and scope == "tree":
+                self._group.kill()
             self._kill(members)
             if is_over:
                 break
@@ -107,6 +112,8 @@ class ProcessTree:
         table.pop(os.getpid(), None)
         found = {pid for pid, entry in table.items() if self._is_near(entry)}
         if scope == "tree":
+            if self._group is not None:
+                found |= self._group.members() & table.keys()
             found |= _descendants(found, table)
             # Last, and only of the others: reading what is in a process's memory waits for one that just forks.
             found |= {pid for pid, entry in table.items() if pid not in found and self._carries_mark(entry)}

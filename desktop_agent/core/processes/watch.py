@@ -42,10 +42,10 @@ class LimitWatch:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def add(self, root: int, mark: str, limits: CommandLimits, ended: Ended) -> None:
-        """Watch the tree of `root`. `ended` is called once, in the watch's thread, with the reason in words."""
+    def add(self, root: int, tree: ProcessTree, limits: CommandLimits, ended: Ended) -> None:
+        """Watch the `tree` of `root`, an object of our own. `ended` is called once, in our thread, with the reason."""
         with self._lock:
-            self._watched[root] = _Watched(ProcessTree(mark, root), limits, ended)
+            self._watched[root] = _Watched(tree, limits, ended)
             if self._thread is None:
                 self._wake.clear()
                 self._thread = threading.Thread(target=self._look, name="command limits", daemon=True)
@@ -94,7 +94,7 @@ def _excess_of(watched: _Watched) -> str:
     if sum(member.threads for member in members) > limits.max_tasks:
         return f"its processes had more than {limits.max_tasks:,} threads at once"
     if _holds_too_much(watched, members):
-        return f"it held more than {limits.memory_bytes / 2**30:,.1f} GiB of memory"
+        return limits.memory_excess
     return ""
 
 

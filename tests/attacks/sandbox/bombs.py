@@ -6,6 +6,7 @@ import secrets
 import shlex
 import sys
 import time
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -13,8 +14,10 @@ from typing import Literal
 import pytest
 
 from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.processes.cgroup import CommandGroups
 from desktop_agent.core.processes.limits import CommandLimits
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.processes.table import process_table
 from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.sandbox.find import every_sandbox
 from tests.attacks.bounds import MOST_TASKS, within
@@ -31,6 +34,9 @@ HOGS = {
     "fork bomb in sessions": f"echo ready; exec {PYTHON} -c "
     + shlex.quote(FORKS.format(each="os.fork() or os.setsid()"))
     + " {mark}",
+    "fork bomb of orphans": f"echo ready; {PYTHON} -c "
+    + shlex.quote(FORKS.format(each="os.fork() or os.setsid() or os.fork() and os._exit(0)"))
+    + " {mark}; sleep 60",
     "thread bomb": f"echo ready; exec {PYTHON} -c "
     + shlex.quote(
         "import _thread, time\nwhile 1:\n try: _thread.start_new_thread(time.sleep, (60,))\n except RuntimeError: 0"
@@ -56,10 +62,13 @@ class Bomb:
     hog: str
     sandbox: str
     way: Way
+    has_group: bool
+    """Whether a cgroup is used where one can be had."""
 
     @property
     def name(self) -> str:
-        return f"{self.hog}-{self.sandbox}-{self.way}".replace(" ", "_")
+        group = "cgroup" if self.has_group else "no_cgroup"
+        return f"{self.hog}-{self.sandbox}-{self.way}-{group}".replace(" ", "_")
 
 
 LOW = CommandLimits(max_processes=30, max_memory_bytes=512 * 2**20, max_open_files=256)
@@ -82,30 +91,45 @@ async def blow_up(bomb: Bomb, base: Path, enter: str) -> Told:
     """Run it in the net that `enter` enters, and end it."""
     mark = f"mark-{secrets.token_hex(8)}"  # not a path: a sandbox of somebody else may have those in its arguments
     command = within_net(await asyncio.to_thread(_confined, bomb, base, HOGS[bomb.hog].format(mark=mark)), enter)
-    runner = ProcessRunner(SystemClock(), limits=lambda: LOW if bomb.way == "limit" else HIGH)
+    runner = ProcessRunner(
+        SystemClock(),
+        limits=lambda: LOW if bomb.way == "limit" else HIGH,
+        open_groups=CommandGroups.open if bomb.has_group else _no_groups,
+    )
     ready = Printed("ready")
     outcomes: list[ProcessOutcome] = []
     timeout_s = TIMEOUT_S if bomb.way == "timeout" else 60.0
-    running = runner.run(command, timeout_s=timeout_s, on_text=ready.take, on_cancelled=outcomes.append)
+    others = process_table().keys()
     begun = time.monotonic()
-    task = asyncio.create_task(running)
-    if bomb.way == "stop":
-        await ready.wait()
-        await until_it_has_what_it_gets(mark)
-        begun = time.monotonic()
-        task.cancel()
-    outcomes += [one for one in await asyncio.gather(task, return_exceptions=True) if isinstance(one, ProcessOutcome)]
-    took_s = time.monotonic() - begun - (TIMEOUT_S if bomb.way == "timeout" else 0)
-    left = await asyncio.to_thread(survivors, mark)
-    await runner.aclose()
+    try:
+        running = runner.run(command, timeout_s=timeout_s, on_text=ready.take, on_cancelled=outcomes.append)
+        task = asyncio.create_task(running)
+        if bomb.way == "stop":
+            await ready.wait()
+            await _until_it_has_what_it_gets(others)
+            begun = time.monotonic()
+            task.cancel()
+        ends = await asyncio.gather(task, return_exceptions=True)
+        took_s = time.monotonic() - begun - (TIMEOUT_S if bomb.way == "timeout" else 0)
+        left = await asyncio.to_thread(survivors, mark)
+    finally:
+        await runner.aclose()
+    outcomes += [one for one in ends if isinstance(one, ProcessOutcome)]
     return Told(outcomes[0], took_s, left)
 
 
-async def until_it_has_what_it_gets(mark: str) -> None:
-    """Return when the command does not grow any more, or does not need to."""
+def _no_groups(mark: str) -> None:
+    del mark
+
+
+async def _until_it_has_what_it_gets(others: Set[int]) -> None:
+    """Return when there are no more new processes beside `others`, or when there are many.
+
+    What is in their memory, such as their arguments, is not asked for: that waits as long as one forks.
+    """
     before = -1
-    while len(members := await asyncio.to_thread(survivors, mark)) > before and len(members) < MOST_TASKS // 2:
-        before = len(members)
+    while before < (now := len(process_table().keys() - others)) < MOST_TASKS // 2:
+        before = now
         await asyncio.sleep(0.1)
 
 

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="th
 
 GUARD_S = 40
 CORPUS = [
-    Bomb(hog, sandbox, way) for sandbox, hog, way in product(("none", "bubblewrap", "landlock"), HOGS, get_args(Way))
+    Bomb(hog, sandbox, way, has_group)
+    for has_group, sandbox, hog, way in product((True, False), ("none", "bubblewrap", "landlock"), HOGS, get_args(Way))
 ]
 EXCESSES = {
     "thread bomb": "its processes had more than 120 threads at once",
