@@ -8,11 +8,10 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.errors import AgentError, CredentialsError, StorageError
+from desktop_agent.core.errors import AgentError, CredentialsError
 from desktop_agent.core.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.model import Rule
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.private_files import make_private_file, make_private_folder
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
@@ -175,7 +174,7 @@ class Setup(QObject):
 
     async def _open_file(self) -> None:
         """Open the settings file in the user's editor; an empty one is made if there is none."""
-        await asyncio.to_thread(_make_file, self._path)
+        await asyncio.to_thread(_begin_file, self._path)
         await self.open_text_file(self._path)
 
     async def open_text_file(self, path: Path) -> None:
@@ -278,19 +277,7 @@ class Setup(QObject):
             self.failed.emit(error)
 
 
-def _make_file(path: Path) -> None:
-    """Make the settings file if there is none. Blocks. Raises `StorageError`."""
-    try:
-        make_private_folder(path.parent)
-        make_private_file(path)
-        with path.open("a", encoding="utf-8") as file:
-            if file.tell() == 0:
-                file.write(_FIRST_LINES)
-    except OSError as error:
-        raise StorageError("The settings file could not be made.", detail=f"{path}: {error}") from error
+def _begin_file(path: Path) -> None:
+    from desktop_agent.core.settings_file import begin_settings_file  # with a parser of TOML, which takes a while
 
-
-_FIRST_LINES = """\
-# The settings of Desktop Agent. `desktop-agent config show` lists all there are.
-# What is saved here holds at once.
-"""
+    begin_settings_file(path)

@@ -20,6 +20,26 @@ _Section = AbstractTable | OutOfOrderTableProxy
 """One whose parts stand in several places of the file, others between them, is such a proxy."""
 
 
+_FIRST_LINES = b"""\
+# The settings of Desktop Agent. `desktop-agent config show` lists all there are.
+# What is saved here holds at once.
+"""
+
+
+def begin_settings_file(path: Path) -> None:
+    """Make the file if there is none, and put its first lines into an empty one. Blocks, but never on a pipe.
+
+    Raises `StorageError` when that fails, or something else than a file is there.
+    """
+    try:
+        make_private_folder(path.parent)
+        if not _content_of(path):
+            write_atomically(path, _FIRST_LINES, mode=PRIVATE_FILE)
+    except OSError as error:
+        hint = "Move away what is there, and try again."
+        raise StorageError("The settings file could not be made.", hint=hint, detail=f"{path}: {error}") from error
+
+
 def save_setting(path: Path, key: str, value: object) -> None:
     """Set the dotted `key` in the file, which is created if need be. Blocks; `value` has been checked before.
 

@@ -1,5 +1,6 @@
 """Saving a setting changes that setting and nothing else in the file."""
 
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from desktop_agent.core.errors import StorageError, UsageError
 from desktop_agent.core.settings import load_settings
-from desktop_agent.core.settings_file import remove_setting, save_setting
+from desktop_agent.core.settings_file import begin_settings_file, remove_setting, save_setting
 
 ANNOTATED = """\
 # My settings, since 2024.
@@ -26,6 +27,38 @@ name = 'm'
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "config.toml"
+
+
+def test_a_file_is_begun_where_there_is_none_and_left_alone_where_there_is_one(file: Path) -> None:
+    begin_settings_file(file)
+    begun = file.read_text()
+    assert begun.startswith("# The settings of Desktop Agent.")
+    assert file.stat().st_mode & 0o777 == 0o600 or sys.platform == "win32"
+    file.write_text(ANNOTATED)
+    begin_settings_file(file)
+    assert file.read_text() == ANNOTATED
+    file.write_text("")
+    begin_settings_file(file)
+    assert file.read_text() == begun
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+@pytest.mark.parametrize("kind", ["pipe", "link_to_a_pipe", "folder", "dangling_link"])
+def test_nothing_is_begun_or_waited_for_where_something_else_than_a_file_is(file: Path, kind: str) -> None:
+    """A pipe that nothing reads would hold whatever opens it to write."""
+    other = file.with_name("other")
+    match kind:
+        case "pipe":
+            os.mkfifo(file)
+        case "link_to_a_pipe":
+            os.mkfifo(other)
+            file.symlink_to(other)
+        case "folder":
+            file.mkdir()
+        case _:
+            file.symlink_to(other)
+    with pytest.raises(StorageError, match="could not be made"):
+        begin_settings_file(file)
 
 
 def test_comments_order_and_unknown_keys_stay(file: Path) -> None:

@@ -31,7 +31,7 @@ _KEPT: Final = re.compile(
 )
 """Settings that change what git answers, and name no program."""
 _NO_FILTERS: Final = b"\n* -filter\n"
-"""The attributes of this folder go before all others, so that no file has a filter, whoever says otherwise."""
+"""The attributes of this folder go before all others, so that no file has a filter, whatever they say."""
 _LARGEST_ATTRIBUTES_BYTES: Final = 1024 * 1024
 _LINKED: Final = (
     "objects", "refs", "packed-refs", "reftable", "logs", "worktrees", "shallow", "info/exclude",

@@ -40,7 +40,7 @@ from desktop_agent.core.tools.spec import (
 )
 from desktop_agent.core.workspace import HeldWorkspace
 
-INTERRUPTED = "The person stopped this call before it finished. It may have taken effect partly."
+INTERRUPTED = "The user stopped this call before it finished. It may have taken effect partly."
 MADE_REPOSITORIES = (
     "The command left a git repository or a list of submodules: {}. Git runs the programs that such a repository "
     "names. Do not run git there before the user has looked at it.\n"
@@ -83,7 +83,7 @@ class TakenCall:
     is_recorded: bool = False
     """Whether its start is on record, by an earlier process."""
     waited_s: float = 0.0
-    """How long it waited for the person: that is not its own time."""
+    """How long it waited for the user: that is not its own time."""
     confinement: str = ""
     """What its command ran behind, however it ended; empty when that was nothing."""
     partial: ToolResult | None = None
@@ -257,13 +257,13 @@ class Execution:
         except NotApprovedError as error:
             note = f"[{denial} It was not run outside the sandbox: {error}]\n"
         except ToolError:
-            note = f"[{denial} Your person's settings do not let it run outside.]\n"
+            note = f"[{denial} The user's settings do not let it run outside.]\n"
         else:
             await self._drop(refused)
             context.emit_output("\n[Again, outside the sandbox]\n")
             arguments, edited = _as_permitted(tool, arguments, permit)
             result = await self._run_command(turn, call, tool, arguments, context, Walls())
-            note = f"[{denial} The person allowed it outside the sandbox; this is that run.]\n"
+            note = f"[{denial} The user allowed it outside the sandbox; this is that run.]\n"
             metadata = result.metadata | {"escalated": True}
             return replace(result, content=note + edited + result.content, metadata=metadata)
         return replace(refused, content=note + refused.content)
@@ -374,11 +374,11 @@ class Execution:
 def _as_permitted(
     tool: CommandTool[ToolArguments], arguments: ToolArguments, permit: Permit
 ) -> tuple[ToolArguments, str]:
-    """Return the arguments as the person left them, and what the model is told when they changed the command."""
+    """Return the arguments as the user left them, and what the model is told when they changed the command."""
     edited = permit.edited_command
     if edited is None or edited == tool.command(arguments):
         return arguments, ""
-    note = f"[The person changed the command before allowing it. What ran: {edited}]\n"
+    note = f"[The user changed the command before allowing it. What ran: {edited}]\n"
     return tool.with_command(arguments, edited), note
 
 

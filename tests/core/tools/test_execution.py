@@ -88,7 +88,7 @@ async def test_what_the_sandbox_stopped_is_asked_and_run_again_outside(ground: G
         finished = await s.rx.expect(ev.ToolCallFinished)
         assert finished.state == "completed"
         assert finished.result.metadata["escalated"] is True
-        assert "The person allowed it outside the sandbox" in finished.result.content
+        assert "The user allowed it outside the sandbox" in finished.result.content
         assert content_of(outside) == "x"
 
 

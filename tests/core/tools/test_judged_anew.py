@@ -89,7 +89,7 @@ async def test_an_edited_command_that_is_worse_than_what_was_shown_is_asked_abou
         assert ground.read("kept.txt") == "kept\n"
         answer(s, Allowed())
         await s.rx.expect(ev.TurnEnded)
-        assert "The person changed the command" in s.results()[0].content
+        assert "The user changed the command" in s.results()[0].content
         entry = shown(s)
         assert entry.edited_command == "rm -rf kept.txt"
     assert not (ground.workspace / "kept.txt").exists()
