@@ -101,13 +101,22 @@ def _landlock(environ: Mapping[str, str], abi: Callable[[], int]) -> tuple[Sandb
             name=name, is_available=False, reason=reason, hint="Use Linux 6.2 or later, or bubblewrap."
         )
     sandbox = Landlock(version, Guards.of(environ))
-    if problem := _problem_with(sandbox):
+    problem = _problem_with(sandbox)
+    if "no listener" in problem:
+        sandbox = Landlock(version, sandbox.guards, is_supervised=False)
+        problem = _problem_with(sandbox)
+    if problem:
         reason = f"Landlock cannot confine: {problem}"
         return None, SandboxReport(name=name, is_available=False, reason=reason, hint="Use bubblewrap.")
     limits = (
         "A command can change files and folders in the workspace but add none directly in its top folder, has no "
         "loopback network, and cannot commit."
     )
+    if not sandbox.is_supervised:
+        limits += (
+            " Another program, such as a container's, listens to system calls here, so it cannot open files to others "
+            "than their owner: `chmod +x` and copies that keep permissions fail."
+        )
     return sandbox, SandboxReport(name=name, is_available=True, reason=limits)
 
 

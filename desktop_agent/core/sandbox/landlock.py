@@ -7,8 +7,10 @@ something inside must stay closed, its neighbours are named one by one. What fol
   and in the files that are there; else `.git` could be changed, or made. New entries there need an approval.
 - A commit (`is_git_writable`) is refused: the index cannot be opened without the hooks beside it.
 - Names of files in hidden folders can be listed, contents cannot be read.
-- Times of the person's files elsewhere can be changed, and in `restricted` their modes, because builds need the calls;
-  but to set-uid, set-gid or writable for all never. Owners and extended attributes cannot be changed at all.
+- Modes, owners, attributes and times are not Landlock's: a supervisor (`metadata_supervisor`) changes them for the
+  command in what it may write. No file gets set-uid, set-gid or writable for all. Where the kernel lets us have no
+  supervisor (`is_supervised`; a container around us has one), no file becomes open to others than its owner, so that
+  `chmod +x` and copies with modes fail, and times can be changed everywhere.
 - No loopback network without a network, no Unix sockets at all, no POSIX shared memory (`/dev/shm` is everybody's), and
   no System V objects: the machine keeps those by number, for all processes of a user.
 - A process sets its own priority, processors and limits (as process 0), not those of another one, even of its child.
@@ -29,7 +31,7 @@ from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox import landlock_launcher
 from desktop_agent.core.sandbox.confinement import Confinement, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, homes_in, protection_in
-from desktop_agent.core.sandbox.seccomp import build_filter
+from desktop_agent.core.sandbox.seccomp import build_filter, listener_call
 
 LEAST_ABI = 3
 
@@ -55,6 +57,8 @@ class Landlock:
 
     abi: int
     guards: Guards
+    is_supervised: bool = True
+    """Whether a supervisor makes the calls that Landlock does not judge, since Linux 5.19."""
     name: str = "landlock"
 
     def wrap(self, command: Command, confinement: Confinement) -> Command:
@@ -73,7 +77,9 @@ class Landlock:
         options = ["watch", *(f"env={name}={value}" for name, value in environ.inner.items())]
         options.append(f"handled={self._handled(confinement)}")
         options += [f"rule={rights & self._all_files}:{path}" for path, rights in self._rules(confinement).items()]
-        code = _filter(confinement)
+        if self.is_supervised:
+            options.append(f"listener={listener_call()}")
+        code = self._filter(confinement)
         return replace(command, argv=_launch(options, code, command.argv), environ=environ.outer)
 
     @property
@@ -87,6 +93,19 @@ class Landlock:
         if self.abi >= 6:
             numbers.append(_SCOPES)
         return ",".join(map(str, numbers))
+
+    def _filter(self, confinement: Confinement) -> bytes:
+        code = build_filter(
+            has_network=confinement.has_network,
+            is_alone=True,
+            is_supervised=self.is_supervised,
+            is_read_only=not confinement.roots,
+        )
+        if code is None:
+            raise SandboxError(
+                "No filter of system calls is known for this machine, so Landlock alone would leave gaps."
+            )
+        return code
 
     def _rules(self, confinement: Confinement) -> dict[Path, int]:
         """Return what is allowed, by path; everything else is not."""
@@ -127,14 +146,6 @@ def landlock_abi() -> int:
         return 0
     libc = ctypes.CDLL(None, use_errno=True)
     return max(0, int(libc.syscall(444, None, 0, 1)))
-
-
-def _filter(confinement: Confinement) -> bytes:
-    is_read_only = not confinement.roots
-    code = build_filter(has_network=confinement.has_network, is_alone=True, is_read_only=is_read_only)
-    if code is None:
-        raise SandboxError("No filter of system calls is known for this machine, so Landlock alone would leave gaps.")
-    return code
 
 
 def _launch(options: Iterable[str], code: bytes, argv: tuple[str, ...]) -> tuple[str, ...]:

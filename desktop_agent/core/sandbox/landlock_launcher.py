@@ -2,13 +2,18 @@
 
     python -I -S landlock_launcher.py OPTION... -- COMMAND...
 
-It imports nothing of the application and as little as possible, because every command waits for it. It decides nothing:
-what it is told is worked out by `landlock`. Whatever fails, fails before the command is started (exit code 125).
+It imports as little as possible, because every command waits for it, and of the application only the supervisor, when
+the command is on its way. It decides nothing: what it is told is worked out by `landlock`. Whatever fails,
+fails before the command is started (exit code 125).
 
 With `watch` it stays as the command's parent and ends, afterwards, what the command left behind; daemons too, since
-they become its children. Without, it is replaced by the command.
+they become its children. It stays outside the walls, where the command cannot change it nor take its descriptors;
+before Linux 6.12 the command can end it, and with it itself. With `listener`, a thread of it answers calls for the
+command: some systems let only an ancestor look at a process (Yama). Without `watch`, the command replaces it.
 """
 
+import _socket
+import _thread
 import ctypes
 import os
 import stat
@@ -19,6 +24,10 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _SET_PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVS = 1, 22, 24, 36, 38
 _SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
 _DEFAULT, _IGNORE = 0, 1
+_SET_MODE_FILTER, _LISTENER_FLAGS = 1, 0x8 | 0x20
+"""Of seccomp(2): a listener, and callers that a signal does not interrupt once it took their call (Go's are many)."""
+_MAKE_FILE = 0x100
+"""Is allowed in all that may be written, and nowhere else."""
 _FOR_FILES = 0x1 | 0x2 | 0x4 | 0x4000 | 0x8000
 """Execute, write, read, truncate, ioctl: the rest only makes sense for folders."""
 
@@ -47,16 +56,29 @@ def main(arguments: list[str]) -> int:
     parent = os.getppid()
     _prctl(_SET_PDEATHSIG, _SIGKILL)
     _prctl(_SET_NO_NEW_PRIVS, 1)
-    if "handled" in options:
-        _restrict_files(options, rules)
     _drop_capabilities()
-    if "watch" in options:
-        _prctl(_SET_CHILD_SUBREAPER, 1)
-    _filter_calls(bytes.fromhex(options["filter"]))
     if os.getppid() != parent:
         return FAILED  # it died before it could take us along
+    if "watch" in options:
+        return _watch(options, rules, variables, arguments)
+    _confine(options, rules)
     os.environ.update(variables)
-    return _watch(arguments) if "watch" in options else _become(arguments)
+    return _become(arguments)
+
+
+def _confine(options: dict[str, str], rules: list[tuple[int, str]]) -> int:
+    """Put the walls around this process. Returns the listener of the filter, if there is to be one, else -1."""
+    if "handled" in options:
+        _restrict_files(options, rules)
+    code = bytes.fromhex(options["filter"])
+    program = ctypes.byref(_Filter(len(code) // 8, code))
+    if "listener" in options:
+        try:
+            return _syscall(int(options["listener"]), _SET_MODE_FILTER, _LISTENER_FLAGS, program)
+        except OSError as error:
+            raise OSError(error.errno, f"no listener for system calls: {error.strerror}") from None
+    _prctl(_SET_SECCOMP, 2, program)
+    return -1
 
 
 def _restrict_files(options: dict[str, str], rules: list[tuple[int, str]]) -> None:
@@ -89,10 +111,6 @@ def _drop_capabilities() -> None:
         raise OSError(ctypes.get_errno(), "capset")
 
 
-def _filter_calls(code: bytes) -> None:
-    _prctl(_SET_SECCOMP, 2, ctypes.byref(_Filter(len(code) // 8, code)))
-
-
 def _become(command: list[str]) -> int:
     # Python ignores these, and what is ignored stays ignored in the command.
     _libc.signal(_SIGPIPE, _DEFAULT)
@@ -104,11 +122,28 @@ def _become(command: list[str]) -> int:
         return 127 if isinstance(error, FileNotFoundError) else 126
 
 
-def _watch(command: list[str]) -> int:
+def _watch(
+    options: dict[str, str], rules: list[tuple[int, str]], variables: list[tuple[str, str]], command: list[str]
+) -> int:
+    _prctl(_SET_CHILD_SUBREAPER, 1)
+    ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    me = os.getpid()
     child = os.fork()
     if child == 0:
         _prctl(_SET_PDEATHSIG, _SIGKILL)
+        if os.getppid() != me:
+            os._exit(FAILED)
+        listener = _confine(options, rules)
+        if listener >= 0:
+            passed = listener.to_bytes(4, sys.byteorder)
+            theirs.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
+            os.close(listener)
+        os.environ.update(variables)
         os._exit(_become(command))
+    theirs.close()
+    if "listener" in options:
+        _supervise(ours, rules)
+    ours.close()
     for signal in (1, 2, 3, 15):  # they reach the command, too, and it decides
         _libc.signal(signal, _IGNORE)
     os.closerange(0, 3)  # whoever reads our output waits for the command only
@@ -120,6 +155,28 @@ def _watch(command: list[str]) -> int:
             break
     _end_what_is_left()
     return code if code >= 0 else 128 - code
+
+
+def _supervise(connection: _socket.socket, rules: list[tuple[int, str]]) -> None:
+    """Start the supervisor of what this process's child is about to become."""
+    _, messages, _, _ = connection.recvmsg(1, _socket.CMSG_SPACE(4))
+    if not messages:
+        return  # the child failed, and says why
+    listener = int.from_bytes(messages[0][2], sys.byteorder)
+    writable = frozenset(os.fsencode(path) for rights, path in rules if rights & _MAKE_FILE)
+    _thread.start_new_thread(_serve, (listener, writable))
+
+
+def _serve(listener: int, writable: frozenset[bytes]) -> None:
+    """Be the supervisor. Imported in its thread: a short command is over before."""
+    try:
+        folder = os.path.dirname
+        sys.path.append(folder(folder(folder(folder(os.path.abspath(__file__))))))  # noqa: PTH100
+        from desktop_agent.core.sandbox.metadata_supervisor import serve
+
+        serve(listener, writable)
+    finally:
+        os.close(listener)  # without anybody to ask, the calls fail (ENOSYS)
 
 
 def _end_what_is_left() -> None:

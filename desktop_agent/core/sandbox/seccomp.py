@@ -9,7 +9,10 @@ can be made, except connected pairs, which lead nowhere else. Only pairs of stre
 allowed: the other kinds (the kernel makes a datagram socket of a raw one) can be sent to any address.
 
 A command without namespaces of its own (`is_alone`) shares the machine's processes and objects without a path: calls
-that change another process, and System V and POSIX message queues, semaphores and shared memory, are refused.
+that change another process, and System V and POSIX message queues, semaphores and shared memory, are refused. So are
+dangerous modes. What else changes modes, owners, attributes and times is handed to a supervisor that sees the file
+(`metadata_supervisor`). Where there can be none (`is_supervised`), the filter refuses what could open a hidden place:
+modes for others than the owner, owners, attributes.
 """
 
 import errno
@@ -18,8 +21,10 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from desktop_agent.core.sandbox.metadata_supervisor import CALLS
+
 _LOAD, _EQUAL, _AT_LEAST, _HAS_BITS, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
-_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_ALLOW, _ASK, _ERRNO, _KILL = 0x7FFF0000, 0x7FC00000, 0x00050000, 0x80000000
 _NUMBER, _ARCH = 0, 4
 
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
@@ -28,6 +33,7 @@ _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _NEW_NAMESPACES = 0x7E020000
 _SPECIAL_OR_FOR_ALL = 0o7002
 """Set-uid, set-gid, sticky, and writable by everybody: what may not be given to files, wherever they are."""
+_FOR_OTHERS = 0o7077
 
 # name: (x86_64, aarch64); None: the architecture has no such call.
 _NEVER: Mapping[str, tuple[int | None, int | None]] = {
@@ -37,6 +43,7 @@ _NEVER: Mapping[str, tuple[int | None, int | None]] = {
     "chroot": (161, 51),
     "clock_settime": (227, 112),
     "delete_module": (176, 106),
+    "file_setattr": (469, 469),
     "finit_module": (313, 273),
     "fsconfig": (431, 431),
     "fsmount": (432, 432),
@@ -115,27 +122,6 @@ _OF_A_PROCESS: Mapping[str, tuple[int, int, int]] = {
     "sched_setscheduler": (144, 119, 0),
     "setpriority": (141, 140, 1),
 }
-_OWNERS: Mapping[str, tuple[int | None, int | None]] = {
-    "chown": (92, None),
-    "fchown": (93, 55),
-    "fchownat": (260, 54),
-    "lchown": (94, None),
-    "fremovexattr": (199, 16),
-    "fsetxattr": (190, 7),
-    "lremovexattr": (198, 15),
-    "lsetxattr": (189, 6),
-    "removexattr": (197, 14),
-    "removexattrat": (466, 466),
-    "setxattr": (188, 5),
-    "setxattrat": (463, 463),
-}
-# name: (x86_64, aarch64, which argument is the mode)
-_MODES: Mapping[str, tuple[int | None, int | None, int]] = {
-    "chmod": (90, None, 1),
-    "fchmod": (91, 52, 1),
-    "fchmodat": (268, 53, 2),
-    "fchmodat2": (452, 452, 2),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,23 +131,34 @@ class _Machine:
     clone: int
     clone3: int
     ioctl: int
+    seccomp: int
     socket: int
     socketpair: int
 
 
 _MACHINES = {
-    "x86_64": _Machine(column=0, arch=0xC000003E, clone=56, clone3=435, ioctl=16, socket=41, socketpair=53),
-    "aarch64": _Machine(column=1, arch=0xC00000B7, clone=220, clone3=435, ioctl=29, socket=198, socketpair=199),
+    "x86_64": _Machine(
+        column=0, arch=0xC000003E, clone=56, clone3=435, ioctl=16, seccomp=317, socket=41, socketpair=53
+    ),
+    "aarch64": _Machine(
+        column=1, arch=0xC00000B7, clone=220, clone3=435, ioctl=29, seccomp=277, socket=198, socketpair=199
+    ),
 }
 
 
 def build_filter(
-    *, has_network: bool, is_alone: bool, is_read_only: bool = False, machine: str | None = None
+    *,
+    has_network: bool,
+    is_alone: bool,
+    is_supervised: bool = False,
+    is_read_only: bool = False,
+    machine: str | None = None,
 ) -> bytes | None:
     """Return the filter as the kernel reads it, or None for a machine whose numbers are not known here.
 
-    `is_alone`: the command has no namespaces of its own, so other processes, shared objects, owners and dangerous modes
-    are refused; `is_read_only`: no modes at all.
+    `is_alone`: the command has no namespaces of its own, so other processes, shared objects and dangerous modes are
+    refused. `is_supervised`: a listener answers for files' metadata; without one, owners and attributes are refused,
+    modes for others, and with `is_read_only` all modes.
     """
     known = _MACHINES.get(machine or platform.machine())
     if known is None:
@@ -175,9 +172,9 @@ def build_filter(
     program.refuse(_column(_NEVER, known), errno.EPERM)
     program.refuse([known.clone3], errno.ENOSYS)  # its flags are behind a pointer; the C library falls back to clone
     if is_alone:
-        program.refuse([*_column(_OWNERS, known), *_column(_SHARED_OBJECTS, known)], errno.EPERM)
+        program.refuse(_column(_SHARED_OBJECTS, known), errno.EPERM)
         _guard_processes(program, known)
-        _guard_modes(program, known, is_read_only=is_read_only)
+        _guard_metadata(program, known, is_supervised=is_supervised, is_read_only=is_read_only)
     program.when(known.clone, 0, [(_HAS_BITS, _NEW_NAMESPACES, _ERRNO | errno.EPERM)], otherwise=_ALLOW)
     program.when(
         known.ioctl,
@@ -193,15 +190,24 @@ def build_filter(
     return program.code()
 
 
-def _guard_modes(program: "_Program", machine: _Machine, *, is_read_only: bool) -> None:
-    for *numbers, argument in _MODES.values():
-        number = numbers[machine.column]
+def listener_call(machine: str | None = None) -> int:
+    """Return the number of seccomp(2), for a machine that `build_filter` knows."""
+    return _MACHINES[machine or platform.machine()].seccomp
+
+
+def _guard_metadata(program: "_Program", machine: _Machine, *, is_supervised: bool, is_read_only: bool) -> None:
+    refused = _ERRNO | errno.EPERM
+    for call in CALLS.values():
+        number = call.numbers[machine.column]
         if number is None:
             continue
-        if is_read_only:
-            program.refuse([number], errno.EPERM)
-        else:
-            program.when(number, argument, [(_HAS_BITS, _SPECIAL_OR_FOR_ALL, _ERRNO | errno.EPERM)], otherwise=_ALLOW)
+        if call.mode is not None and (is_supervised or not is_read_only):
+            forbidden, otherwise = (_SPECIAL_OR_FOR_ALL, _ASK) if is_supervised else (_FOR_OTHERS, _ALLOW)
+            program.when(number, call.mode, [(_HAS_BITS, forbidden, refused)], otherwise=otherwise)
+        elif is_supervised:
+            program.answer(number, _ASK)
+        elif not call.is_of_times:
+            program.answer(number, refused)
 
 
 def _guard_processes(program: "_Program", machine: _Machine) -> None:
@@ -234,10 +240,13 @@ class _Program:
         self._instructions.append((_AT_LEAST, 0, 1, value))
         self.finish(verdict)
 
+    def answer(self, number: int, verdict: int) -> None:
+        self._instructions.append((_EQUAL, 0, 1, number))
+        self.finish(verdict)
+
     def refuse(self, numbers: list[int], error: int) -> None:
         for number in numbers:
-            self._instructions.append((_EQUAL, 0, 1, number))
-            self.finish(_ERRNO | error)
+            self.answer(number, _ERRNO | error)
 
     def when(
         self, number: int, argument: int, tests: list[tuple[int, int, int]], *, otherwise: int, mask: int | None = None

@@ -25,7 +25,7 @@ from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.sandbox.find import every_sandbox
 
 NOBODY = 65534
-PROBES = Path(__file__).with_name("probes.py")
+HERE = Path(__file__).parent
 NO_SANDBOX = 77
 """The exit code when this sandbox does not work for this user here."""
 
@@ -41,6 +41,8 @@ class Case:
     mode: SandboxMode
     folder: Folder
     user: User
+    program: str = "probes"
+    """What runs inside: a module beside this one."""
 
     @property
     def name(self) -> str:
@@ -65,7 +67,9 @@ class Targets:
         for path in (self.outside / "file", self.key):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("SECRET")
+            os.setxattr(path, "user.theirs", b"1")
             path.chmod(0o600)
+        os.setxattr(self.key.parent, "user.theirs", b"1")
         self.key.parent.chmod(0o700)
         self.temp.mkdir()
         self.victim = subprocess.Popen(["sleep", "600"], env={"TOKEN": "SECRET"})
@@ -136,7 +140,7 @@ class Targets:
         pid = self.victim.pid
         paths = [self.key, self.key.parent, self.outside / "file", self.workspace / ".git" / "config"]
         facts = {
-            str(path): f"{path.stat().st_mode:o} {path.read_bytes() if path.is_file() else b''!r}"
+            str(path): f"{_metadata(path)} {path.read_bytes() if path.is_file() else b''!r}"
             for path in paths
             if path.exists()
         }
@@ -149,6 +153,11 @@ class Targets:
     def _end_victim(self) -> None:
         self.victim.kill()
         self.victim.wait()
+
+
+def _metadata(path: Path) -> str:
+    status = path.stat()
+    return f"{status.st_mode:o} {status.st_uid}:{status.st_gid} {status.st_mtime_ns} {sorted(os.listxattr(path))}"
 
 
 def _differences(before: dict[str, str], after: dict[str, str]) -> list[tuple[str, str, str]]:
@@ -234,7 +243,13 @@ def play(case: Case, base: Path, stack: ExitStack) -> list[str]:
 def _probed(sandbox: Sandbox, case: Case, targets: Targets) -> dict[str, str]:
     confinement = confinement_for(case.mode, targets.workspace, targets.temp, ())
     assert confinement is not None
-    argv = (os.path.realpath(sys.executable), "-I", "-c", PROBES.read_text(), json.dumps(targets.scene()))
+    argv = (
+        os.path.realpath(sys.executable),
+        "-I",
+        "-c",
+        (HERE / f"{case.program}.py").read_text(),
+        json.dumps(targets.scene()),
+    )
     wrapped = sandbox.wrap(Command(argv=argv, cwd=targets.workspace, environ=dict(os.environ)), confinement)
     probing = subprocess.Popen(
         wrapped.argv,

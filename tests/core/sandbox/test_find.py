@@ -1,6 +1,7 @@
 """Finding a sandbox: by trying, and with reasons a person can act on."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -51,6 +52,44 @@ def test_a_landlock_that_cannot_enforce_everything_counts_as_none() -> None:
     search = find_sandbox({**os.environ, "PATH": ""}, abi=lambda: 2)
     assert search.sandbox is None
     assert "truncated" in search.reports[1].reason
+
+
+LISTENED = """
+import ctypes, os, struct, subprocess, sys
+from pathlib import Path
+from desktop_agent.core.processes.runner import Command
+from desktop_agent.core.sandbox.confinement import Confinement
+from desktop_agent.core.sandbox.find import find_sandbox
+from desktop_agent.core.sandbox.seccomp import listener_call
+
+class Filter(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
+
+libc = ctypes.CDLL(None)
+libc.prctl(38, 1, 0, 0, 0)
+assert libc.syscall(listener_call(), 1, 8, ctypes.byref(Filter(1, struct.pack("<HBBI", 6, 0, 0, 0x7FFF0000)))) >= 0
+search = find_sandbox({**os.environ, "PATH": ""})
+print(search.reports[1].reason)
+folders = [Path(sys.argv[1]) / name for name in ("workspace", "temp")]
+for folder in folders:
+    (folder / "src").mkdir(parents=True)
+confinement = Confinement(workspace=folders[0], is_workspace_writable=True, temp=folders[1])
+argv = ("/bin/sh", "-c", "touch src/a && chmod 700 src/a && chmod 711 src/a")
+command = search.sandbox.wrap(Command(argv=argv, cwd=folders[0], environ={"PATH": os.defpath}), confinement)
+subprocess.call(command.argv, cwd=folders[0], env=command.environ)
+print(f"{(folders[0] / 'src/a').stat().st_mode & 0o777:o}")
+"""
+"""As in a container whose own program listens to system calls: the kernel has room for one."""
+
+
+@pytest.mark.skipif(landlock_abi() < 3, reason="Landlock does not work on this machine")
+def test_where_another_program_listens_no_file_is_opened_to_others(tmp_path: Path) -> None:
+    said = subprocess.check_output(
+        [sys.executable, "-c", LISTENED, str(tmp_path)], env={**os.environ}, text=True, stderr=subprocess.DEVNULL
+    )
+    reason, mode = said.splitlines()
+    assert "listens" in reason
+    assert mode == "700"
 
 
 @pytest.mark.parametrize(

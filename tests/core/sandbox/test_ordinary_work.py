@@ -31,6 +31,27 @@ async def test_restricted_writes_in_the_workspace(shell: Shell, place: Place) ->
     assert (place.workspace / "top.txt").read_text() == "top\nmore\n"
 
 
+METADATA = """
+set -e; umask 022
+echo a > src/x; chmod +x src/x; test -x src/x; chmod -R go-w src
+touch -d @1000 src/a.txt; chmod 754 src/a.txt; cp -p src/a.txt src/b; cp -rp src $TMPDIR/c
+test "$(stat -c %Y:%a src/b $TMPDIR/c/a.txt | sort -u)" = 1000:754
+(cd src; mkdir in; cp -p b in; tar cf in.tar in; rm -r in; tar xf in.tar; test $(stat -c %Y:%a in/b) = 1000:754)
+install -m 751 -D src/a.txt src/bin/tool; test $(stat -c %a src/bin/tool) = 751
+printf 'install: ; install -m 755 a.txt tool; touch -r a.txt tool; chmod g-x tool' > src/Makefile
+make -sC src install; test $(stat -c %a src/tool) = 745
+ls /proc/self/fd | tr '\\n' ' ' | grep -qx '0 1 2 3 '
+ln -s nowhere src/link; touch -h -d @1000 src/link; test $(stat -c %Y src/link) = 1000
+git init -q src/new; cd src/new; cp -p ../b .; git add b
+git -c user.name=T -c user.email=t@e.org commit -qm x; git ls-files -s | grep -q ^100755
+"""
+
+
+async def test_modes_and_times_are_kept_and_changed(shell: Shell) -> None:
+    outcome = await shell.restricted(METADATA)
+    assert outcome.exit_code == 0, outcome.head
+
+
 async def test_new_entries_at_the_top_need_bubblewrap(shell: Shell, place: Place) -> None:
     """Landlock would have to open `.git` with them."""
     outcome = await shell.restricted("echo new > new.txt")

@@ -5,9 +5,10 @@ import struct
 
 import pytest
 
+from desktop_agent.core.sandbox.metadata_supervisor import CALLS
 from desktop_agent.core.sandbox.seccomp import build_filter
 
-ALLOW, ERRNO, KILL = 0x7FFF0000, 0x00050000, 0x80000000
+ALLOW, ASK, ERRNO, KILL = 0x7FFF0000, 0x7FC00000, 0x00050000, 0x80000000
 X86, ARM = 0xC000003E, 0xC00000B7
 REFUSED = ERRNO | errno.EPERM
 
@@ -32,8 +33,16 @@ def verdict(code: bytes, number: int, *arguments: int, arch: int = X86) -> int:
                 at += when_true if tests[operation] else when_false
 
 
-def built(*, has_network: bool = False, machine: str = "x86_64", is_read_only: bool = False) -> bytes:
-    code = build_filter(has_network=has_network, is_alone=True, is_read_only=is_read_only, machine=machine)
+def built(
+    *, has_network: bool = False, machine: str = "x86_64", is_supervised: bool = True, is_read_only: bool = False
+) -> bytes:
+    code = build_filter(
+        has_network=has_network,
+        is_alone=True,
+        is_supervised=is_supervised,
+        is_read_only=is_read_only,
+        machine=machine,
+    )
     assert code is not None
     assert len(code) % 8 == 0
     assert len(code) // 8 <= 4096
@@ -67,12 +76,32 @@ def test_threads_and_processes_but_no_namespaces() -> None:
     assert verdict(code, 272, 0x10000000) == REFUSED
 
 
-def test_modes() -> None:
+@pytest.mark.parametrize(("machine", "arch", "column"), [("x86_64", X86, 0), ("aarch64", ARM, 1)])
+def test_every_call_for_metadata_is_asked_about(machine: str, arch: int, column: int) -> None:
+    for is_read_only in (False, True):
+        code = built(machine=machine, is_read_only=is_read_only)
+        numbers = [number for call in CALLS.values() if (number := call.numbers[column]) is not None]
+        assert {verdict(code, number, *[0o755] * 6, arch=arch) for number in numbers} == {ASK}
+
+
+def test_dangerous_modes_are_not_asked_about() -> None:
     code = built()
-    assert verdict(code, 90, 0, 0o755) == ALLOW
+    assert verdict(code, 90, 0, 0o755) == ASK
+    assert verdict(code, 90, 0, 0o1755) == REFUSED
     assert verdict(code, 268, 0, 0, 0o4755) == REFUSED
     assert verdict(code, 91, 3, 0o666) == REFUSED
-    assert verdict(built(is_read_only=True), 90, 0, 0o755) == REFUSED
+    assert verdict(code, 452, 3, 0, 0o2755) == REFUSED
+
+
+def test_without_a_supervisor_nothing_is_opened_to_others() -> None:
+    code = built(is_supervised=False)
+    for number, argument in ((90, 1), (91, 1), (268, 2), (452, 2)):
+        arguments = [0] * argument
+        assert {verdict(code, number, *arguments, mode) for mode in (0o600, 0o700, 0)} == {ALLOW}
+        assert {verdict(code, number, *arguments, mode) for mode in (0o604, 0o710, 0o4700)} == {REFUSED}
+        assert verdict(built(is_supervised=False, is_read_only=True), number, *arguments, 0o600) == REFUSED
+    assert {verdict(code, number) for number in (92, 93, 94, 260, 188, 190, 197, 463, 466)} == {REFUSED}
+    assert {verdict(code, number) for number in (132, 235, 261, 280)} == {ALLOW}
 
 
 @pytest.mark.parametrize(

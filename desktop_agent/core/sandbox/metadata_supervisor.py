@@ -1,0 +1,352 @@
+"""Makes the calls that change modes, owners, attributes and times, for a command that Landlock alone confines.
+
+Landlock has no rule for them, and a filter of system calls sees no paths. So the filter (`seccomp`) hands each of
+`CALLS` to this supervisor (seccomp_unotify(2)), a thread of the process that waits for the command
+(`landlock_launcher`). The caller's own call never happens: what it names could become another file after it was looked
+at. The supervisor opens the file as the caller would, looks where that descriptor is, and makes the change by the
+descriptor if the command may write there, as the same user without capabilities; else the caller gets EPERM.
+
+The caller's root needs no look: `chroot`, `pivot_root` and namespaces are refused. What jumps in `/proc`
+(`/proc/PID/root`, `cwd`) is not followed: for the supervisor it could lead where the caller may not go. The caller's
+own descriptors by their names (`/proc/self/fd/3`, which C libraries use) are read as what they are.
+
+It imports nothing of the application and as little as possible: every command has one. Needs Linux 5.19.
+"""
+
+import ctypes
+import errno
+import os
+import struct
+from types import MappingProxyType
+
+_RECEIVE, _SEND, _IS_VALID, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082102, 0x40082104
+_WAKE_ON_SAME_CPU = 1
+_REQUEST, _ANSWER = struct.Struct("<QIIiIQ6Q"), struct.Struct("<QqiI")
+_OPENAT2, _NO_MAGIC_LINKS = 437, 0x2
+_HERE, _NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
+_LONGEST_PATH, _LONGEST_NAME, _LONGEST_VALUE = 4096, 256, 65536
+_UNTAGGED = (1 << 56) - 1
+"""Arm ignores the highest byte of an address, and some programs keep a tag there."""
+_ACL_NAMES = (b"system.posix_acl_access", b"system.posix_acl_default")
+_ACL_OTHER, _ACL_WRITE = 0x20, 2
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _Mode:
+    """A new mode. The filter refuses dangerous ones before."""
+
+    def __init__(self, caller: "_Caller", first: int) -> None:
+        self._mode = caller.arguments[first] & 0o7777
+
+    def apply(self, path: bytes) -> None:
+        os.chmod(path, self._mode)  # noqa: PTH101 - importing pathlib takes longer than all of this
+
+
+class _Owner:
+    def __init__(self, caller: "_Caller", first: int) -> None:
+        self._user, self._group = (_signed(number) for number in caller.arguments[first : first + 2])
+
+    def apply(self, path: bytes) -> None:
+        os.chown(path, self._user, self._group)
+
+
+class _Attribute:
+    """A new attribute: a program's own, or who may do what (but not that everybody may write)."""
+
+    def __init__(self, caller: "_Caller", first: int) -> None:
+        name, value, size, flags = caller.arguments[first : first + 4]
+        self._set(caller, name, value, size, _signed(flags))
+
+    def _set(self, caller: "_Caller", name: int, value: int, size: int, flags: int) -> None:
+        if size > _LONGEST_VALUE:
+            raise OSError(errno.E2BIG, "value")
+        self._name = _attribute_name(caller, name)
+        self._value = caller.memory(value, size) if size else b""
+        self._flags = flags
+        if self._name in _ACL_NAMES and _lets_everybody_write(self._value):
+            raise PermissionError(errno.EPERM, "writable by everybody")
+
+    def apply(self, path: bytes) -> None:
+        os.setxattr(path, self._name, self._value, self._flags)
+
+
+class _AttributeInStruct(_Attribute):
+    def __init__(self, caller: "_Caller", first: int) -> None:
+        name, at, size = caller.arguments[first : first + 3]
+        if size < 16:
+            raise OSError(errno.EINVAL, "structure")
+        value, length, flags = struct.unpack("<QII", caller.memory(at, 16))
+        self._set(caller, name, value, length, flags)
+
+
+class _NoAttribute:
+    def __init__(self, caller: "_Caller", first: int) -> None:
+        self._name = _attribute_name(caller, caller.arguments[first])
+
+    def apply(self, path: bytes) -> None:
+        os.removexattr(path, self._name)
+
+
+class _Times:
+    """New times, which in the oldest calls are seconds, then microseconds, now nanoseconds. None: the present."""
+
+    def __init__(self, caller: "_Caller", first: int) -> None:
+        address = caller.arguments[first]
+        self._times = self._read(caller, address) if address else None
+
+    def _read(self, caller: "_Caller", address: int) -> bytes:
+        return caller.memory(address, 32)
+
+    def apply(self, path: bytes) -> None:
+        if _libc.utimensat(_HERE, path, self._times, 0) != 0:
+            raise OSError(ctypes.get_errno(), "utimensat")
+
+
+class _TimesInSeconds(_Times):
+    def _read(self, caller: "_Caller", address: int) -> bytes:
+        access, change = struct.unpack("<qq", caller.memory(address, 16))
+        return struct.pack("<qqqq", access, 0, change, 0)
+
+
+class _TimesInMicroseconds(_Times):
+    def _read(self, caller: "_Caller", address: int) -> bytes:
+        numbers = struct.unpack("<qqqq", caller.memory(address, 32))
+        if not all(0 <= part < 1_000_000 for part in numbers[1::2]):
+            raise OSError(errno.EINVAL, "microseconds")
+        return struct.pack("<qqqq", numbers[0], numbers[1] * 1000, numbers[2], numbers[3] * 1000)
+
+
+class Call:
+    """A system call: its numbers, how its first arguments name a file, what it changes, and from which argument on."""
+
+    def __init__(
+        self,
+        x86_64: int | None,
+        aarch64: int | None,
+        named: str,
+        change: type[_Mode | _Owner | _Attribute | _NoAttribute | _Times],
+        first: int,
+        *,
+        flags: int | None = None,
+    ) -> None:
+        self.numbers = (x86_64, aarch64)
+        self.named = named
+        """`path`, `link` (a path not followed at its end), `descriptor`, or `at` (a folder's descriptor, a path)."""
+        self.change = change
+        self.first = first
+        self.flags = flags
+        """Which argument has them."""
+
+    @property
+    def mode(self) -> int | None:
+        """Which argument is a mode."""
+        return self.first if self.change is _Mode else None
+
+    @property
+    def is_of_times(self) -> bool:
+        return issubclass(self.change, _Times)
+
+
+CALLS = MappingProxyType(
+    {
+        "chmod": Call(90, None, "path", _Mode, 1),
+        "chown": Call(92, None, "path", _Owner, 1),
+        "fchmod": Call(91, 52, "descriptor", _Mode, 1),
+        "fchmodat": Call(268, 53, "at", _Mode, 2),
+        "fchmodat2": Call(452, 452, "at", _Mode, 2, flags=3),
+        "fchown": Call(93, 55, "descriptor", _Owner, 1),
+        "fchownat": Call(260, 54, "at", _Owner, 2, flags=4),
+        "fremovexattr": Call(199, 16, "descriptor", _NoAttribute, 1),
+        "fsetxattr": Call(190, 7, "descriptor", _Attribute, 1),
+        "futimesat": Call(261, None, "at", _TimesInMicroseconds, 2),
+        "lchown": Call(94, None, "link", _Owner, 1),
+        "lremovexattr": Call(198, 15, "link", _NoAttribute, 1),
+        "lsetxattr": Call(189, 6, "link", _Attribute, 1),
+        "removexattr": Call(197, 14, "path", _NoAttribute, 1),
+        "removexattrat": Call(466, 466, "at", _NoAttribute, 3, flags=2),
+        "setxattr": Call(188, 5, "path", _Attribute, 1),
+        "setxattrat": Call(463, 463, "at", _AttributeInStruct, 3, flags=2),
+        "utime": Call(132, None, "path", _TimesInSeconds, 1),
+        "utimensat": Call(280, 88, "at", _Times, 2, flags=3),
+        "utimes": Call(235, None, "path", _TimesInMicroseconds, 1),
+    }
+)
+
+
+def serve(listener: int, writable: frozenset[bytes]) -> None:
+    """Answer what comes from `listener`, until no process is left that could call. Blocks.
+
+    `writable`: the files and folders that the command may write, absolute, without symbolic links. Close the listener
+    afterwards: a process that still calls would wait for ever.
+    """
+    column = {"x86_64": 0, "aarch64": 1}[os.uname().machine]
+    calls = {call.numbers[column]: call for call in CALLS.values()}
+    request = ctypes.create_string_buffer(_REQUEST.size)
+    _ioctl(listener, _SET_FLAGS, ctypes.c_ulong(_WAKE_ON_SAME_CPU))  # faster, since Linux 6.6
+    while True:
+        ctypes.memset(request, 0, len(request))
+        if not _ioctl(listener, _RECEIVE, request):
+            if ctypes.get_errno() in (errno.EINTR, errno.ENOENT) and not _is_deserted(listener):
+                continue
+            return
+        identity, pid, _, number, _, _, *arguments = _REQUEST.unpack(request)
+        caller = _Caller(listener, identity, pid, arguments)
+        error = _answer(calls[number], caller, writable)
+        _ioctl(listener, _SEND, _ANSWER.pack(identity, 0, -error, 0))  # fails when the caller was ended meanwhile
+
+
+def _answer(call: Call, caller: "_Caller", writable: frozenset[bytes]) -> int:
+    """Make `call`, if it may be made, and return the error's number; 0 for none."""
+    try:
+        file = caller.open(call)
+        change = call.change(caller, call.first)
+        if not caller.is_waiting() or not _is_within(file, writable):
+            return errno.EPERM
+        change.apply(b"/proc/self/fd/%d" % file)
+    except OSError as error:
+        return error.errno or errno.EPERM
+    except Exception:  # noqa: BLE001 - whatever it is, the call is not made, and the next one is answered
+        return errno.EPERM
+    finally:
+        caller.close()
+    return 0
+
+
+class _Caller:
+    """A thread that waits for its call's answer: its arguments, memory, and the files that it can name."""
+
+    def __init__(self, listener: int, identity: int, pid: int, arguments: list[int]) -> None:
+        self.arguments = arguments
+        self._listener = listener
+        self._identity = identity
+        self._proc = f"/proc/{pid}"
+        self._opened: list[int] = []
+        self._memory = -1
+
+    def is_waiting(self) -> bool:
+        """Whether all that was opened and read was really its own: its number may be another process's by now."""
+        return _ioctl(self._listener, _IS_VALID, ctypes.byref(ctypes.c_uint64(self._identity)))
+
+    def close(self) -> None:
+        for descriptor in self._opened:
+            os.close(descriptor)
+
+    def memory(self, address: int, size: int) -> bytes:
+        """Return `size` bytes. Raises `OSError` (EFAULT)."""
+        read = self._read(address, size)
+        if len(read) != size:
+            raise OSError(errno.EFAULT, "memory")
+        return read
+
+    def text(self, address: int, most: int, too_long: int) -> bytes:
+        """Return what is there up to a zero, of `most` bytes; without one the error is `too_long`."""
+        read = self._read(address, most)
+        text, end, _ = read.partition(b"\0")
+        if not end:
+            raise OSError(too_long if len(read) == most else errno.EFAULT, "text")
+        return text
+
+    def open(self, call: Call) -> int:
+        """Return a descriptor that names the file of `call`. Raises `OSError`, mostly as the call itself would."""
+        flags = 0 if call.flags is None else self.arguments[call.flags] & 0xFFFFFFFF
+        if flags & ~(_NO_FOLLOW | _EMPTY_PATH):
+            raise OSError(errno.EINVAL, "flags")
+        is_followed = not flags & _NO_FOLLOW and call.named != "link"
+        folder, *rest = self.arguments
+        if call.named == "descriptor":
+            return self._descriptor(_signed(folder))
+        if call.named != "at":
+            return self._path(_HERE, folder, is_followed=is_followed)
+        folder, address = _signed(folder), rest[0]
+        if not address and folder != _HERE and (flags & _EMPTY_PATH or call.is_of_times):
+            return self._descriptor(folder)
+        return self._path(folder, address, is_followed=is_followed, may_be_empty=bool(flags & _EMPTY_PATH))
+
+    def _path(self, folder: int, address: int, *, is_followed: bool, may_be_empty: bool = False) -> int:
+        path = self.text(address, _LONGEST_PATH, errno.ENAMETOOLONG)
+        if not path and may_be_empty:
+            return self._folder(folder)
+        if is_followed and (descriptor := self._descriptor_named(path)) is not None:
+            return self._descriptor(descriptor)
+        flags = os.O_PATH | os.O_CLOEXEC | (0 if is_followed else os.O_NOFOLLOW)
+        how = struct.pack("<QQQ", flags, 0, _NO_MAGIC_LINKS)
+        base = _HERE if path.startswith(b"/") else self._folder(folder)
+        opened = int(_libc.syscall(_OPENAT2, base, path, how, len(how)))
+        if opened < 0:
+            raise OSError(ctypes.get_errno(), "openat2")
+        self._opened.append(opened)
+        return opened
+
+    def _descriptor_named(self, path: bytes) -> int | None:
+        own = (b"/proc/self/fd/", b"/proc/thread-self/fd/", b"/dev/fd/", b"%s/fd/" % self._proc.encode())
+        folder, slash, name = path.rpartition(b"/")
+        return int(name) if folder + slash in own and name.isdigit() else None
+
+    def _folder(self, descriptor: int) -> int:
+        return self._open(f"{self._proc}/cwd", os.O_PATH) if descriptor == _HERE else self._descriptor(descriptor)
+
+    def _descriptor(self, descriptor: int) -> int:
+        try:
+            return self._open(f"{self._proc}/fd/{descriptor}", os.O_PATH)
+        except FileNotFoundError:
+            raise OSError(errno.EBADF, "descriptor") from None
+
+    def _open(self, path: str, kind: int) -> int:
+        opened = os.open(path, kind | os.O_CLOEXEC)
+        self._opened.append(opened)
+        return opened
+
+    def _read(self, address: int, size: int) -> bytes:
+        if self._memory < 0:
+            self._memory = self._open(f"{self._proc}/mem", os.O_RDONLY)
+        try:
+            return os.pread(self._memory, size, address & _UNTAGGED)
+        except OSError:
+            raise OSError(errno.EFAULT, "memory") from None
+
+
+def _is_within(file: int, writable: frozenset[bytes]) -> bool:
+    """Whether the command may write `file`, wherever it is by now; what has no place at all is the command's own."""
+    place = os.readlink(b"/proc/self/fd/%d" % file)  # noqa: PTH115 - importing pathlib takes longer
+    if not place.startswith(b"/"):
+        return place.startswith((b"pipe:", b"socket:"))
+    if place.startswith(b"/memfd:"):
+        return os.fstat(file).st_nlink == 0
+    while place:
+        if place in writable:
+            return True
+        place = place.rpartition(b"/")[0]
+    return False
+
+
+def _attribute_name(caller: _Caller, address: int) -> bytes:
+    name = caller.text(address, _LONGEST_NAME, errno.ERANGE)
+    if name not in _ACL_NAMES and not name.startswith(b"user."):
+        raise PermissionError(errno.EPERM, "attribute")
+    return name
+
+
+def _lets_everybody_write(acl: bytes) -> bool:
+    entries = acl[4:]  # after the version: kind, permissions, who (linux/posix_acl_xattr.h)
+    entries = entries[: len(entries) // 8 * 8]
+    return any(kind == _ACL_OTHER and may & _ACL_WRITE for kind, may, _ in struct.iter_unpack("<HHI", entries))
+
+
+def _is_deserted(listener: int) -> bool:
+    """Whether no process is left that has the filter."""
+    import select
+
+    poll = select.poll()
+    poll.register(listener, select.POLLIN)
+    return any(event & (select.POLLHUP | select.POLLNVAL) for _, event in poll.poll(0))
+
+
+def _ioctl(listener: int, operation: int, argument: object) -> bool:
+    return bool(_libc.ioctl(listener, ctypes.c_ulong(operation), argument) == 0)
+
+
+def _signed(number: int) -> int:
+    """Return the low half as the kernel reads it."""
+    number &= 0xFFFFFFFF
+    return number - (1 << 32) if number >> 31 else number
