@@ -237,13 +237,16 @@ async def end_all(
 ) -> tuple[dict[int, str], dict[int, str]]:
     """End the tree (TERM, after `grace_s` KILL) and return whom that met and who survived, both as pid to name."""
     begun = clock.monotonic()
+    forced_at: float | None = None
     met: dict[int, str] = {}
     while True:
-        elapsed = clock.monotonic() - begun
+        now = clock.monotonic()
         # A crowd is not asked: it may multiply faster than it can be asked, one by one.
-        alive = await asyncio.to_thread(tree.signal, scope, forceful=elapsed >= grace_s or len(met) > CROWD)
+        if forced_at is None and (now - begun >= grace_s or len(met) > CROWD):
+            forced_at = now
+        alive = await asyncio.to_thread(tree.signal, scope, forceful=forced_at is not None)
         met |= alive
-        if not alive or elapsed > grace_s + PATIENCE_S:
+        if not alive or (forced_at is not None and now - forced_at > PATIENCE_S):
             return met, alive
         await clock.sleep(POLL_S)
 

@@ -45,12 +45,12 @@ def give_back() -> None:
 
 
 def stand_back() -> None:
-    """Let this process, which leads its own session, stand back behind all others."""
+    """Let this process stand back behind all others; with its session, if it leads one."""
     if sys.platform == "win32":
         return
     with suppress(OSError):  # a person may have made it stand back even further
         os.setpriority(os.PRIO_PROCESS, 0, _FURTHEST)
-    if sys.platform == "linux":
+    if sys.platform == "linux" and os.getsid(0) == os.getpid():  # else all of somebody's terminal would stand back
         with suppress(OSError):  # see `_share_less`
             Path("/proc/self/autogroup").write_text(str(_FURTHEST))
 

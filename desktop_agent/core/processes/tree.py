@@ -67,13 +67,13 @@ class ProcessTree:
         A forceful call goes on as long as it meets processes that it has not met before: a tree that multiplies is
         ended by looking again faster than it forks, not by looking again later.
         """
-        if not forceful:
+        go_first()  # a bomb that makes sessions leaves us one share of the processor in hundreds
+        try:
+            if forceful:
+                return self._sweep(scope)
             members = self.members(scope)
             self._ask(members)
             return {member.pid: member.name for member in members}
-        go_first()
-        try:
-            return self._sweep(scope)
         finally:
             give_back()
 
@@ -112,12 +112,13 @@ class ProcessTree:
         table.pop(os.getpid(), None)
         found = {pid for pid, entry in table.items() if self._is_near(entry)}
         if scope == "tree":
-            if self._group is not None:
-                found |= self._group.members() & table.keys()
+            in_group = self._group.members() if self._group is not None else set[int]()
+            found |= in_group & table.keys()
             found |= _descendants(found, table)
-            # Last, and only of the others: reading what is in a process's memory waits for one that just forks.
-            found |= {pid for pid, entry in table.items() if pid not in found and self._carries_mark(entry)}
-            found |= _descendants(found, table)
+            if not in_group:  # who left it is looked for when it is empty: that may take seconds beside a fork bomb
+                # Last, and only of the others: reading what is in a process's memory waits for one that just forks.
+                found |= {pid for pid, entry in table.items() if pid not in found and self._carries_mark(entry)}
+                found |= _descendants(found, table)
         members = [table[pid] for pid in found]
         self._known |= {member.key for member in members}
         return sorted(members, key=lambda member: (member.started, member.pid))
