@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.tools.confiner import SandboxProbe
 from tests.attacks.git.hostile import git
@@ -23,14 +24,20 @@ OWN = "vendor/a/b/c/clone"
 def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
     """The workspace, and one of the sandboxes of this machine."""
     sandbox = sandbox_named(request.param, os.environ)
-    ground = Ground(tmp_path / "ground")
+    ground = make_ground(tmp_path, sandbox)
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(ground.paths.data.parent))
+    return ground
+
+
+def make_ground(folder: Path, sandbox: Sandbox) -> Ground:
+    """Make the workspace in `folder`, with `sandbox` as the only one of this machine."""
+    ground = Ground(folder / "ground")
     ground.probe = SandboxProbe(os.environ, lambda _: SandboxSearch(sandbox=sandbox, reports=()))
-    library = tmp_path / "library"
-    for folder in (library, ground.workspace, ground.workspace / OWN):
-        folder.mkdir(parents=True, exist_ok=True)
-        git(folder, "init", "-q", "-b", "main")
-        git(folder, "commit", "-q", "--allow-empty", "-m", "one")
+    library = folder / "library"
+    for top in (library, ground.workspace, ground.workspace / OWN):
+        top.mkdir(parents=True, exist_ok=True)
+        git(top, "init", "-q", "-b", "main")
+        git(top, "commit", "-q", "--allow-empty", "-m", "one")
     for place in (DEEP, EMPTY):
         git(ground.workspace, "submodule", "--quiet", "add", str(library), place)
     git(ground.workspace, "commit", "-qm", "with submodules")
