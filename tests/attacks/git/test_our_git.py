@@ -21,7 +21,7 @@ from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import RefChange
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 from tests.attacks.corpus import cases
-from tests.attacks.git.hostile import LAYOUTS, VECTORS, Armed, Layout, Vector, plain
+from tests.attacks.git.hostile import LAYOUTS, VECTORS, Armed, Layout, Vector, bare_plain, plain
 
 LIMITS = SafetyLimits(ignored_folders=frozenset({"node_modules", ".git"}), max_captured_bytes=2**20)
 _COUNT = len(VECTORS)
@@ -40,6 +40,8 @@ def name_of(case: tuple[Vector, Layout]) -> str:
 async def test_no_program_that_a_repository_names_is_run(case: tuple[Vector, Layout], tmp_path: Path) -> None:
     vector, layout = case
     armed = layout(tmp_path, vector)
+    is_repository = isinstance(await query_status(armed.folder), RepoStatus)
+    assert is_repository == (layout is not bare_plain), "git that does not answer proves nothing"
     await look_at_files(armed)
     await look_after_commands(armed, tmp_path)
     assert armed.ran == ""
