@@ -128,7 +128,11 @@ async def _until_it_has_what_it_gets(others: Set[int]) -> None:
     What is in their memory, such as their arguments, is not asked for: that waits as long as one forks.
     """
     before = -1
-    while before < (now := len(process_table().keys() - others)) < MOST_TASKS // 2:
+    while True:
+        table = await asyncio.to_thread(process_table)  # beside the loop, whose stalls a benchmark measures
+        now = len(table.keys() - others)
+        if not before < now < MOST_TASKS // 2:
+            return
         before = now
         await asyncio.sleep(0.1)
 
