@@ -27,6 +27,8 @@ _WEIGHT = 10
 _CHANGES = 100
 _PATIENCE_MS = 500
 """How long, and how many times, the end of the last processes is waited for."""
+_TRIAL_S = 5.0
+"""A machine whose kernel or shell takes longer to let one in is done without."""
 _TASKS_ABOVE = 16
 """So many tasks more than its limit a command gets, so that the watch sees it pass the limit, and ends it."""
 
@@ -194,8 +196,9 @@ def _can_be_entered(folder: Path) -> bool:
     tried = CommandGroup(folder / "try", CommandLimits(), deque())
     try:
         (folder / "try").mkdir()
-        code = subprocess.call([SHELL, "-c", tried.entering], stderr=subprocess.DEVNULL)  # noqa: S603 -- our own line
-    except OSError:
+        line = [SHELL, "-c", tried.entering]
+        code = subprocess.call(line, stderr=subprocess.DEVNULL, timeout=_TRIAL_S)  # noqa: S603 -- our own line
+    except (OSError, subprocess.TimeoutExpired):
         return False
     return tried.remove() and code == 0
 

@@ -3,7 +3,7 @@
     python -I -S landlock_launcher.py OPTION... -- COMMAND...
 
 It imports as little as possible, because every command waits for it, and of the application only the supervisor, when
-the command is on its way. It decides nothing: what it is told is worked out by `landlock`. Whatever fails,
+the command is on its way. It decides nothing: `landlock` works out its arguments. Whatever fails,
 fails before the command is started (exit code 125).
 
 With `watch` it stays as the command's parent and ends, afterwards, what the command left behind; daemons too, since

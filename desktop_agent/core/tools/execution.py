@@ -374,7 +374,7 @@ class Execution:
 def _as_permitted(
     tool: CommandTool[ToolArguments], arguments: ToolArguments, permit: Permit
 ) -> tuple[ToolArguments, str]:
-    """Return the arguments as the user left them, and what the model is told when they changed the command."""
+    """Return the arguments as the user left them, and what the model reads when the user changed the command."""
     edited = permit.edited_command
     if edited is None or edited == tool.command(arguments):
         return arguments, ""

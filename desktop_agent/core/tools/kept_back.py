@@ -1,6 +1,6 @@
 """The variables that commands do not get, named when one of them is what a command failed for.
 
-A guess from what the command line and its output say. Only a name is told, never a value.
+A guess from what the command line and its output say. It gives a name, never a value.
 """
 
 import re
@@ -46,7 +46,7 @@ def kept_back_in(
 
 
 def sentences_about(missed: Mapping[str, str]) -> str:
-    """Return what the model and the user are told of these variables."""
+    """Return what the model and the user read about these variables."""
     return " ".join(
         f"{name} is kept back from commands ({reason}). The setting `passed_variables` passes it on, from the next "
         "session on."
