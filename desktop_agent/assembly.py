@@ -36,7 +36,6 @@ from desktop_agent.core.recorder import Recorder, Sink
 from desktop_agent.core.resuming.opening import close_with_snapshot, read_whole_history
 from desktop_agent.core.retries import Retries
 from desktop_agent.core.rulebook import LiveRules, RuleBook
-from desktop_agent.core.sandbox.guarded import places_of_secrets
 from desktop_agent.core.session import ProviderSource, Session, SessionParts
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.sight import Sight, SightParts
@@ -59,7 +58,7 @@ from desktop_agent.core.tools.policies import Policies
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.tools.safeguard import Safeguard
-from desktop_agent.core.tools.secret_names import SecretNames, linked_files
+from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import TurnLimits
@@ -199,7 +198,7 @@ class Assembly:
     def _sight(
         self, plan: SessionPlan, recorder: Recorder, access: Access, limits: TurnLimits, retries: Retries
     ) -> Sight:
-        secrets = self._secrets(plan)
+        secrets = finder_of_secrets(plan.root, self.environ)
 
         def system() -> str:
             return f"{plan.system}\n\n{access.listing()}"
@@ -242,6 +241,7 @@ class Assembly:
             sight=sight,
             workspace=plan.root,
             config_folder=self.paths.config,
+            secrets=finder_of_secrets(plan.root, self.environ),
             contents=contents,
             services=self.services,
             provider_ids=PROVIDER_IDS,
@@ -286,10 +286,6 @@ class Assembly:
 
         return lambda: build(_allowed(plan.settings))
 
-    def _secrets(self, plan: SessionPlan) -> Callable[[], SecretNames]:
-        elsewhere = lru_cache(maxsize=1)(lambda: linked_files(places_of_secrets(self.environ)))
-        return lambda: SecretNames(plan.root, elsewhere)
-
     def _policies(self, plan: SessionPlan, rulebook: RuleBook) -> Policies:
         state = plan.state
         temp = self._temp(plan.storage.session_id)
@@ -305,7 +301,7 @@ class Assembly:
                 visible=partial(_visible, plan.settings),
                 passed=partial(_passed, plan.settings),
                 logs=self._job_logs(plan),
-                secrets=self._secrets(plan),
+                secrets=finder_of_secrets(plan.root, self.environ),
             ),
             workspace=plan.root,
             settings=plan.settings,
@@ -327,7 +323,7 @@ class Assembly:
             access=access,
             boundary=self._boundary(plan),
             confiner=confiner,
-            secrets=self._secrets(plan),
+            secrets=finder_of_secrets(plan.root, self.environ),
             reads=state.reads,
             processes=processes,
             jobs=jobs,

@@ -58,6 +58,7 @@ from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.confiner import SandboxProbe
+from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Page, Transcript
 from desktop_agent.core.turn import TurnLimits
@@ -163,8 +164,11 @@ class Workbench:
         return ModelRef(provider=chosen.provider, model=chosen.name, base_url=chosen.base_url or None)
 
     def slash_commands(self, workspace: Path) -> tuple[Declaration, ...]:
-        """Return the commands of a session in `workspace`: built in, then the person's and the project's. Blocks."""
-        return (*self.services.commands, *declarations_of(read_own_commands(self.paths.config, workspace)))
+        """Return the commands of a session in `workspace`: built in, then the user's and the project's. Blocks."""
+        root = workspace.resolve()
+        secrets = finder_of_secrets(root, self.environ)
+        own = read_own_commands(self.paths.config, root, secrets().secret_at)
+        return (*self.services.commands, *declarations_of(own))
 
     async def create_session(
         self,

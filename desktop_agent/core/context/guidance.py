@@ -8,11 +8,11 @@ import codecs
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.context.project_text import HoldsSecretsError, SecretAt, read_start
 from desktop_agent.core.file_stamp import FileStamp, is_unchanged
 from desktop_agent.core.model import GuidanceFile, GuidanceScope
 
@@ -47,13 +47,6 @@ class _Read:
     """None where nothing could be looked at."""
     file: GuidanceFile | None
     problem: GuidanceProblem | None
-
-
-SecretAt = Callable[[Path, os.stat_result], str]
-"""Returns the name by which a file of the workspace, resolved, holds secrets; empty for one that holds none.
-
-Raises `ToolError` when that cannot be found out.
-"""
 
 
 class GuidanceReader:
@@ -124,12 +117,10 @@ class GuidanceReader:
 
     def _loaded(self, path: Path, name: str, scope: GuidanceScope, stamp: FileStamp) -> _Read:
         try:
-            with open(path, "rb", opener=_not_through_a_link) as source:
-                # The file that is open is judged: another may have taken its name since the look.
-                if scope != "person" and (reason := self._secret_in(path, os.fstat(source.fileno()))):
-                    # Without a stamp, since it may lose its other name without a change of its own.
-                    return _Read(None, None, GuidanceProblem(name, reason))
-                content = source.read(MAX_BYTES + 1)
+            content = read_start(path, MAX_BYTES + 1, None if scope == "person" else self._secret_at)
+        except HoldsSecretsError as error:
+            # Without a stamp, since it may lose its other name without a change of its own.
+            return _Read(None, None, GuidanceProblem(name, str(error)))
         except OSError as error:
             return _Read(stamp, None, GuidanceProblem(name, f"it cannot be read: {error.strerror}"))
         is_cut = len(content) > MAX_BYTES
@@ -138,19 +129,6 @@ class GuidanceReader:
         if not text.strip():
             return _Read(stamp, None, problem)
         return _Read(stamp, GuidanceFile(path=name, scope=scope, text=text, is_cut=is_cut), problem)
-
-    def _secret_in(self, path: Path, status: os.stat_result) -> str:
-        """Return why the file must not be read; empty when it may."""
-        try:
-            secret = self._secret_at(path, status)
-        except ToolError:  # the folder is too big to find its secrets
-            return "it has another name (a hard link), and the folder holds too many files to find out which"
-        return f"it is a link to `{secret}`, which often holds secrets" if secret else ""
-
-
-def _not_through_a_link(path: str, flags: int) -> int:
-    """Open the file that was looked at: one that was put in its place meanwhile may be a link, or a pipe that waits."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 def _decoded(content: bytes, *, is_cut: bool) -> tuple[str, bool]:

@@ -89,7 +89,10 @@ class SlashCommands:
         return await _HANDLERS[declared.name](invocation, self._parts, self._hands)
 
     async def _own(self) -> tuple[OwnCommand, ...]:
-        return await asyncio.to_thread(read_own_commands, self._parts.config_folder, self._parts.workspace)
+        parts = self._parts
+        return await asyncio.to_thread(
+            read_own_commands, parts.config_folder, parts.workspace, parts.secrets().secret_at
+        )
 
     async def _unknown(self, name: str) -> UsageError:
         """Say that there is no such command, what comes close, and how to send it as a prompt."""

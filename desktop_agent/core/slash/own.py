@@ -1,4 +1,4 @@
-"""Commands that people write themselves: a markdown file is a prompt, and its name the command.
+"""Commands that users write themselves: a markdown file is a prompt, and its name the command.
 
     commands/review.md        /review
     commands/git/message.md   /git:message
@@ -7,7 +7,8 @@ A file may begin with front matter (`description`, `argument-hint`, each one lin
 everything behind the name and `$1` to `$9` for single words; a text that has none of them gets the
 arguments at its end.
 A project's files are somebody else's words, so they are shown with where they come from, never replace one of the
-person's own, and are read only when they lie inside the project, without following links out of it.
+user's own, and are read only when they lie inside the project, without following links out of it, and hold no secrets
+under another name.
 """
 
 import re
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from desktop_agent.core.context.project_text import SecretAt, read_start
 from desktop_agent.core.slash.declarations import BUILT_IN_NAMES, Declaration, Origin
 from desktop_agent.core.slash.parse import Invocation
 
@@ -53,11 +55,10 @@ class OwnCommand:
         return f"{self.body}\n\n{invocation.rest}".strip()
 
 
-def read_own_commands(config: Path, workspace: Path | None) -> tuple[OwnCommand, ...]:
-    """Return the person's commands and the project's, by name; those that cannot be used say why. Blocks."""
-    found = list(_read_folder(config / "commands", config / "commands", "person"))
-    if workspace is not None:
-        found += _read_folder(workspace / PROJECT_FOLDER, workspace, "project")
+def read_own_commands(config: Path, workspace: Path, secret_at: SecretAt) -> tuple[OwnCommand, ...]:
+    """Return the user's commands and the project's, by name; those that cannot be used say why. Blocks."""
+    found = list(_read_folder(config / "commands", config / "commands", "person", None))
+    found += _read_folder(workspace / PROJECT_FOLDER, workspace, "project", secret_at)
     taken = dict.fromkeys(BUILT_IN_NAMES, "a built-in command has this name")
     commands: list[OwnCommand] = []
     for command in found:
@@ -69,7 +70,7 @@ def read_own_commands(config: Path, workspace: Path | None) -> tuple[OwnCommand,
     return tuple(sorted(commands, key=lambda command: (command.declaration.name, command.declaration.origin)))
 
 
-def _read_folder(folder: Path, limits: Path, origin: Origin) -> Iterator[OwnCommand]:
+def _read_folder(folder: Path, limits: Path, origin: Origin, secret_at: SecretAt | None) -> Iterator[OwnCommand]:
     """Yield the commands of one folder, as far as it lies within `limits`."""
     try:
         root = folder.resolve(strict=True)
@@ -80,7 +81,7 @@ def _read_folder(folder: Path, limits: Path, origin: Origin) -> Iterator[OwnComm
     for count, path in enumerate(_markdown_files(root, _MAX_DEPTH)):
         if count == MAX_FILES:
             return
-        yield _read_command(path, root, origin)
+        yield _read_command(path, root, origin, secret_at)
 
 
 def _markdown_files(folder: Path, depth: int) -> Iterator[Path]:
@@ -98,11 +99,11 @@ def _markdown_files(folder: Path, depth: int) -> Iterator[Path]:
             yield entry
 
 
-def _read_command(path: Path, root: Path, origin: Origin) -> OwnCommand:
+def _read_command(path: Path, root: Path, origin: Origin, secret_at: SecretAt | None) -> OwnCommand:
     parts = path.relative_to(root).with_suffix("").parts
     name = ":".join(parts).lower()
     try:
-        text = _read(path, root)
+        text = _read(path, root, secret_at)
         fields, body = _split(text)
         problem = "" if all(map(_NAME.fullmatch, parts)) else "its name has other signs than letters, digits, - and _"
         problem = problem or ("" if body else "it is empty")
@@ -124,15 +125,14 @@ def _read_command(path: Path, root: Path, origin: Origin) -> OwnCommand:
     )
 
 
-def _read(path: Path, root: Path) -> str:
+def _read(path: Path, root: Path, secret_at: SecretAt | None) -> str:
     """Return the text of a file inside `root`. Raises `ValueError` saying why not, and `OSError`."""
     target = path.resolve(strict=True)
     if not target.is_relative_to(root):
         raise ValueError("it is a link that leads out of the folder")
     if not target.is_file():
         raise ValueError("it is no file")
-    with target.open("rb") as file:
-        content = file.read(MAX_FILE_BYTES + 1)
+    content = read_start(target, MAX_FILE_BYTES + 1, secret_at)
     if len(content) > MAX_FILE_BYTES:
         raise ValueError(f"it has more than {MAX_FILE_BYTES // 1024} KiB")
     try:

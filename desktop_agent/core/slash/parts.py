@@ -15,6 +15,7 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import FileImage
 from desktop_agent.core.sight import Sight
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
+from desktop_agent.core.tools.secret_names import SecretNames
 from desktop_agent.core.transcript import Transcript
 
 
@@ -79,7 +80,9 @@ class CommandParts:
     sight: Sight
     workspace: Path
     config_folder: Path
-    """Where the person's own commands are."""
+    """Where the user's own commands are."""
+    secrets: Callable[[], SecretNames]
+    """Finds out which files of the workspace hold secrets."""
     contents: Callable[[FileImage | None], bytes | None]
     """The content of a recorded file; `None` where there is none. Blocks."""
     services: Services

@@ -8,10 +8,11 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from desktop_agent.core.policy.paths import sensitivity
+from desktop_agent.core.sandbox.guarded import places_of_secrets
 from desktop_agent.core.tools.secret_files import secret_files
 
 MOST_ENTRIES = 20_000
@@ -90,6 +91,15 @@ class SecretNames:
         for path in self.by_name:
             _note(known, path, path.relative_to(self._root).as_posix())
         return known
+
+
+def finder_of_secrets(root: Path, environ: Mapping[str, str]) -> Callable[[], SecretNames]:
+    """Return what looks for the secrets of the workspace at `root`, resolved, anew with every call.
+
+    The secrets elsewhere are looked for once, when they are needed first.
+    """
+    elsewhere = lru_cache(maxsize=1)(lambda: linked_files(places_of_secrets(environ)))
+    return lambda: SecretNames(root, elsewhere)
 
 
 def _note(known: dict[Identity, str], path: Path, name: str) -> None:

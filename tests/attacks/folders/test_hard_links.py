@@ -194,6 +194,21 @@ async def test_guidance_is_read_once_it_is_no_secret_any_more(ground: Ground) ->
         assert "Use tabs." in s.last_request.system
 
 
+@pytest.mark.parametrize("secret", cases(SECRETS, str))
+async def test_a_command_of_a_project_that_is_a_secret_is_not_sent(ground: Ground, secret: str) -> None:
+    plant(ground, secret)
+    commands = ground.workspace / ".desktop-agent/commands"
+    commands.mkdir(parents=True)
+    (ground.workspace / "notes.txt").rename(commands / "look.md")
+    async with ground.session([[Say("done")]]) as s:
+        s.submit(ops.RunCommand(text="/look"))
+        said = await s.rx.expect((ev.CommandRun, ev.TurnStarted))
+        assert isinstance(said, ev.CommandRun), "it was sent"
+        assert "/look cannot be used" in said.output
+        assert "often holds secrets" in said.output
+        assert "hunter2" not in said.output
+
+
 async def test_a_linked_tree_without_secrets_is_read_without_a_question(ground: Ground) -> None:
     """As pnpm and `cp -al` make them: every file has another name outside."""
     store = ground.workspace.parent / "store"

@@ -8,6 +8,7 @@ import pytest
 
 from desktop_agent.core.slash.own import MAX_FILE_BYTES, MAX_FILES, OwnCommand, read_own_commands
 from desktop_agent.core.slash.parse import parse
+from desktop_agent.core.tools.secret_names import SecretNames
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 
@@ -22,7 +23,10 @@ class Folders:
         self.theirs.mkdir(parents=True)
 
     def read(self) -> dict[str, OwnCommand]:
-        return {c.declaration.name: c for c in read_own_commands(self.config, self.workspace)}
+        return {c.declaration.name: c for c in self.all()}
+
+    def all(self) -> tuple[OwnCommand, ...]:
+        return read_own_commands(self.config, self.workspace, SecretNames(self.workspace).secret_at)
 
 
 @pytest.fixture
@@ -68,7 +72,7 @@ def test_a_name_of_a_built_in_command_is_listed_and_not_usable(folders: Folders)
 def test_a_project_never_replaces_a_command_of_the_person(folders: Folders) -> None:
     (folders.mine / "deploy.md").write_text("Mine.")
     (folders.theirs / "deploy.md").write_text("Theirs.")
-    both = [c for c in read_own_commands(folders.config, folders.workspace) if c.declaration.name == "deploy"]
+    both = [c for c in folders.all() if c.declaration.name == "deploy"]
     usable = [command for command in both if not command.declaration.problem]
     assert [command.body for command in usable] == ["Mine."]
     assert len(both) == 2
@@ -133,4 +137,4 @@ def test_front_matter_that_does_not_end_is_text(folders: Folders) -> None:
 
 
 def test_no_folders_are_no_commands(tmp_path: Path) -> None:
-    assert read_own_commands(tmp_path / "none", None) == ()
+    assert read_own_commands(tmp_path / "none", tmp_path / "no project", SecretNames(tmp_path).secret_at) == ()
