@@ -94,9 +94,8 @@ class ApprovalCard(QWidget):
         self._refusal.hide()
         self._deny_now = self._button(self.tr("Deny"), self._on_deny_now, variant="destructive")
         self._keep_asking = self._button(self.tr("Back"), self._on_back, variant="flat")
-        self._folder = QLabel(
-            self.tr("in {folder}").format(folder=short_path(request.cwd)) if request.cwd else "", self
-        )
+        place = self.tr("in {folder}").format(folder=short_path(request.cwd)) if request.cwd else ""
+        self._folder = QLabel(place, self)
         self._folder.setTextFormat(Qt.TextFormat.PlainText)
         self._folder.setProperty("role", "secondary")
         self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Return), self)
@@ -179,30 +178,40 @@ class ApprovalCard(QWidget):
             y += height + Space.S
         if self._details is not None:
             y += self._details.place(QRect(_PADDING, y, inner, 0), 0) + Space.S
+        is_beside = self._has_room_for_folder(inner)
+        if not is_beside and not self._folder.isHidden():
+            self._folder.setGeometry(_PADDING, y, inner, self._folder.sizeHint().height())
+            y += self._folder.height() + Space.XS
         y += self._notes.place(_PADDING, y, inner)
         if not self._refusal.isHidden():
             self._refusal.setGeometry(_PADDING, y, inner, self._refusal.sizeHint().height())
             y += self._refusal.height() + Space.XS
         y += Space.S + 2
-        y = self._place_answers(y, inner)
+        y = self._place_answers(y, inner, is_folder_beside=is_beside)
         self._height = y + _PADDING
         self.resize(width, self._height)
 
-    def _place_answers(self, y: int, inner: int) -> int:
+    def _place_answers(self, y: int, inner: int, *, is_folder_beside: bool) -> int:
         if not self._denial.isHidden():
             self._denial.setGeometry(_PADDING, y, inner, 30)
             y += 30 + Space.S
             return y + flow([self._deny_now, self._keep_asking], QRect(_PADDING, y, inner, 0))
-        height = flow([button for button in self._buttons if not button.isHidden()], QRect(_PADDING, y, inner, 0))
-        size = self._folder.sizeHint()
-        last = self._buttons[-1].geometry()
-        if last.right() + Space.L + size.width() <= _PADDING + inner:
-            at = QRect(_PADDING + inner - size.width(), last.top(), size.width(), last.height())
-        else:
-            at = QRect(_PADDING, y + height + Space.XS, inner, size.height())
-            height += (size.height() + Space.XS) if self._folder.text() else 0
-        self._folder.setGeometry(at)
+        height = flow(self._shown_buttons(), QRect(_PADDING, y, inner, 0))
+        if is_folder_beside:
+            size, last = self._folder.sizeHint(), self._buttons[-1].geometry()
+            self._folder.setGeometry(_PADDING + inner - size.width(), last.top(), size.width(), last.height())
         return y + height
+
+    def _shown_buttons(self) -> list[QPushButton]:
+        return [button for button in self._buttons if not button.isHidden()]
+
+    def _has_room_for_folder(self, inner: int) -> bool:
+        """Whether the folder fits behind the last button; otherwise it stands below the command.
+
+        The buttons are placed to find out, and moved to where they belong afterwards.
+        """
+        flow(self._shown_buttons(), QRect(_PADDING, 0, inner, 0))
+        return self._buttons[-1].geometry().right() + Space.L + self._folder.sizeHint().width() <= _PADDING + inner
 
     def card_height(self) -> int:
         """How high it is at its width."""
@@ -352,8 +361,9 @@ class ApprovalCard(QWidget):
     def _show_denial(self, *, is_shown: bool) -> None:
         for widget in (self._denial, self._deny_now, self._keep_asking):
             widget.setVisible(is_shown)
-        for widget in (*self._buttons, self._folder):
-            widget.setVisible(not is_shown)
+        for button in self._buttons:
+            button.setVisible(not is_shown)
+        self._folder.setVisible(not is_shown and bool(self._folder.text()))
         if not is_shown:
             self._update_answers()
 

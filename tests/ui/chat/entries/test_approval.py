@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
 from desktop_agent.core.model import Allowed, ApprovalRequest, Denied, FileImage, ScopeOffer
 from desktop_agent.ui.approvals.request_words import summary
@@ -41,6 +41,16 @@ def press_ctrl_enter(stage: Stage) -> None:
     from PySide6.QtTest import QTest
 
     QTest.keyClick(stage.window.focusWidget(), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+
+
+@pytest.mark.parametrize(("width", "is_beside"), [(900, True), (300, False)])
+def test_the_folder_stands_beside_the_buttons_or_above_them(stage: Stage, width: int, is_beside: bool) -> None:
+    ask(stage, replace(question(), cwd="/srv/a-project-with-a-long-name"))
+    card(stage).set_width(width)
+    [folder] = [label for label in card(stage).findChildren(QLabel) if label.text().startswith("in ")]
+    button = stage.button("Deny…").geometry()
+    assert folder.geometry().top() >= button.top() if is_beside else folder.geometry().bottom() < button.top()
+    assert card(stage).rect().contains(folder.geometry())
 
 
 class TestNothingAnswersByAccident:
