@@ -1,15 +1,21 @@
-"""A keyring that waits for ever does not hold the window: it opens, says what it waits for, and quits."""
+"""A keyring that waits for ever does not hold the window: it opens, says what it waits for, checks keys, and quits."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel
 
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.settings_file import save_setting
 from tests.app.conftest import Go, go
+from tests.attacks.corpus import cases
 from tests.attacks.keyrings.conftest import bus, secret_service
 from tests.attacks.keyrings.service import Mode
 from tests.e2e.driver import Driver
+from tests.servers.threaded import serve
 
 __all__ = ["bus", "go", "secret_service"]
 
@@ -29,3 +35,20 @@ def test_the_window_quits_while_the_keyring_waits_for_the_user(go: Go, secret_se
         await person.until_true(lambda: "Waiting for the keyring" in " ".join(person.banner), "it says so")
 
     go([], journey)
+
+
+@pytest.mark.parametrize("mode", cases(["locked", "silent", "erring", "vanishing"], str))
+def test_a_typed_key_can_be_checked_whatever_the_keyring_does(go: Go, secret_service: Start, mode: Mode) -> None:
+    secret_service(mode)
+
+    async def journey(person: Driver) -> None:
+        await person.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+        dialog = await person.see(QDialog, "settingsDialog")
+        await person.type("apiKeyEdit", "sk-ant-test-000000000000")
+        await person.click("checkKeyButton")
+        await person.until_true(lambda: "The key works." in words(dialog), "the key was checked")
+        await person.press(Qt.Key.Key_Escape)
+
+    with serve() as server:
+        save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.base_url", server.url)
+        go([], journey)
