@@ -42,6 +42,14 @@ def pytest_configure(config: pytest.Config) -> None:
         wait.__kwdefaults__["timeout"] = QT_PATIENCE_MS
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave files without a test of the real window out of its run: importing all of them took longer than the run."""
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    if is_test and config.getoption("markexpr") == "realwindow":
+        return b"pytest.mark.realwindow" not in collection_path.read_bytes() or None
+    return None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the long runs to the nightly profile; they are deselected, not skipped."""
     if config.getoption("--profile") == "nightly":
@@ -156,10 +164,10 @@ _ENDING_S = 30.0
 def no_leaks(request: pytest.FixtureRequest) -> Generator[None]:
     """Fail a test that leaves a thread, a child process or a running Qt timer behind, and say which."""
     threads = set(threading.enumerate())
-    children = set(psutil.Process().children(recursive=True))
+    children = _descendants()
     yield
     leaks = [f"thread {thread.name}" for thread in set(threading.enumerate()) - threads if _stays(thread)]
-    leaks += [f"process {_describe(child)}" for child in set(psutil.Process().children(recursive=True)) - children]
+    leaks += [f"process {_describe(child)}" for child in _descendants() - children]
     leaks += _running_qt_timers() if "qtbot" in request.fixturenames else []
     assert not leaks, f"left behind: {', '.join(leaks)}"
 
@@ -203,6 +211,20 @@ def _is_ours(thread: threading.Thread) -> bool:
     if thread.name.startswith("waitpid-"):
         thread.join(timeout=_ENDING_S)  # asyncio's child watcher on Python 3.11: it ends with the child, a moment later
     return thread.is_alive() and not thread.name.startswith(("asyncio_", "ThreadPoolExecutor"))
+
+
+def _descendants() -> set[psutil.Process]:
+    """The processes below this one. The kernel is asked first: psutil reads about every process of the machine."""
+    return set() if _has_no_child() else set(psutil.Process().children(recursive=True))
+
+
+def _has_no_child() -> bool:
+    """Whether this process is known to have no child at all; false also where the kernel does not say."""
+    lists = list(Path("/proc/self/task").glob("*/children"))  # each thread has its own
+    try:
+        return bool(lists) and not any(children.read_bytes() for children in lists)
+    except OSError:  # a thread has just ended, and another one has its children now
+        return False
 
 
 def _describe(process: psutil.Process) -> str:

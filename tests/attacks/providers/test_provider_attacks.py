@@ -1,5 +1,6 @@
 """Every answer of the corpus ends in bounds of memory, in words or in a message, and the key goes nowhere else."""
 
+import zlib
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from tests.attacks.corpus import cases
 from tests.attacks.providers.cases import CORPUS, Case
 from tests.attacks.providers.conftest import Victim
 from tests.attacks.providers.victim import KEY
+from tests.attacks.providers.wire import BATCH, bomb, start
 from tests.servers.rude_server import RudeServer
 
 MOST_MIB = 120
@@ -49,3 +51,13 @@ def placed(case: Case, **places: str) -> Case:
         for name, place in places.items():
             parts[0] = parts[0].replace(b"{%s}" % name.encode(), place.encode())
     return replace(case, parts=parts, says=case.says.format(**places) if "{" in case.says else case.says)
+
+
+@pytest.mark.parametrize(("coding", "wbits"), [("gzip", zlib.MAX_WBITS + 16), ("deflate", zlib.MAX_WBITS)])
+def test_a_bomb_is_a_valid_answer_once_it_is_unpacked(coding: str, wbits: int) -> None:
+    unpacker, packed = zlib.decompressobj(wbits), bomb(2_000_000, coding)
+    plain = unpacker.decompress(packed)
+    assert unpacker.eof, "the checksum of the whole was reached, and is right"
+    assert len(packed) < len(plain) / 500
+    assert plain.startswith(start())
+    assert plain.count(b"data: 000") == 2_000_000 // BATCH
