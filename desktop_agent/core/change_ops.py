@@ -40,19 +40,30 @@ class ChangeOps:
         self._get_ready = get_ready
         self._read_history = read_history
 
-    async def revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
-        """Undo or redo what `op` selects. Whether it was carried out; a notice says why not."""
+    async def undo(self, op: ops.UndoChanges) -> bool:
+        """Undo what `op` selects. Whether it was carried out; a notice says why not."""
+        where = " there" if op.selection != ChangeSelection() else ""
+        return await self._revert("undo", lambda: self._undoing.revert("undo", op), where)
+
+    async def redo(self, op: ops.RedoChanges | ops.RedoSteps) -> bool:
+        """Redo what `op` selects, or take back the undos that it names. Likewise."""
+        if isinstance(op, ops.RedoSteps):
+            return await self._revert("redo", lambda: self._undoing.redo(op))
+        where = " there" if op.selection != ChangeSelection() else ""
+        return await self._revert("redo", lambda: self._undoing.revert("redo", op), where)
+
+    async def _revert(self, direction: Direction, carry_out: Callable[[], Awaitable[bool]], where: str = "") -> bool:
         if self._is_busy():
             await self._notify("busy", f"The agent is working, so nothing was {_PAST[direction]}.", "Stop it first.")
             return False
         await self._get_ready()
         try:
-            is_done = await self._undoing.revert(direction, op)
+            is_done = await carry_out()
         except WorkspaceError as error:
             await self._log.record(replace(notice_of(error, None), code=f"not_{_PAST[direction]}"))
             return False
         if not is_done:
-            await self._notify("nothing_selected", f"There is nothing to {direction} there.", "")
+            await self._notify("nothing_selected", f"There is nothing to {direction}{where}.", "")
         return is_done
 
     async def write_file(self, op: ops.WriteFile) -> None:

@@ -99,6 +99,21 @@ class RedoChanges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RedoSteps:
+    """Take undos back, each as the one step it was: to the very bytes from before it where nothing changed since.
+
+    Refused while a turn is running.
+    """
+
+    steps: tuple[int, ...] = ()
+    """The undos, by the numbers (`seq`) of their events; none for the last one that was not taken back."""
+    is_all: bool = False
+    """All that were not, in one."""
+    reason: str = ""
+    type: Literal["redo_steps"] = "redo_steps"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteFile:
     """Write a file as the person wants it: an edit in the diff, or how a clash is to be settled.
 
@@ -281,6 +296,7 @@ Op = (
     | TryNow
     | UndoChanges
     | RedoChanges
+    | RedoSteps
     | WriteFile
     | MarkReviewed
     | AddComment

@@ -171,9 +171,9 @@ class Session:
             case ops.TryNow():
                 self._parts.retries.skip()
             case ops.UndoChanges():
-                await self._changes.revert("undo", op)
-            case ops.RedoChanges():
-                await self._changes.revert("redo", op)
+                await self._changes.undo(op)
+            case ops.RedoChanges() | ops.RedoSteps():
+                await self._changes.redo(op)
             case ops.MarkReviewed(path=path, hunks=hunks, state=state):
                 await self._record(ev.ReviewMarked(path=path, hunks=hunks, state=state))
             case ops.AddComment(comment=comment):

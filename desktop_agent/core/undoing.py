@@ -1,7 +1,7 @@
 """Undo, redo and the person's own writes: drafted, written down, carried out, recorded, whatever happens in between.
 
-An undo is an entry of the ledger like any other change, so undoing an undo is a redo. Whoever calls sees to it that no
-turn is running.
+An undo is an entry of the ledger like any other change, so undoing an undo is a redo (`redoing`). The caller sees to it
+that no turn is running.
 """
 
 import asyncio
@@ -27,9 +27,10 @@ from desktop_agent.core.model import (
     Reverted,
 )
 from desktop_agent.core.processes.child import unhurried
+from desktop_agent.core.redoing import draft_steps
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.safeguard import Recovered, recover
-from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript
+from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript, UndoStep
 
 SHARED = "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
 
@@ -54,7 +55,19 @@ class Undoing:
         destroyed = self._destroyed(op)
         if draft is None and destroyed is None:
             return False
-        await unhurried(self._carry_out(direction, op, draft or Draft((), ()), destroyed))
+        draft = draft or Draft((), ())
+        await unhurried(self._carry_out(direction, op.selection, draft, op.reason, destroyed))
+        return True
+
+    async def redo(self, op: ops.RedoSteps) -> bool:
+        """Take back the undos that `op` names. As `revert` otherwise; False when there is no such undo any more."""
+        await asyncio.to_thread(self._ledger.require_root)
+        steps = steps_meant(self._transcript, op)
+        if not steps:
+            return False
+        draft = await asyncio.to_thread(draft_steps, self._transcript, self._ledger, steps)
+        ids = dict.fromkeys(part.change_id for step in steps for part in step.parts)
+        await unhurried(self._carry_out("redo", ChangeSelection(change_ids=tuple(ids)), draft, op.reason))
         return True
 
     async def write(self, op: ops.WriteFile) -> None:
@@ -66,7 +79,12 @@ class Undoing:
     # -- undo and redo --
 
     async def _carry_out(
-        self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges, draft: Draft, destroyed: Destroyed | None
+        self,
+        direction: Direction,
+        selection: ChangeSelection,
+        draft: Draft,
+        reason: str,
+        destroyed: Destroyed | None = None,
     ) -> None:
         turn = self._transcript.turn
         changes = await asyncio.to_thread(self._recorded, turn, draft.writes)
@@ -79,7 +97,7 @@ class Undoing:
         done = tuple(change for change in changes if change.id not in problems)
         back = await self._recover(destroyed) if destroyed is not None else Recovered()
         outcomes += [*draft.settled, *back.problems]
-        await self._log.record(reverted(direction, op.selection, done, tuple(outcomes), reason=op.reason, back=back))
+        await self._log.record(reverted(direction, selection, done, tuple(outcomes), reason=reason, back=back))
 
     def _apply(self, writes: Sequence[LedgerWrite]) -> dict[ChangeId, str]:
         gone = {folder: None for write in writes for folder in write.new_folders}
@@ -172,6 +190,15 @@ def _is_a_name(path: str) -> bool:
 def _can_hold(file: FileState, content: bytes) -> bool:
     """Whether this may be written there: a folder has no content, and a symlink leads to a name."""
     return file.kind == "file" or (file.kind == "symlink" and content != b"" and b"\0" not in content)
+
+
+def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
+    """Return the undos that `op` takes back, oldest first; fewer where some were taken back already."""
+    if op.is_all:
+        return list(transcript.steps)
+    if op.steps:
+        return [step for step in transcript.steps if step.seq in op.steps]
+    return transcript.steps[-1:]
 
 
 def draft_revert(

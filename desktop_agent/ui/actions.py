@@ -32,7 +32,7 @@ _DECLARATIONS = (
     _Declaration("search", "Search all sessions…", "Ctrl+Shift+F"),
     _Declaration("filter_files", "Go to file…", "Ctrl+P"),
     _Declaration("undo_turn", "Undo the agent's turn", "Ctrl+Shift+Z"),
-    _Declaration("redo_turn", "Redo the agent's turn", "Ctrl+Shift+Y"),
+    _Declaration("redo_turn", "Redo what was undone last", "Ctrl+Shift+Y"),
     _Declaration("rewind", "Go back to before a message…", "Ctrl+Alt+Z"),
     _Declaration("inspect_context", "What the model sees…", "Ctrl+Shift+I"),
     _Declaration("compact", "Summarise older turns for the agent", "Ctrl+Alt+S"),

@@ -207,7 +207,7 @@ class SessionWiring(QObject):
         self._panels.top_bar.waiting_clicked.connect(self._approvals.open_next)
         self._actions.connect(self._actions.stop, self._interrupt)
         self._actions.connect(self._actions.undo_turn, self._undo_last_turn)
-        self._actions.connect(self._actions.redo_turn, self._redo_last_turn)
+        self._actions.connect(self._actions.redo_turn, self._redo_last_undo)
         self._actions.connect(self._actions.rewind, self._rewind_last_turn)
         self._actions.connect(self._actions.next_undecided, review.next_undecided)
         self._actions.connect(self._actions.keep_file, review.keep_file)
@@ -257,11 +257,6 @@ class SessionWiring(QObject):
 
         self.submit(UndoChanges(selection=selection))
 
-    def _redo(self, selection: "ChangeSelection") -> None:
-        from desktop_agent.core.ops import RedoChanges
-
-        self.submit(RedoChanges(selection=selection))
-
     def _recover(self, call_id: str) -> None:
         from desktop_agent.core.model import ChangeSelection
         from desktop_agent.core.ops import UndoChanges
@@ -271,14 +266,17 @@ class SessionWiring(QObject):
     def _undo_last_turn(self) -> None:
         from desktop_agent.core.model import ChangeSelection
 
-        if self._bridge is not None and (standing := self._bridge.transcript.active_changes()):
-            self._undo(ChangeSelection(turn=standing[-1].turn))
+        if self._bridge is not None:
+            standing = self._bridge.transcript.active_changes()
+            # Without any, the session says that there is nothing to undo.
+            self._undo(ChangeSelection(turn=standing[-1].turn) if standing else ChangeSelection())
 
-    def _redo_last_turn(self) -> None:
-        from desktop_agent.core.model import ChangeSelection
+    def _redo_last_undo(self) -> None:
+        from desktop_agent.core.ops import RedoSteps
 
-        if self._bridge is not None and (undone := self._bridge.transcript.undone_changes()):
-            self._redo(ChangeSelection(turn=undone[0].turn))
+        if self._bridge is not None:
+            steps = self._bridge.transcript.steps
+            self.submit(RedoSteps(steps=tuple(step.seq for step in steps[-1:])))
 
     def _rewind_last_turn(self) -> None:
         if self._bridge is not None:
@@ -403,10 +401,11 @@ class SessionWiring(QObject):
         self._actions.stop.setEnabled(is_busy and not self._is_read_only)
         self._actions.compact.setEnabled(not is_busy and not self._is_read_only and transcript.turn > 1)
         self._actions.inspect_context.setEnabled(not self._is_read_only)
-        self._actions.undo_turn.setEnabled(is_resting and transcript.has_active_changes)
+        # Always, so that the keys are never dead: the session says why it does not undo or redo.
+        self._actions.undo_turn.setEnabled(not self._is_read_only)
+        self._actions.redo_turn.setEnabled(not self._is_read_only)
         self._actions.rewind.setEnabled(is_resting and transcript.turn > 0)
         self._actions.undo_file.setEnabled(is_resting)
-        self._actions.redo_turn.setEnabled(is_resting and transcript.has_undone_changes)
 
     def _show_jobs(self, jobs: "Sequence[Job]") -> None:
         self._panels.jobs.show_jobs(jobs)

@@ -108,9 +108,9 @@ def test_undo_and_redo_move_changes_between_standing_and_undone() -> None:
     undone = replay(SAMPLE_EVENTS[: names.index("changes_undone") + 1])
     assert [record.change for record in undone.undone_changes()] == [CHANGE]
     assert undone.active_changes() == []
-    assert (undone.has_active_changes, undone.has_undone_changes) == (False, True)
+    assert [(step.writes, [part.change_id for part in step.parts]) for step in undone.steps] == [((), [CHANGE.id])]
     redone = replay(SAMPLE_EVENTS)
-    assert (redone.has_active_changes, redone.has_undone_changes) == (True, False)
+    assert redone.steps == []
     assert [record.change for record in redone.active_changes(1)] == [CHANGE]
 
 

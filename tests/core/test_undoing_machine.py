@@ -47,7 +47,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Journal, read_journal
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
-from desktop_agent.core.transcript import ChangeRecord, replay
+from desktop_agent.core.transcript import ChangeRecord, UndoStep, replay, undone_of
 from desktop_agent.core.undoing import Undoing
 
 T = TypeVar("T")
@@ -82,6 +82,11 @@ class Party:
 
     def records(self) -> list[ChangeRecord]:
         return list(self.state.transcript.changes.values())
+
+    @property
+    def steps(self) -> list[UndoStep]:
+        """The undos that can be taken back."""
+        return self.state.transcript.steps
 
 
 class Histories(RuleBasedStateMachine):
@@ -127,6 +132,7 @@ class Histories(RuleBasedStateMachine):
                 again = replay(events)
                 assert again.changes == party.state.transcript.changes
                 assert again.entries == party.state.transcript.entries
+                assert again.steps == party.steps
         finally:
             self.runner.close()
             shutil.rmtree(self.folder)
@@ -244,19 +250,49 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.busy("active_changes"))
     @rule(data=st.data())
     def undo_and_redo_at_once(self, data: st.DataObject) -> None:
-        """Redo restores exactly what undo took back."""
+        """Redo is the inverse of undo, also of several in a row, one by one or in one."""
         party = data.draw(st.sampled_from(self.busy("active_changes")))
-        selection = self.some_selection(party, data)
-        before, changed = self.tree(), {r.change.id for r in party.records() if r.is_undone or r.undone_hunks}
-        undone = self.revert(party, "undo", selection)
-        if undone is None or not all(outcome.state in ("restored", "merged") for outcome in undone.outcomes):
-            return  # what somebody had taken back before is applied again, too
-        touched = {reverted.change_id for change in undone.changes for reverted in change.reverts}
-        if changed & (touched | set(undone.change_ids)):
-            return  # some of it was undone before, and a redo brings that back, too
-        again = selection if selection.hunks else ChangeSelection(change_ids=undone.change_ids)
-        self.revert(party, "redo", again)
-        assert self.tree() == before
+        first = len(party.steps)
+        was = [self.told(party)]
+        for _ in range(data.draw(st.integers(1, 3), label="undos")):
+            known = list(party.steps)
+            self.revert(party, "undo", self.some_selection(party, data))
+            if party.steps != known:
+                was.append(self.told(party))
+        if data.draw(st.booleans(), label="in one"):
+            self.take_back(party, party.steps[first:])
+            assert self.told(party) == was[0]
+            return
+        for there in reversed(was[:-1]):
+            self.take_back(party, party.steps[-1:])
+            assert self.told(party) == there
+
+    @precondition(lambda self: any(party.steps for party in self.parties))
+    @rule(data=st.data())
+    def redo_steps(self, data: st.DataObject) -> None:
+        """Take back any undos, whatever happened since."""
+        party = data.draw(st.sampled_from([party for party in self.parties if party.steps]))
+        some = data.draw(st.sets(st.sampled_from([step.seq for step in party.steps]), min_size=1), label="steps")
+        self.take_back(party, [step for step in party.steps if step.seq in some])
+
+    def told(self, party: Party) -> object:
+        """What is on disk, and what is undone of what."""
+        return self.tree(), {r.change.id: undone_of(r) for r in party.records() if r.change.author != "undo"}
+
+    def take_back(self, party: Party, steps: Sequence[UndoStep]) -> None:
+        """Redo these undos, and check that no bytes came or went but what they wrote."""
+        if not steps:
+            return
+        before = self.tree()
+        records = party.state.transcript.changes
+        meant = [records[change_id].change for step in steps for change_id in step.writes]
+        assert self.run(party.undoing.redo(ops.RedoSteps(steps=tuple(step.seq for step in steps))))
+        event = self.last_revert(party)
+        after = self.tree()
+        self.check_outcomes(event, before, after)
+        self.check_lines(party, "undo", meant, before, after)
+        if all(outcome.is_done for outcome in event.outcomes):
+            assert not {step.seq for step in steps} & {step.seq for step in party.steps}
 
     def busy(self, question: Literal["active_changes", "undone_changes"]) -> list[Party]:
         """The sessions that have something to undo, or to redo."""
@@ -314,6 +350,13 @@ class Histories(RuleBasedStateMachine):
         else:
             assert {change.id for change in meant} == {id_ for outcome in event.outcomes for id_ in outcome.change_ids}
             assert said <= {path for change in meant for path in self.places(party, change)}
+        self.check_outcomes(event, before, after)
+        self.check_lines(party, direction, meant, before, after)
+        return event
+
+    def check_outcomes(self, event: ev.ChangesUndone | ev.ChangesRedone, before: Tree, after: Tree) -> None:
+        """What was left alone is as it was, and so is everything that nothing is said of."""
+        said = {outcome.path for outcome in event.outcomes}
         for outcome in event.outcomes:
             assert outcome.is_done or outcome.reason
             if not outcome.is_done or outcome.state == "unchanged":
@@ -321,8 +364,6 @@ class Histories(RuleBasedStateMachine):
         for path in before.keys() | after.keys():
             if path not in said:
                 assert before.get(path) == after.get(path)
-        self.check_lines(party, direction, meant, before, after)
-        return event
 
     def meant(self, party: Party, direction: Direction, selection: ChangeSelection) -> list[FileChange]:
         if selection.hunks:

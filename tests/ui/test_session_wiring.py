@@ -154,7 +154,10 @@ def test_the_bar_and_the_actions_follow_the_session(window: Window, shown: Shown
     assert isinstance(shown.asked[-1], ops.Interrupt)
     shown.end("interrupted")
     assert not actions.stop.isEnabled()
-    assert not actions.undo_turn.isEnabled()
+    actions.undo_turn.trigger()
+    actions.redo_turn.trigger()
+    nothing = [ops.UndoChanges(selection=ChangeSelection()), ops.RedoSteps()]
+    assert shown.asked[-2:] == nothing, "the session says that there is nothing"
 
 
 def test_what_is_decided_in_the_review_is_asked_of_the_session(window: Window, shown: Shown) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from desktop_agent.core.ids import ChangeId, HunkKey
-from desktop_agent.core.model import FileChange, FileImage
+from desktop_agent.core.model import FileChange, FileImage, Reverted
 
 Direction = Literal["undo", "redo"]
 
@@ -49,10 +49,14 @@ class FilePlan:
     """Where the last change of the path moved the file to, and left nothing here."""
     new_folders: tuple[str, ...] = ()
     """Folders that came with the file: removed with it when they are empty afterwards."""
+    restores: tuple[Reverted, ...] | None = None
+    """Where `changes` are what undos wrote, which is taken back: what is undone afterwards of what they had undone."""
 
     @property
     def change_ids(self) -> tuple[ChangeId, ...]:
-        """The ids of the selected changes."""
+        """The ids of the changes that it undoes or applies again."""
+        if self.restores is not None:
+            return tuple(item.change_id for item in self.restores)
         return tuple(change.id for change in self.changes)
 
 

@@ -116,7 +116,7 @@ class Drafter:
         state: OutcomeState = "unchanged" if result == yours else "restored" if is_exact else "merged"
         outcome = FileOutcome(path=plan.path, state=state, change_ids=ids, hunks=plan.hunks)
         if result == yours:
-            return outcome
+            return replace(outcome, reverts=tuple(reverted for reverted in reverts if reverted.hunks))
         transition = FileTransition(plan.path, yours, result)
         return DraftedWrite(transition, reverts, outcome, plan.new_folders if result is None else ())
 
@@ -216,6 +216,8 @@ class Drafter:
     ) -> tuple[Reverted, ...]:
         """What of each selected change is undone once the file is `result`."""
         is_undo = direction == "undo"
+        if plan.restores is not None:
+            return plan.restores
         if not plan.hunks:
             return tuple(Reverted(change_id=change_id, is_redo=not is_undo) for change_id in plan.change_ids)
         reverts: list[Reverted] = []
@@ -309,7 +311,9 @@ def _keep_together(plan: FilePlan, drafted: dict[str, DraftedWrite | FileOutcome
         if isinstance(left, FileOutcome) and not left.is_done and (isinstance(one, DraftedWrite) or one.is_done):
             ids = tuple(r.change_id for r in one.reverts) if isinstance(one, DraftedWrite) else one.change_ids
             reason = f"It was renamed together with {other}, which has to be left alone."
-            drafted[path] = FileOutcome(path=path, state="conflict", change_ids=ids, reason=reason)
+            drafted[path] = FileOutcome(
+                path=path, state="conflict", change_ids=ids, reason=reason, reverts=plan.restores or ()
+            )
 
 
 def _is_version_of(state: FileState | None, base: FileState | None) -> bool:
@@ -324,7 +328,14 @@ def _is_version_of(state: FileState | None, base: FileState | None) -> bool:
 
 
 def _outcome(plan: FilePlan, state: OutcomeState, reason: str) -> FileOutcome:
-    return FileOutcome(path=plan.path, state=state, change_ids=plan.change_ids, reason=reason, hunks=plan.hunks)
+    return FileOutcome(
+        path=plan.path,
+        state=state,
+        change_ids=plan.change_ids,
+        reason=reason,
+        hunks=plan.hunks,
+        reverts=plan.restores or (),
+    )
 
 
 def _order(write: DraftedWrite) -> tuple[int, int]:

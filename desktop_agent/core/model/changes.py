@@ -171,6 +171,8 @@ class FileOutcome:
     hunks: tuple[HunkKey, ...] = ()
     """The hunks it was about; empty for all of the file."""
     clash: Clash | None = None
+    reverts: tuple[Reverted, ...] = ()
+    """Where nothing was written: what is undone of parts of changes after it, or will be once a clash is settled."""
 
     @property
     def is_done(self) -> bool:

@@ -29,14 +29,14 @@ from desktop_agent.core.model import (
 from desktop_agent.core.resuming.known import Known
 from desktop_agent.core.store.journal import Damage
 from desktop_agent.core.store.snapshot import Section
-from desktop_agent.core.transcript import ChangeRecord, Destroyed, Head, Page, Transcript, UndoEntry
+from desktop_agent.core.transcript import ChangeRecord, Destroyed, Head, Page, Transcript, UndoEntry, UndoStep
 
 T = TypeVar("T")
 
 _PIECE: Final = 100
 _LIVE: Final = {"jobs", "rules", "activity", "context"}
 """What only a running session has."""
-_GROWING: Final = {"changes", "kept", "prompts", "undos", "uncaptured", "destroyed", "put_back"}
+_GROWING: Final = {"changes", "kept", "prompts", "undos", "steps", "uncaptured", "destroyed", "put_back"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +185,11 @@ def _series() -> "dict[str, _Series[object]]":
             TypeAdapter(list[UndoEntry]),
             lambda known: known.state.transcript.undos,
             lambda known, found: known.state.transcript.undos.extend(found),
+        ),
+        "steps": _Series(
+            TypeAdapter(list[UndoStep]),
+            lambda known: known.state.transcript.steps,
+            lambda known, found: known.state.transcript.steps.extend(found),
         ),
         "uncaptured": _Series(
             TypeAdapter(list[tuple[int, Uncaptured]]),

@@ -19,7 +19,7 @@ from desktop_agent.core.model import JsonObject
 from desktop_agent.core.store.lines import open_regular
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"
-VERSION: Final = 2
+VERSION: Final = 3
 """Of what the sections mean. Another one is not read: the snapshot is made again."""
 
 _CHECKED_BYTES: Final = 65_536

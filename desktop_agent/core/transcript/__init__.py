@@ -27,6 +27,7 @@ from desktop_agent.core.transcript.head import Head, Status
 from desktop_agent.core.transcript.paged import CUT
 from desktop_agent.core.transcript.patches import CHANGES, STATUS, Patch
 from desktop_agent.core.transcript.reading import first_line, todos_of
+from desktop_agent.core.transcript.steps import StepPart, UndoStep, undone_of
 
 __all__ = [
     "CHANGES",
@@ -49,12 +50,15 @@ __all__ = [
     "QueuedPrompt",
     "RewindEntry",
     "Status",
+    "StepPart",
     "TextEntry",
     "ToolEntry",
     "Transcript",
     "TurnEndEntry",
     "UndoEntry",
+    "UndoStep",
     "first_line",
     "replay",
     "todos_of",
+    "undone_of",
 ]

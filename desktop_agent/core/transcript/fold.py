@@ -24,6 +24,7 @@ from desktop_agent.core.transcript.entries import (
 from desktop_agent.core.transcript.paged import PagedEntries
 from desktop_agent.core.transcript.patches import CHANGES, STATUS, Patch
 from desktop_agent.core.transcript.reading import first_line, is_index, readable, todos_of
+from desktop_agent.core.transcript.steps import changes_named, step_of, undone_of
 
 OUTPUT_TAIL_CHARS = 65_536
 """How much live output of a call a transcript keeps; the whole is in the tool's result or its blob."""
@@ -62,6 +63,7 @@ class Transcript(PagedEntries):
             prompts=dict(self.prompts),
             cut_prompts=set(self.cut_prompts),
             undos=list(self.undos),
+            steps=list(self.steps),
             uncaptured=list(self.uncaptured),
             destroyed={call_id: replace(known) for call_id, known in self.destroyed.items()},
             put_back=set(self.put_back),
@@ -277,17 +279,27 @@ class Transcript(PagedEntries):
 
     def _changes_reverted(self, event: ev.ChangesUndone | ev.ChangesRedone) -> list[Patch]:
         is_undo = isinstance(event, ev.ChangesUndone)
+        before = {
+            change_id: undone_of(self.changes[change_id])
+            for change_id in changes_named(event)
+            if change_id in self.changes
+        }
         for change in event.changes:
             self.changes[change.id] = ChangeRecord(change, self.turn, "", event.at)
         for change_id in event.change_ids:
             if record := self.changes.get(change_id):
                 record.is_undone = is_undo
                 record.undone_hunks = frozenset()
-        partly = (reverted for change in event.changes for reverted in change.reverts if reverted.hunks)
-        for reverted in partly:
-            if record := self.changes.get(reverted.change_id):
+        written = (reverted for change in event.changes for reverted in change.reverts)
+        settled = (reverted for outcome in event.outcomes if outcome.is_done for reverted in outcome.reverts)
+        for reverted in (*written, *settled):
+            if reverted.hunks and (record := self.changes.get(reverted.change_id)):
                 record.undone_hunks = frozenset(reverted.hunks)
                 record.is_undone = False
+        if not isinstance(event, ev.ChangesUndone):
+            self.steps = [step for step in self.steps if step.stands(self.changes)]
+        elif step := step_of(event, before, self.changes):
+            self.steps.append(step)
         entry = UndoEntry(
             purpose="undo" if is_undo else "redo", outcomes=event.outcomes, at=event.at, reason=event.reason
         )

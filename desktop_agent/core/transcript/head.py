@@ -32,6 +32,7 @@ from desktop_agent.core.transcript.entries import (
     QueuedPrompt,
     UndoEntry,
 )
+from desktop_agent.core.transcript.steps import UndoStep
 
 Status = Literal["idle", "working", "waiting"]
 
@@ -95,6 +96,8 @@ class Head:
     """The turns of those."""
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
     """All undos and redos, oldest first."""
+    steps: list[UndoStep] = field(default_factory=list[UndoStep])
+    """The undos that can be taken back, oldest first."""
     uncaptured: list[tuple[int, Uncaptured]] = field(default_factory=list[tuple[int, Uncaptured]])
     """What was changed and could not be recorded, each with its turn."""
     destroyed: dict[CallId, Destroyed] = field(default_factory=dict[CallId, Destroyed])
@@ -129,16 +132,6 @@ class Head:
     def undone_changes(self) -> list[ChangeRecord]:
         """The agent's changes that are undone at the moment, wholly or in part."""
         return [record for record in self._agent_records(None) if record.is_undone or record.undone_hunks]
-
-    @property
-    def has_active_changes(self) -> bool:
-        """Whether any change of the agent stands."""
-        return any(not record.is_undone for record in self._agent_records(None))
-
-    @property
-    def has_undone_changes(self) -> bool:
-        """Whether any change of the agent is undone at the moment, wholly or in part."""
-        return any(record.is_undone or record.undone_hunks for record in self._agent_records(None))
 
     def _agent_records(self, turn: int | None) -> Iterator[ChangeRecord]:
         records = (record for record in self.changes.values() if record.change.is_by_agent)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidg
 
 from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.review.changed_files import Baseline, ChangedFile
-from desktop_agent.ui.review.decisions import Decisions, last_undo, selection_of_undo
+from desktop_agent.ui.review.decisions import Decisions, last_step
 from desktop_agent.ui.review.file_decisions import FileDecisions
 from desktop_agent.ui.review.filters import FileFilter
 from desktop_agent.ui.review.git_listing import GitListing
@@ -195,18 +195,16 @@ class ReviewContent(QWidget):
     def _bar_state(self, files: "Sequence[ChangedFile]") -> BarState:
         is_git = self._reviewed.baseline.is_git
         decided, total = progress(files)
-        undone = sum(file.state == "undone" for file in files)
-        last = None if is_git else last_undo(self._reviewed.transcript)
-        redo = len({outcome.path for outcome in last.outcomes if outcome.is_done}) if last else undone
+        transcript = self._reviewed.transcript
+        step = last_step(transcript)
+        redo = len(step.open_paths(transcript.changes)) if transcript is not None and step is not None else 0
         return BarState(
             decided=decided,
             total=total,
             standing=sum(file.mark != "undone" and not file.is_by_person for file in files),
-            undone=undone,
             scope=self._scope(),
             is_running=self._reviewed.is_running,
             comments=len(self._reviewed.comments()),
-            can_redo_last=is_git or last is not None,
             redo_count=self._decisions.git_redo_count if is_git else redo,
         )
 
@@ -242,13 +240,11 @@ class ReviewContent(QWidget):
             self._decisions.undo(self._reviewed.selection(), reason)
 
     def redo(self) -> None:
-        """Redo what was undone last, or else everything in the baseline that is undone."""
+        """Take back the last undo, as the one step it was."""
         if self._reviewed.baseline.is_git:
             self._decisions.redo_git()
-        elif (entry := last_undo(self._reviewed.transcript)) is not None:
-            self._decisions.redo(selection_of_undo(entry))
-        else:
-            self._decisions.redo(self._reviewed.selection())
+        elif (step := last_step(self._reviewed.transcript)) is not None:
+            self._decisions.redo_step(step)
 
     def next_undecided(self) -> None:
         """Go to the next undecided place: in this file, else in the next file that has one."""

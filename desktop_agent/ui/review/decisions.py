@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.ids import HunkKey
     from desktop_agent.core.model import ChangeSelection, FileOutcome, LineComment, Reverted, ReviewState
     from desktop_agent.core.ops import WriteFile
-    from desktop_agent.core.transcript import Transcript, UndoEntry
+    from desktop_agent.core.transcript import Transcript, UndoStep
     from desktop_agent.ui.review.changed_files import ChangedFile
     from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
     from desktop_agent.ui.review.net_counts import NetCounts
@@ -82,6 +82,12 @@ class Decisions(QObject):
         from desktop_agent.core.ops import RedoChanges
 
         self.op_requested.emit(RedoChanges(selection=selection))
+
+    def redo_step(self, step: "UndoStep") -> None:
+        """Take this undo back."""
+        from desktop_agent.core.ops import RedoSteps
+
+        self.op_requested.emit(RedoSteps(steps=(step.seq,)))
 
     # -- undo and redo, against git --
 
@@ -167,6 +173,8 @@ def _settled(transcript: "Transcript", outcome: "FileOutcome", purpose: "Purpose
     """Return what is undone of the changes that `outcome` is about, once it has come about after all."""
     from desktop_agent.core.model import Reverted
 
+    if outcome.reverts:
+        return outcome.reverts
     hunks = frozenset(outcome.hunks)
     reverts: list[Reverted] = []
     for change_id in outcome.change_ids:
@@ -189,21 +197,6 @@ def newest_digest(transcript: "Transcript", file: "ChangedFile") -> str | None:
     return after.digest if after is not None else None
 
 
-def last_undo(transcript: "Transcript | None") -> "UndoEntry | None":
-    """Return the newest undo, if nothing was undone or redone since and it did something."""
-    if transcript is None or not transcript.undos:
-        return None
-    entry = transcript.undos[-1]
-    is_done = any(outcome.state in ("restored", "merged") for outcome in entry.outcomes)
-    return entry if entry.purpose == "undo" and is_done else None
-
-
-def selection_of_undo(entry: "UndoEntry") -> "ChangeSelection":
-    """Return what a redo must select to take back just this undo."""
-    from desktop_agent.core.model import ChangeSelection
-
-    done = [outcome for outcome in entry.outcomes if outcome.is_done]
-    change_ids = tuple(dict.fromkeys(change_id for outcome in done for change_id in outcome.change_ids))
-    if len(done) == 1 and done[0].hunks:
-        return ChangeSelection(path=done[0].path, hunks=done[0].hunks, change_ids=change_ids)
-    return ChangeSelection(change_ids=change_ids)
+def last_step(transcript: "Transcript | None") -> "UndoStep | None":
+    """Return the undo that a redo takes back: the last one of which anything still is undone."""
+    return transcript.steps[-1] if transcript is not None and transcript.steps else None

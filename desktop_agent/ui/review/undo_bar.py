@@ -23,14 +23,11 @@ class BarState(NamedTuple):
     total: int = 0
     standing: int = 0
     """How many can be undone."""
-    undone: int = 0
     scope: Scope = "turn"
     is_running: bool = False
     comments: int = 0
-    can_redo_last: bool = False
-    """Whether the newest thing that happened is an undo, which can be taken back as it was made."""
     redo_count: int = 0
-    """How many files a redo changes again."""
+    """How many files the last undo put back that a redo changes again."""
 
 
 class UndoBar(QWidget):
@@ -154,20 +151,18 @@ class UndoBar(QWidget):
         self._more.setToolTip(self._more.accessibleName() if can_undo else reason)
 
     def _show_redo(self, state: BarState) -> None:
-        names = {"turn": self.tr("Redo turn"), "session": self.tr("Redo session"), "since": self.tr("Redo since")}
         count = state.redo_count
-        redo = self.tr("Change 1 file again. {1}") if count == 1 else self.tr("Change {0} files again. {1}")
-        kept = self.tr("Files that were changed since are left alone and listed.")
+        one_file, many_files = self.tr("in 1 file"), self.tr("in {0} files").format(count)
+        redo = self.tr("Take back the last undo, {0}. What you changed since stays, or you are asked.")
         wait = self.tr("Wait until the turn has ended, or stop it")
         is_offered = bool(count)
-        self._redo.setText(self.tr("Redo") if state.can_redo_last else names.get(state.scope, self.tr("Redo")))
+        self._redo.setText(self.tr("Redo"))
         self._redo.setVisible(is_offered)
         self._redo.setEnabled(not state.is_running)
-        self._redo.setToolTip(wait if state.is_running else redo.format(count, kept))
-        one = self.tr("1 file was put back.")
-        many = self.tr("{0} files were put back.").format(count)
-        some = self.tr("{0} of {1} undone").format(state.undone, state.total)
-        self._notice.setText((one if count == 1 else many) if state.can_redo_last else some)
+        self._redo.setToolTip(wait if state.is_running else redo.format(one_file if count == 1 else many_files))
+        one = self.tr("The last undo changed 1 file.")
+        many = self.tr("The last undo changed {0} files.").format(count)
+        self._notice.setText(one if count == 1 else many)
         self._notice.setVisible(is_offered)
 
     def _words(self, scope: Scope, all_of_it: str, some_of_it: str, count: int) -> str:

@@ -36,7 +36,15 @@ from desktop_agent.core.model import (
     Reverted,
     Uncaptured,
 )
-from desktop_agent.core.ops import MarkReviewed, RedoChanges, RemoveComment, SendComments, UndoChanges, WriteFile
+from desktop_agent.core.ops import (
+    MarkReviewed,
+    RedoChanges,
+    RedoSteps,
+    RemoveComment,
+    SendComments,
+    UndoChanges,
+    WriteFile,
+)
 from desktop_agent.ui.review.change_model import ChangeModel
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.diff_view import DiffView
@@ -378,17 +386,19 @@ def test_undoing_the_session_says_so_and_asks_for_everything(reviewed: ReviewPan
     assert asked.at(0) == [UndoChanges(selection=ChangeSelection())]
 
 
-def test_what_is_undone_can_be_redone_and_nothing_else(reviewed: ReviewPanel, session: Session) -> None:
+def test_what_is_undone_can_be_redone_and_nothing_else(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
     redo, undo = button(reviewed, "redoButton"), button(reviewed, "undoTurnButton")
     assert not redo.isVisible()
     session.undo("2.3")
     reviewed.refresh()
     assert redo.isVisible()
     assert not undo.isEnabled()
-    assert "1 of 1 undone" in texts(reviewed)
     asked = QSignalSpy(reviewed.op_requested)
     redo.click()
-    assert asked.at(0) == [RedoChanges(selection=ChangeSelection(turn=2))]
+    assert asked.at(0) == [RedoSteps(steps=(0,))]
+    session.redo("2.3")
+    reviewed.refresh()
+    qtbot.waitUntil(redo.isHidden)
 
 
 def test_an_undone_change_is_still_shown(reviewed: ReviewPanel, session: Session) -> None:
@@ -824,9 +834,9 @@ def test_an_undo_is_told_and_redone_as_it_was_made(qtbot: QtBot, reviewed: Revie
     asked = QSignalSpy(reviewed.op_requested)
     session.undo("1.2", outcomes=(RESTORED,))
     reviewed.refresh()
-    qtbot.waitUntil(lambda: child(reviewed, QLabel, "undoNotice").text() == "1 file was put back.")
+    qtbot.waitUntil(lambda: child(reviewed, QLabel, "undoNotice").text() == "The last undo changed 1 file.")
     button(reviewed, "redoButton").click()
-    assert asked.at(0) == [RedoChanges(selection=ChangeSelection(change_ids=("1.2",)))]
+    assert asked.at(0) == [RedoSteps(steps=(0,))]
 
 
 def test_a_word_goes_with_the_undo(reviewed: ReviewPanel) -> None:

@@ -1,0 +1,109 @@
+"""What taking undos back would write: each path to the very bytes from before them, where nothing changed since.
+
+What an undo wrote is a change like any other, with its exact before and after. To take it back is to undo that change:
+three-way where somebody wrote since, with a clash where that was the same place. What is undone of the agent's changes
+afterwards is what was undone of them before the step, also where that was a part.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.hunk_keys import all_keys
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.revert import FilePlan, plan_revert
+from desktop_agent.core.changes.undo import Draft, Drafter
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.ids import ChangeId, HunkKey
+from desktop_agent.core.model import FileChange, FileOutcome, Reverted
+from desktop_agent.core.transcript import Transcript, UndoStep, undone_of
+
+Left = Mapping[ChangeId, frozenset[HunkKey]]
+"""What is undone of each change afterwards; only changes of which that is less than before."""
+
+
+def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep]) -> Draft:
+    """Return what taking `steps` back, in one, would come to now. Blocks; `draft_revert` says what is written.
+
+    A file of which everything is applied again already is passed over.
+    """
+    left: dict[ChangeId, frozenset[HunkKey]] = {}
+    writes: set[ChangeId] = set()
+    unwritten: list[ChangeId] = []
+    for step in sorted(steps, key=lambda step: step.seq, reverse=True):
+        open_ids = _take_back(step, transcript, ledger, left)
+        covered = {part.change_id: False for part in step.parts}
+        for change in (transcript.changes[write].change for write in step.writes if write in transcript.changes):
+            ids = {item.change_id for item in change.reverts}
+            covered |= dict.fromkeys(ids, True)
+            if ids & open_ids or ids.isdisjoint(part.change_id for part in step.parts):
+                writes.add(change.id)
+        unwritten += (change_id for change_id in open_ids if not covered[change_id])
+    recorded = [record.change for record in transcript.changes.values()]
+    standing = {record.change.id for record in transcript.changes.values() if not record.is_undone}
+    written = [change for change in recorded if change.id in writes]
+    plans = plan_revert("undo", written, recorded, standing=standing)
+    draft = Drafter(ledger).draft("undo", [_with_states(plan, transcript, left, written) for plan in plans])
+    unchanged, bare = _without_writes(unwritten, transcript, left, steps)
+    old = Drafter(ledger).draft("redo", plan_revert("redo", bare, recorded, standing=standing))
+    return Draft((*draft.writes, *old.writes), (*draft.settled, *old.settled, *unchanged))
+
+
+def _take_back(
+    step: UndoStep, transcript: Transcript, ledger: Ledger, left: dict[ChangeId, frozenset[HunkKey]]
+) -> set[ChangeId]:
+    """Note in `left` what is undone without `step`, and return the changes of which that is less."""
+    found: set[ChangeId] = set()
+    for part in step.parts:
+        record = transcript.changes.get(part.change_id)
+        if record is None:
+            continue
+        now = left.get(part.change_id, undone_of(record))
+        if part.stands(now):
+            found.add(part.change_id)
+            left[part.change_id] = part.taken_back(now, lambda change=record.change: _every_hunk(change, ledger))
+    return found
+
+
+def _every_hunk(change: FileChange, ledger: Ledger) -> frozenset[HunkKey]:
+    try:
+        return frozenset(all_keys(diff_change(change, ledger.content(change.before), ledger.content(change.after))))
+    except StorageError:
+        return frozenset()  # nothing is told apart in it any more
+
+
+def _with_states(plan: FilePlan, transcript: Transcript, left: Left, written: Sequence[FileChange]) -> FilePlan:
+    """Return the plan with what becomes of the changes that were undone, and where a renaming among them leads."""
+    ids = dict.fromkeys(item.change_id for change in plan.changes for item in change.reverts)
+    restores = _restored((change_id for change_id in ids if change_id in left), left)
+    paths = {change.path for change in written}
+    undone = [transcript.changes[change_id].change for change_id in ids if change_id in transcript.changes]
+    moves = [change.moved_to for change in undone if change.path == plan.path and change.moved_to in paths]
+    return replace(plan, restores=restores, moves_to=moves[-1] if moves else "")
+
+
+def _restored(change_ids: Iterable[ChangeId], left: Left) -> tuple[Reverted, ...]:
+    return tuple(Reverted(change_id=one, hunks=tuple(sorted(left[one])), is_redo=True) for one in change_ids)
+
+
+def _without_writes(
+    change_ids: Sequence[ChangeId], transcript: Transcript, left: Left, steps: Sequence[UndoStep]
+) -> tuple[list[FileOutcome], list[FileChange]]:
+    """Return what comes of changes for which no undo wrote a file, and those that it did write, in journals of old.
+
+    The former were on disk already as the undo wanted them. The latter have no exact before; they are applied again.
+    """
+    found = set(change_ids)
+    as_wanted: set[ChangeId] = set()
+    outcomes: list[FileOutcome] = []
+    for outcome in (outcome for step in steps for outcome in step.outcomes if outcome.state == "unchanged"):
+        named = (*outcome.change_ids, *(item.change_id for item in outcome.reverts))
+        ids = [change_id for change_id in dict.fromkeys(named) if change_id in found - as_wanted]
+        as_wanted |= set(ids)
+        if ids:
+            reverts = _restored(ids, left)
+            whole = tuple(item.change_id for item in reverts if not item.hunks)
+            partly = tuple(item for item in reverts if item.hunks)
+            outcomes.append(FileOutcome(path=outcome.path, state="unchanged", change_ids=whole, reverts=partly))
+    bare = [record.change for record in transcript.changes.values() if record.change.id in found - as_wanted]
+    return outcomes, bare

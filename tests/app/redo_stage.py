@@ -1,0 +1,176 @@
+"""A real session in the panels of the window: what a test presses goes to the session, what happens is drawn."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from PySide6.QtCore import QSettings
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
+
+from desktop_agent.app.diffs import BlobDiffs
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.providers.scripted import Reply
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.actions import Actions
+from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.files.panel import FileTree
+from desktop_agent.ui.jobs.panel import JobsPanel
+from desktop_agent.ui.main_window import MainWindow, Panels
+from desktop_agent.ui.mode_pickers import ModePickers
+from desktop_agent.ui.review.diff_pane import DiffPane
+from desktop_agent.ui.review.panel import ReviewPanel
+from desktop_agent.ui.session_wiring import SessionPanels, SessionWiring
+from desktop_agent.ui.theme import Theme
+from tests.harness import Ground, Open
+from tests.ui.approvals.stage import NOW
+
+W = TypeVar("W", bound=QWidget)
+
+PATIENCE_S = 60
+"""It only matters for tests that fail."""
+
+
+class Stage:
+    """What the user sees of one session, and can press."""
+
+    def __init__(self, s: Open, ground: Ground, theme: Theme) -> None:
+        self.s = s
+        self.ground = ground
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.frame = MainWindow(theme, QSettings())
+        source = BlobDiffs(Blobs(ground.paths.blobs))
+        self._source = source
+        transcript, composer = TranscriptView(theme), Composer(theme)
+        self.review = ReviewPanel(theme, source, self._spawn)
+        jobs, files, pickers = JobsPanel(theme, lambda: NOW), FileTree(theme, self._leave), ModePickers(composer)
+        self.frame.furnish(Panels(QWidget(), files, transcript, composer, self.review, jobs))
+        panels = SessionPanels(self.frame.top_bar, transcript, composer, pickers, self.review, files, jobs)
+        self.wiring = SessionWiring(self.frame, theme, self.frame.actions_, panels, source, self._spawn, lambda: NOW)
+        self.frame.resize(1400, 900)
+        self.frame.show()
+        self.asked: list[ops.Op] = []
+        self.bridge = SessionBridge(Transcript(), self._submit)
+        self._delivered = 0
+        self.wiring.show(self.bridge)
+        self.deliver()
+
+    @property
+    def actions(self) -> Actions:
+        return self.frame.actions_
+
+    def _submit(self, op: ops.Op) -> None:
+        self.asked.append(op)
+        self.s.submit(op)
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _leave(self, work: Coroutine[object, object, None]) -> None:
+        work.close()
+
+    def deliver(self) -> None:
+        """Let the window hear what happened."""
+        events = self.s.rx.events
+        while self._delivered < len(events):
+            self._delivered += 1
+            self.bridge.deliver(events[self._delivered - 1])
+
+    async def until(self, is_so: Callable[[], object]) -> None:
+        """Let everything go on until it is so."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not is_so():
+                self.deliver()
+                QApplication.processEvents()
+                await asyncio.sleep(0)
+
+    async def heard(self, press: Callable[[], object]) -> ev.ChangesUndone | ev.ChangesRedone:
+        """Press something, and wait for what comes of it to be recorded and drawn."""
+        before = len(self.reverts())
+        press()
+        await self.until(lambda: len(self.reverts()) > before)
+        self.deliver()
+        return self.reverts()[-1]
+
+    def reverts(self) -> list[ev.ChangesUndone | ev.ChangesRedone]:
+        return [event for event in self.s.rx.events if isinstance(event, ev.ChangesUndone | ev.ChangesRedone)]
+
+    def button(self, name: str) -> QPushButton:
+        return self.child(self.review, QPushButton, name)
+
+    def child(self, parent: QWidget, kind: type[W], name: str) -> W:
+        found = parent.findChild(kind, name)
+        assert found is not None, name
+        return found
+
+    async def press(self, name: str) -> ev.ChangesUndone | ev.ChangesRedone:
+        """Click a button of the review that undoes or redoes."""
+        button = self.button(name)
+        await self.until(lambda: button.isVisible() and button.isEnabled())
+        return await self.heard(button.click)
+
+    async def trigger(self, action: QAction) -> ev.ChangesUndone | ev.ChangesRedone:
+        """Press the key of an action that undoes or redoes."""
+        assert action.isEnabled()
+        return await self.heard(action.trigger)
+
+    async def hunks(self) -> tuple[HunkKey, ...]:
+        """The hunks of the file that is shown."""
+        pane = self.review.findChild(DiffPane)
+        assert pane is not None
+        await self.until(lambda: pane.view.change_keys)
+        return tuple(pane.view.change_keys)
+
+    async def undo_hunk(self, number: int) -> ev.ChangesUndone | ev.ChangesRedone:
+        """Press *Undo* in the bar of a hunk."""
+        key = (await self.hunks())[number]
+        pane = self.review.findChild(DiffPane)
+        assert pane is not None
+        return await self.heard(lambda: pane.view.undo_requested.emit((key,)))
+
+    async def take(self, name: str) -> ev.ChangesUndone | ev.ChangesRedone:
+        """Settle the clash that is shown with this button of its dialog."""
+        await self.until(lambda: self._clash_button(name) is not None)
+        button = self._clash_button(name)
+        assert button is not None
+        return await self.heard(button.click)
+
+    def _clash_button(self, name: str) -> QPushButton | None:
+        for dialog in self.review.findChildren(QDialog, "undoConflictDialog"):
+            button = dialog.findChild(QPushButton, name)
+            if dialog.isVisible() and button is not None and button.isEnabled():
+                return button
+        return None
+
+    def undone(self) -> Mapping[str, object]:
+        """What of each change of the agent is undone."""
+        records = self.s.session.transcript.changes.values()
+        return {r.change.id: r.is_undone or r.undone_hunks for r in records if r.change.is_by_agent}
+
+    async def aclose(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._source.aclose()
+        self.frame.let_close()
+        self.frame.close()
+        self.frame.deleteLater()
+
+
+@asynccontextmanager
+async def staged(ground: Ground, theme: Theme, script: list[Reply]) -> AsyncGenerator[Stage]:
+    """Open a session whose model follows `script`, and show it."""
+    async with ground.session(script, approval="never") as s:
+        stage = Stage(s, ground, theme)
+        try:
+            yield stage
+        finally:
+            await stage.aclose()

@@ -1,0 +1,167 @@
+"""Redo in the window is the inverse of undo, whatever was undone before it and whoever wrote since."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.hunk_keys import review_hunks
+from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.ui.theme import Theme
+from tests.app.redo_stage import Stage, staged
+from tests.harness import Ground, Open
+
+LINES = [f"line {number}\n" for number in range(60)]
+
+
+def text_with(**changed: str) -> str:
+    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
+
+
+DONE = {"line_5": "five\n", "line_30": "thirty\n", "line_55": "fifty-five\n"}
+EDIT = Call("create_file", {"path": "a.txt", "content": text_with(**DONE), "if_exists": "overwrite"})
+ONE_TURN: list[Reply] = [[EDIT], [Say("one")]]
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    ground = Ground(tmp_path / "ground")
+    ground.write("a.txt", "".join(LINES))
+    return ground
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    theme = Theme(qapp, "light")
+    theme.install()
+    return theme
+
+
+async def begin(stage: Stage) -> None:
+    await stage.s.prompt()
+    stage.deliver()
+
+
+async def test_a_hunk_that_was_undone_before_its_turn_stays_undone_when_the_turn_is_redone(
+    ground: Ground, theme: Theme
+) -> None:
+    async with staged(ground, theme, ONE_TURN) as stage:
+        await begin(stage)
+        await stage.undo_hunk(0)
+        without = text_with(line_30="thirty\n", line_55="fifty-five\n")
+        assert ground.read("a.txt") == without
+        before = stage.undone()
+        await stage.press("undoTurnButton")
+        assert ground.read("a.txt") == "".join(LINES)
+        await stage.press("redoButton")
+        assert (ground.read("a.txt"), stage.undone()) == (without, before)
+        await stage.press("redoButton")
+        assert (ground.read("a.txt"), stage.undone()) == (text_with(**DONE), {"1.1": frozenset()})
+
+
+async def test_what_the_user_gave_up_for_an_undo_is_back_after_redo(ground: Ground, theme: Theme) -> None:
+    async with staged(ground, theme, ONE_TURN) as stage:
+        await begin(stage)
+        await stage.undo_hunk(0)
+        mine = text_with(line_5="mine\n", line_30="my thirty\n", line_55="fifty-five\n")
+        ground.write("a.txt", mine)
+        before = stage.undone()
+        await stage.press("undoTurnButton")
+        await stage.take("useWantedButton")
+        assert "mine" not in ground.read("a.txt")
+        await stage.press("redoButton")
+        assert (ground.read("a.txt"), stage.undone()) == (mine, before)
+
+
+async def test_a_key_that_has_nothing_to_do_says_so(ground: Ground, theme: Theme) -> None:
+    async with staged(ground, theme, ONE_TURN) as stage:
+        await begin(stage)
+        stage.actions.redo_turn.trigger()
+        notice = await stage.s.rx.expect(ev.Notice)
+        assert (notice.code, notice.title) == ("nothing_selected", "There is nothing to redo.")
+        await stage.trigger(stage.actions.undo_turn)
+        stage.actions.undo_turn.trigger()
+        notice = await stage.s.rx.expect(ev.Notice)
+        assert (notice.code, notice.title) == ("nothing_selected", "There is nothing to undo.")
+
+
+async def test_a_redo_merges_with_what_was_written_since_and_asks_where_it_clashes(
+    ground: Ground, theme: Theme
+) -> None:
+    async with staged(ground, theme, ONE_TURN) as stage:
+        await begin(stage)
+        await stage.undo_hunk(0)
+        before = stage.undone()
+        await stage.press("undoTurnButton")
+        ground.write("a.txt", text_with(line_45="mine\n"))
+        await stage.press("redoButton")
+        merged = {"line_30": "thirty\n", "line_45": "mine\n", "line_55": "fifty-five\n"}
+        assert (ground.read("a.txt"), stage.undone()) == (text_with(**merged), before)
+
+        await stage.press("undoTurnButton")
+        ground.write("a.txt", text_with(line_30="my thirty\n", line_45="mine\n"))
+        redone = await stage.press("redoButton")
+        assert [(outcome.state, outcome.clash is not None) for outcome in redone.outcomes] == [("conflict", True)]
+        assert ground.read("a.txt") == text_with(line_30="my thirty\n", line_45="mine\n")
+        await stage.take("useWantedButton")
+        assert (ground.read("a.txt"), stage.undone()) == (text_with(**merged), before)
+
+
+async def test_a_redo_after_a_restart_goes_on_where_the_undos_ended(ground: Ground) -> None:
+    async with ground.session(ONE_TURN, approval="never") as s:
+        await s.prompt()
+        for number in (5, 30):
+            keys = hunk_keys(s, ground, number)
+            s.submit(ops.UndoChanges(selection=ChangeSelection(path="a.txt", hunks=keys)))
+            await s.rx.expect(ev.ChangesUndone)
+    async with ground.session([], resume=s.id) as again:
+        for left in ({"line_30": "thirty\n"}, {"line_5": "five\n", "line_30": "thirty\n"}):
+            again.submit(ops.RedoSteps())
+            await again.rx.expect(ev.ChangesRedone)
+            assert ground.read("a.txt") == text_with(**left, line_55="fifty-five\n")
+        again.submit(ops.RedoSteps())
+        assert (await again.rx.expect(ev.Notice)).code == "nothing_selected"
+
+
+async def test_any_of_several_undos_is_taken_back_or_all_in_one(ground: Ground) -> None:
+    async with ground.session(ONE_TURN, approval="never") as s:
+        await s.prompt()
+        for number in (5, 30):
+            s.submit(ops.UndoChanges(selection=ChangeSelection(path="a.txt", hunks=hunk_keys(s, ground, number))))
+            await s.rx.expect(ev.ChangesUndone)
+        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        await s.rx.expect(ev.ChangesUndone)
+        record = s.session.transcript.changes["1.1"]
+        first = s.session.transcript.steps[0]
+        s.submit(ops.RedoSteps(steps=(first.seq,)))
+        await s.rx.expect(ev.ChangesRedone)
+        assert ground.read("a.txt") == text_with(line_5="five\n")
+        assert record.undone_hunks == {*hunk_keys(s, ground, 30), *hunk_keys(s, ground, 55)}
+        s.submit(ops.RedoSteps(is_all=True))
+        await s.rx.expect(ev.ChangesRedone)
+        assert (ground.read("a.txt"), record.undone_hunks) == (text_with(**DONE), frozenset())
+        assert s.session.transcript.steps == []
+
+
+def hunk_keys(s: Open, ground: Ground, number: int) -> tuple[HunkKey, ...]:
+    """The hunk of the one change that replaced this line."""
+    change = s.session.transcript.changes["1.1"].change
+    diff = diff_change(change, ground.blob(change.before), ground.blob(change.after))
+    found = [named.key for named in review_hunks(diff) if named.hunk.edits[0].new_start == number]
+    assert found
+    return tuple(found)
+
+
+async def test_the_keys_undo_and_redo_one_step_after_another(ground: Ground, theme: Theme) -> None:
+    async with staged(ground, theme, ONE_TURN) as stage:
+        await begin(stage)
+        for _ in range(3):
+            await stage.trigger(stage.actions.undo_turn)
+            assert ground.read("a.txt") == "".join(LINES)
+            await stage.trigger(stage.actions.redo_turn)
+            assert ground.read("a.txt") == text_with(**DONE)
