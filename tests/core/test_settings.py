@@ -148,6 +148,33 @@ def test_an_empty_variable_says_nothing(file: Path) -> None:
 # --- one setting --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("text", "key", "line"),
+    [
+        ('[model]\nname = """\nbase_url = "x"\n[ui]\ntheme = "dark"\n"""\n[ui]\ntheme = "light"\n', "ui.theme", 8),
+        ("[model]\nname = '''\n[ui]\ntheme = 1'''\n[ui]\ntheme = \"light\"\n", "ui.theme", 6),
+        ('[model]\nname = "\\"\\"\\""  # """\n[ui]\ntheme = "light"\n', "ui.theme", 4),
+        (
+            '[execution]\nallowed_paths = [\n  "approval = 1", # approval = [\n]\napproval = "always"\n',
+            "execution.approval",
+            5,
+        ),
+        ('[ui]\n# theme = "dark"\n"theme" = "light"\n', "ui.theme", 3),
+        ('ui = { theme = "light" }\n', "ui.theme", 1),
+        ('\nui."theme" = "light"\n', "ui.theme", 2),
+    ],
+)
+def test_a_value_comes_from_the_line_on_which_its_key_really_stands(file: Path, text: str, key: str, line: int) -> None:
+    loaded = load(file, text)
+    assert loaded.problems == ()
+    assert loaded.sources[key].line == line
+
+
+def test_an_unknown_section_is_named_where_it_begins(file: Path) -> None:
+    [problem] = load(file, "[execution]\ntimeout_seconds = 3\nmodel.x = 3\n").problems
+    assert (problem.key, problem.line) == ("execution.model", 3)
+
+
 def test_setting_one_leaves_the_others() -> None:
     before = asdict(with_setting(Settings(), "ui.theme", "light"))
     after = asdict(with_setting(with_setting(Settings(), "ui.theme", "light"), "model.name", "m"))

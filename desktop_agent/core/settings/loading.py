@@ -101,9 +101,9 @@ class FileText:
     def line_of(self, key: str) -> int | None:
         """Return the line on which a dotted key stands, else that of its section: the parser keeps no places."""
         places = _places(self.text)
-        # `a.b = 1` and `a = {b = 1}` at the top say where `a` is, too.
-        found = places.get(key) or places.get(key.rpartition(".")[0])
-        return found or next((number for name, number in places.items() if name.startswith(f"{key}.")), None)
+        # `a.b = 1` says where `a` is, and `a = {b = 1}` where `a.b` is.
+        found = places.get(key) or next((place for name, place in places.items() if name.startswith(f"{key}.")), None)
+        return found or places.get(key.rpartition(".")[0])
 
 
 def load_settings(
@@ -276,8 +276,12 @@ def _with_environment(
 @lru_cache(maxsize=4)
 def _places(text: str) -> Mapping[str, int]:
     """Return the line on which each section and key of a file stands first."""
-    section, places = "", dict[str, int]()
-    for number, line in enumerate(text.splitlines(), start=1):
+    section, places, depth = "", dict[str, int](), 0
+    # Only line feeds end a line in TOML; a form feed in a comment does not.
+    for number, line in enumerate(_TEXT.sub(_blanked, text).split("\n"), start=1):
+        is_inside, depth = depth > 0, max(0, depth + sum(_BRACKETS.get(char, 0) for char in _QUOTED.sub("", line)))
+        if is_inside:  # a list
+            continue
         if header := _HEADER.match(line):
             section = _plain(header[1])
             places.setdefault(section, number)
@@ -286,8 +290,22 @@ def _places(text: str) -> Mapping[str, int]:
     return places
 
 
+def _blanked(match: re.Match[str]) -> str:
+    """Return what keeps its place among the lines: a key in quotes, and of a text of many lines and a comment the ends.
+
+    What stands in a text or a comment may look like a section or a key.
+    """
+    found = match.group()
+    return found if match["short"] else '""' + "\n" * found.count("\n")
+
+
+_TEXT = re.compile(
+    r'''"""(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|(?P<short>"(?:\\.|[^"\\\n])*"|'[^'\n]*')|\#[^\n]*''', re.DOTALL
+)
+_BRACKETS = {"[": 1, "{": 1, "]": -1, "}": -1}
+_QUOTED = re.compile(r"""\"(?:\\.|[^"\\])*"|'[^']*'""")
 _HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]")
-_ASSIGNMENT = re.compile(r"""\s*([\w."'-]+(?:\s*\.\s*[\w"'-]+)*)\s*=""")
+_ASSIGNMENT = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 
 
 def _plain(key: str) -> str:
