@@ -1,9 +1,12 @@
 """Did you mean: what comes closest to a name, a path or a text that is not there."""
 
 import os
+import re
 from collections import deque
 from collections.abc import Iterable
+from heapq import nlargest
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 
 from rapidfuzz import fuzz, process
@@ -12,25 +15,53 @@ LIMIT = 3
 MOST_COMPARED = 20_000
 LONGEST_COMPARED = 300
 
+_ALIKE = 60
+"""From here on a likeness is worth a suggestion."""
+
+_BETWEEN_WORDS = re.compile(r"[\s_.-]+")
 _DULL = frozenset({"__pycache__", "node_modules"})
 
 
 def closest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
     """Return up to three of `candidates` that resemble `name`, best first."""
-    found = process.extract(
-        name, list(islice(candidates, MOST_COMPARED)), scorer=fuzz.WRatio, limit=LIMIT, score_cutoff=60
-    )
-    return tuple(text for text, _, _ in found)
+    wanted = _words(name)
+    if not any(wanted):
+        return ()
+    scored = ((_likeness(wanted, _words(text)), text) for text in islice(candidates, MOST_COMPARED))
+    found = nlargest(LIMIT, (pair for pair in scored if pair[0] >= _ALIKE), key=itemgetter(0))
+    return tuple(text for _, text in found)
 
 
 def closest_paths(missing: Path, root: Path) -> tuple[str, ...]:
-    """Return up to three entries beside `missing` that resemble it, relative to `root`. Blocks."""
+    """Return up to three entries beside `missing` that resemble it, relative to `root`. Blocks.
+
+    What stands before the ending counts: two names are not alike because both are those of text files.
+    """
     folder = missing.parent
     try:
         names = [entry.name for entry in islice(folder.iterdir(), MOST_COMPARED)]
     except OSError:
         return ()
-    return tuple((folder / name).relative_to(root).as_posix() for name in closest_names(missing.name, names))
+    stems: dict[str, list[str]] = {}
+    for name in names:
+        stems.setdefault(Path(name).stem, []).append(name)
+    # Of names that differ in their ending alone, the one with the same ending goes first.
+    alike = [name for stem in closest_names(missing.stem, stems) for name in sorted(stems[stem])]
+    alike.sort(key=lambda name: Path(name).stem != missing.stem or Path(name).suffix != missing.suffix)
+    return tuple((folder / name).relative_to(root).as_posix() for name in alike[:LIMIT])
+
+
+def _words(name: str) -> list[str]:
+    return _BETWEEN_WORDS.split(name.lower())
+
+
+def _likeness(wanted: list[str], words: list[str]) -> float:
+    """Return from 0 to 100 how alike two names are: by their letters, in any order of words, or as a part by words."""
+    if set(wanted) <= set(words):
+        return 90.0 + 10.0 * len(wanted) / len(words)
+    return max(
+        fuzz.ratio(" ".join(wanted), " ".join(words)), fuzz.ratio(" ".join(sorted(wanted)), " ".join(sorted(words)))
+    )
 
 
 def paths_named(name: str, root: Path) -> tuple[str, ...]:

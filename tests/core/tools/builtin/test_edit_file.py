@@ -112,9 +112,9 @@ def test_a_quoted_replacement_character_is_explained(work: "Workspace") -> None:
 
 def test_a_missing_file_is_named_with_what_is_there_instead(work: "Workspace") -> None:
     """T-40, E-08."""
-    work.write("a.py", "x")
-    with pytest.raises(ToolError, match=r"b\.py does not exist\. Did you mean a\.py") as caught:
-        work.plan(TOOL, path="b.py", old_str="x", new_str="y")
+    work.write("pages.py", "x")
+    with pytest.raises(ToolError, match=r"page\.py does not exist\. Did you mean pages\.py") as caught:
+        work.plan(TOOL, path="page.py", old_str="x", new_str="y")
     assert caught.value.error_type == "not_found"
 
 

@@ -118,11 +118,11 @@ def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -
 
 def test_what_is_no_file_is_refused(work: "Workspace") -> None:
     """T-64, Z-68, Z-90: the message says what is wrong, not only the path."""
-    work.write("a.txt", "x")
+    work.write("notes.txt", "x")
     (work.root / "folder").mkdir()
     os.mkfifo(work.root / "pipe")
     for path, message in {
-        "b.txt": "b.txt does not exist. Did you mean a.txt",
+        "note.txt": "note.txt does not exist. Did you mean notes.txt",
         "folder": "path is a directory",
         "pipe": "neither a file nor a symlink",
         "../x": "outside the workspace",
