@@ -37,8 +37,12 @@ class ListFilesArguments(ToolArguments):
     """Where to look, what to show, and in which order."""
 
     path: PathText = Field(default=".", description="The directory, relative to the workspace.")
-    recursive: bool = Field(default=True, description="Look into subdirectories.")
-    depth: int | None = Field(default=None, ge=1, description="How many levels deep to look; 1 is the directory alone.")
+    recursive: bool = Field(default=True, description="Look into subdirectories; if not, they are shown, ending in /.")
+    depth: int | None = Field(
+        default=None,
+        ge=1,
+        description="How many levels deep to look; 1 is the directory alone. Directories on the last level are shown.",
+    )
     glob: GlobText | None = Field(
         default=None, description="Show only files that match, such as *.py or src/**/*.{ts,tsx}, relative to path."
     )
@@ -68,7 +72,7 @@ class ListFiles(ReadTool[ListFilesArguments]):
     async def run(self, arguments: ListFilesArguments, context: ToolContext) -> ToolResult:
         """List with git or ripgrep, whose process ends when this is cancelled."""
         place = await asyncio.to_thread(folder_to_list, arguments.path, context)
-        depth = None if arguments.include_dirs else _depth(arguments)
+        depth = None if _shows_folders(arguments) else _depth(arguments)
         folder, select = place.absolute, partial(_select, arguments)
         limits = arguments.limit, context.room(MOST_RETURNED_BYTES)
         if arguments.sort != "name" or arguments.glob is not None:
@@ -77,6 +81,9 @@ class ListFiles(ReadTool[ListFilesArguments]):
             shown = within_limits(listing.paths, *limits)
             return await asyncio.to_thread(_answer, place, listing, shown)
         found = await list_known(folder, arguments.path, context, depth=depth)
+        if found.is_partial and depth != _depth(arguments):  # what lies deeper must not crowd out what is asked for
+            near = await list_known(folder, arguments.path, context, depth=_depth(arguments))
+            found = Listing(sorted({*found.paths, *near.paths}), is_partial=True)
         listing, shown = await asyncio.to_thread(_cut, found, select, limits)
         if await asyncio.to_thread(missing, folder, shown):
             found = await list_paths(folder, arguments.path, context, depth=depth)
@@ -117,10 +124,18 @@ def _select(arguments: ListFilesArguments, paths: list[str]) -> list[str]:
         paths = Glob(arguments.glob).filter(paths)
     for pattern in map(Glob, arguments.ignore):
         paths = [path for path in paths if not pattern.covers(path)]
-    if not arguments.include_dirs:  # then the listing was no deeper than is wanted
+    if not _shows_folders(arguments):  # then the listing was no deeper than is wanted
         return paths
     files = paths if depth is None else [path for path in paths if path.count("/") < depth]
-    return sorted({*files, *_directories(paths, depth)})
+    folders = _directories(paths, depth)
+    if not arguments.include_dirs:
+        folders = {path for path in folders if path.count("/") == depth}
+    return sorted({*files, *folders})
+
+
+def _shows_folders(arguments: ListFilesArguments) -> bool:
+    """Whether folders are shown: all that are wanted, or those that a limit of the depth keeps us from looking into."""
+    return arguments.include_dirs or (_depth(arguments) is not None and arguments.glob is None)
 
 
 def _directories(paths: Iterable[str], depth: int | None) -> set[str]:

@@ -59,10 +59,12 @@ async def test_paths_are_relative_to_the_directory_that_was_asked_for(project: "
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ({"recursive": False}, [".gitignore", "README.md"]),
-        ({"depth": 1}, [".gitignore", "README.md"]),
-        ({"depth": 2}, [".github/ci.yml", ".gitignore", "README.md", "src/main.py"]),
-        ({"recursive": False, "depth": 3}, [".gitignore", "README.md"]),
+        ({"recursive": False}, [".github/", ".gitignore", "README.md", "src/"]),
+        ({"depth": 1}, [".github/", ".gitignore", "README.md", "src/"]),
+        ({"depth": 2}, [".github/ci.yml", ".gitignore", "README.md", "src/deep/", "src/main.py"]),
+        ({"recursive": False, "depth": 3}, [".github/", ".gitignore", "README.md", "src/"]),
+        ({"depth": 1, "ignore": ["src"]}, [".github/", ".gitignore", "README.md"]),
+        ({"depth": 1, "glob": "*.md"}, ["README.md"]),
         ({"glob": "*.py"}, ["src/deep/er/x.py", "src/main.py"]),
         ({"glob": "src/*.py"}, ["src/main.py"]),
         ({"glob": "**/*.{md,txt}"}, ["README.md", "src/deep/y.txt"]),
@@ -102,6 +104,16 @@ async def test_the_newest_come_first_when_sorted_by_time(project: "Workspace") -
     assert listed[:3] == ["src/main.py", "README.md", "src/deep/y.txt"]
 
 
+@pytest.mark.parametrize("sort", ["name", "mtime", "size"])
+@pytest.mark.parametrize("arguments", [{"depth": 1}, {"recursive": False}])
+async def test_a_directory_of_directories_is_not_empty(
+    work: "Workspace", arguments: dict[str, object], sort: str
+) -> None:
+    work.write("a/b/c/f.txt")
+    work.write("d/e/g.txt")
+    assert sorted(await entries(work, sort=sort, **arguments)) == ["a/", "d/"]
+
+
 async def test_what_is_cut_is_said(project: "Workspace") -> None:
     result = await project.call(TOOL, limit=4)
     answer = json.loads(result.content)
@@ -128,6 +140,17 @@ async def test_a_directory_with_too_many_files_is_answered_in_part(
     answer = await project.answer(TOOL)
     assert len(answer["entries"]) == 3
     assert "Only the first 3 files" in answer["note"]
+
+
+async def test_a_depth_shows_its_files_however_many_lie_below(
+    project: "Workspace", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        project.write(f".github/{number}.yml")
+    monkeypatch.setattr(listing, "MOST_COLLECTED", 4)
+    answer = await project.answer(TOOL, depth=1)
+    assert {".gitignore", "README.md"} <= set(answer["entries"])
+    assert not any("/" in path.removesuffix("/") for path in answer["entries"])
 
 
 async def test_an_empty_directory_is_an_empty_list(work: "Workspace") -> None:
