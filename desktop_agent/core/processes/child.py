@@ -211,7 +211,8 @@ class ChildProcess:
 
     async def _end_what_is_left(self) -> tuple[dict[int, str], dict[int, str]]:
         scope: Scope = "tree"
-        if self.has_exited and self._pipes.drained.done():
+        has_exited = self.has_exited  # else it left nothing running: what is met is the command itself
+        if has_exited and self._pipes.drained.done():
             if not self._tree.has_group():
                 return {}, {}
             scope = "group"
@@ -220,6 +221,8 @@ class ChildProcess:
         if self.pid not in survivors:
             await self._pipes.exited
             await self._listen_until_quiet()  # the last words of those who were ended
+        if not has_exited:
+            return {}, survivors
         return {pid: name for pid, name in met.items() if pid != self.pid and pid not in survivors}, survivors
 
     def _kill_at_once(self) -> None:

@@ -171,7 +171,7 @@ class Tool(ABC, Generic[A]):
                 for item in error.errors(include_url=False)
             )
             known = ", ".join(self.arguments_type.model_fields)
-            message = f"Invalid arguments for {self.name}: {problems}. Its arguments are: {known}."
+            message = f"Invalid arguments for {self.name}: {problems.removesuffix('.')}. Its arguments are: {known}."
             raise ToolError(message, error_type="validation") from error
 
     async def aclose(self) -> None:

@@ -168,6 +168,7 @@ async def test_arguments_that_do_not_fit_are_answered_with_what_would(
         [result] = s.results()
         assert result.is_error
         assert "Its arguments are: name" in result.content
+        assert ".." not in result.content
 
 
 async def test_under_the_policy_always_even_a_read_asks(ground: Ground) -> None:

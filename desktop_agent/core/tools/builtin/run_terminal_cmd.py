@@ -288,7 +288,7 @@ def _note(outcome: ProcessOutcome) -> str:
     sentences: list[str] = []
     if outcome.excess:
         sentences.append(f"The command was stopped: {outcome.excess}. The user's settings in [execution] say how much.")
-    elif outcome.ended and not outcome.timed_out:
+    elif outcome.ended:
         names = ", ".join(sorted(set(outcome.ended.values())))
         sentences.append(f"What the command left running ({names}) was ended. Use is_background to keep it running.")
     if outcome.survivors:

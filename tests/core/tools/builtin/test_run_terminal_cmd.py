@@ -358,6 +358,11 @@ async def test_what_a_command_leaves_running_is_ended_and_said(work: "Workspace"
     assert "is_background" in answer["note"]
 
 
+def test_the_reason_why_a_command_is_refused_ends_in_one_full_stop() -> None:
+    with pytest.raises(ToolError, match=r"flag\. Its arguments are"):
+        TOOL.parse({"command": "vi x"})
+
+
 async def test_cancelling_ends_the_command(work: "Workspace") -> None:
     os.mkfifo(work.root / "gate")
     task = asyncio.create_task(run(work, "echo $$ > gate; sleep 100; echo never"))
@@ -373,14 +378,16 @@ async def test_what_a_cancelled_command_had_printed_is_kept(work: "Workspace") -
     os.mkfifo(work.root / "gate")
     kept: list[ToolResult] = []
     context = replace(work.context, keep_partial=kept.append)
-    arguments = TOOL.parse({"command": "seq 20000; echo > gate; sleep 100"})
+    arguments = TOOL.parse({"command": "seq 20000; echo > gate; sleep 100; echo never"})
     task = asyncio.create_task(TOOL.run(arguments, context))
     await asyncio.to_thread((work.root / "gate").read_text)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     [result] = kept
-    assert json.loads(result.content)["output"].endswith("\n20000\n")
+    answer = json.loads(result.content)
+    assert answer["output"].endswith("\n20000\n")
+    assert "note" not in answer  # the command itself was ended, not something that it had left running
     spool = Path(str(result.metadata[SPOOL_KEY]))
     assert len((await asyncio.to_thread(spool.read_text)).split()) == 20_000
 
