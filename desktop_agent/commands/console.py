@@ -12,7 +12,7 @@ from typing import TextIO, TypeVar, cast
 
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.model import JsonObject
-from desktop_agent.core.plain_text import on_one_line, without_controls
+from desktop_agent.core.plain_text import escaped_in_json, on_one_line, without_controls
 
 T = TypeVar("T", str, bytes)
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
@@ -43,12 +43,12 @@ class Console:
 
     def result(self, document: JsonObject, text: str) -> None:
         """Print a command's result: `document` for programs, `text` for people."""
-        shown = json.dumps(document, ensure_ascii=False, indent=2) if self.is_json else without_controls(text)
+        shown = _json(document, indent=2) if self.is_json else without_controls(text)
         self._write(self.out.write, shown.rstrip("\n") + "\n" if shown else "")
 
     def line(self, record: JsonObject) -> None:
         """Print one JSON line of a stream."""
-        self._write(self.out.write, json.dumps(record, ensure_ascii=False) + "\n")
+        self._write(self.out.write, _json(record) + "\n")
 
     def write_bytes(self, content: bytes) -> None:
         """Write a result that is bytes, such as a patch, exactly as it is."""
@@ -82,6 +82,11 @@ class Console:
         except OSError as error:
             _silence(self.out)
             raise OutputError(error) from error
+
+
+def _json(document: JsonObject, indent: int | None = None) -> str:
+    """Return `document` as JSON, with escapes for what would steer the terminal that it is shown in."""
+    return escaped_in_json(json.dumps(document, ensure_ascii=False, indent=indent))
 
 
 def _standard_output() -> TextIOWrapper:

@@ -5,7 +5,6 @@ import asyncio
 import json
 import os
 import sys
-from typing import cast
 
 from desktop_agent.commands.console import Console, table
 from desktop_agent.commands.interruptible import run_to_end
@@ -14,6 +13,7 @@ from desktop_agent.core.errors import ToolError, UsageError
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import JsonObject, ToolDefinition
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.providers.arguments import read_object
 from desktop_agent.core.tools.access import UNAVAILABLE, Access, CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
@@ -89,11 +89,11 @@ def _tell(report: CallReport, console: Console) -> int:
 
 
 def _arguments(text: str) -> JsonObject:
-    """Return the JSON object that `text`, or with `-` standard input, is."""
+    """Return the JSON object that `text`, or with `-` standard input, is: one that a model could have given, too."""
     try:
-        parsed: object = json.loads(sys.stdin.buffer.read() if text == "-" else text)
-    except (ValueError, UnicodeDecodeError) as error:
-        raise UsageError("The arguments are not valid JSON.", detail=str(error)) from error
-    if not isinstance(parsed, dict):
-        raise UsageError("The arguments must be one JSON object.", hint='For example \'{"path": "README.md"}\'.')
-    return cast("JsonObject", parsed)
+        return read_object(sys.stdin.buffer.read().decode("utf-8-sig") if text == "-" else text)
+    except UnicodeDecodeError as error:
+        raise UsageError("The arguments are not UTF-8.", detail=str(error)) from error
+    except ValueError as flaw:
+        example = 'Give one JSON object, for example \'{"path": "README.md"}\'.'
+        raise UsageError(f"The arguments {flaw}.", hint=example) from flaw

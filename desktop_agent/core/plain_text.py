@@ -15,6 +15,14 @@ def without_controls(text: str) -> str:
     return _STEERING.sub(lambda match: _escape(match.group()), text)
 
 
+def escaped_in_json(document: str) -> str:
+    """Return a JSON document, which is the same to programs, with escapes for those characters.
+
+    JSON itself only asks for escapes of those below a blank: outside of strings they are its line feeds.
+    """
+    return _STEERING.sub(lambda match: f"\\u{ord(match.group()):04x}", document)
+
+
 def on_one_line(text: str) -> str:
     """Return `text`, such as a file's name, with escapes for all that cannot be seen."""
     return HIDING.sub(lambda match: _escape(match.group()), text)

@@ -74,6 +74,21 @@ def test_a_call_that_would_have_to_ask_is_not_run(agent: Agent, workspace: Path)
     assert (workspace / "a.txt").read_bytes() == b"one\r\ntwo\r\n"
 
 
+@pytest.mark.parametrize("depth", [3_000, 300_000])
+def test_arguments_that_are_nested_too_deeply_are_bad_usage(
+    agent: Agent, capsys: pytest.CaptureFixture[str], depth: int
+) -> None:
+    code, document = agent.call("read_file", '{"path": ' + "[" * depth + "]" * depth + "}")
+    assert (code, "nested" in document["error"]["title"] or "JSON" in document["error"]["title"]) == (2, True)
+    assert capsys.readouterr().err.count("error: ") <= 1
+
+
+@pytest.mark.parametrize("text", ['{"path": NaN}', '{"path": "\\ud800"}', "[1]", "{", ""])
+def test_arguments_that_a_model_could_not_give_are_bad_usage(agent: Agent, text: str) -> None:
+    code, document = agent.call("read_file", text)
+    assert (code, document["error"]["title"].startswith("The arguments")) == (2, True)
+
+
 def test_a_failure_is_told_with_its_kind(agent: Agent) -> None:
     """SC-04"""
     code, document = agent.call("read_file", {"path": "missing.txt"})

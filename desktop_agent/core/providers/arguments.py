@@ -27,18 +27,27 @@ def parse_arguments(text: str) -> Arguments:
     if not text.strip():
         return Arguments({})
     try:
+        return Arguments(read_object(text))
+    except ValueError as flaw:
+        told = f"The arguments {flaw}, so the call was not run. Make the call again with correct arguments."
+        return Arguments({}, told)
+
+
+def read_object(text: str) -> JsonObject:
+    """Return the JSON object that `text` spells. Raises `ValueError` that says what is wrong: "are not …"."""
+    try:
         value: object = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        return _rejected(f"are not valid JSON ({error.msg} at character {error.pos})")
+        raise ValueError(f"are not valid JSON ({error.msg} at character {error.pos})") from None
     except (ValueError, RecursionError):  # NaN, a number with thousands of digits, brackets without end
-        return _rejected("are not valid JSON")
+        raise ValueError("are not valid JSON") from None
     if not isinstance(value, dict):
-        return _rejected("are not a JSON object")
+        raise ValueError("are not a JSON object")  # noqa: TRY004 - as any other text that is not what it should be
     if is_too_deep(value := cast("JsonObject", value)):
-        return _rejected(f"are nested more than {MAX_DEPTH} levels deep")
+        raise ValueError(f"are nested more than {MAX_DEPTH} levels deep")
     if not all(is_encodable(text) for text in _texts(value)):
-        return _rejected("contain half a character (a lone surrogate)")
-    return Arguments(value)
+        raise ValueError("contain half a character (a lone surrogate)")
+    return value
 
 
 def is_too_deep(value: object) -> bool:
@@ -59,10 +68,6 @@ def weight_of(value: object) -> int:
         weight += len(item) if isinstance(item, str) else _CHARS_PER_VALUE
         waiting.extend(_parts(item))
     return weight
-
-
-def _rejected(flaw: str) -> Arguments:
-    return Arguments({}, f"The arguments {flaw}, so the call was not run. Make the call again with correct arguments.")
 
 
 def _refuse_constant(name: str) -> NoReturn:
