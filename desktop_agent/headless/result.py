@@ -8,6 +8,7 @@ from desktop_agent.core.events import Notice, TurnEndReason
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import Aborted, ApprovalPolicy, FileOutcome, JsonObject, Usage
 from desktop_agent.core.plain_text import on_one_line
+from desktop_agent.core.tools.spec import SKIPPED_KEY
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
 
 EXIT_CODES: dict[TurnEndReason, int] = {
@@ -147,10 +148,16 @@ def tool_event(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:
         "input": entry.call.arguments,
         "result": result.content if result else "",
         "is_error": result.is_error if result else True,
-        "skipped": entry.decision is not None and entry.decision.outcome != "allowed",
+        "skipped": _is_skipped(entry),
         "paths": [change.path for change in entry.changes],
         "metadata": _metadata(entry, policy),
     }
+
+
+def _is_skipped(entry: ToolEntry) -> bool:
+    """Whether the call was not run: it got no approval, this is a dry run, or the turn ended before."""
+    is_denied = entry.decision is not None and entry.decision.outcome != "allowed"
+    return is_denied or (entry.result is not None and entry.result.metadata.get(SKIPPED_KEY) is True)
 
 
 def turn_summary(turn: int, records: list[ChangeRecord], tools: list[ToolEntry]) -> JsonObject:

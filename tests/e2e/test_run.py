@@ -254,6 +254,19 @@ def test_what_needs_an_approval_ends_the_run_with_code_3_and_changes_nothing(age
     assert (workspace / "a.py").read_bytes() == BEFORE
 
 
+def test_the_calls_of_a_dry_run_are_skipped(agent: Agent, workspace: Path) -> None:
+    """H-07."""
+    with serve(*script(), *script()) as server:
+        ran = agent.run(workspace, server.url, "--dry-run")
+        assert [(tool["skipped"], tool["result"]) for tool in ran.json["tools"]] == [
+            (True, "dry-run: execution skipped")
+        ] * 2
+        options = ("--workspace", workspace, "--base-url", server.url, "--dry-run")
+        told = agent("run", "--prompt", "make it two", *options)
+    assert "- turn 1: edit_file [skipped]\n" in told.out
+    assert (workspace / "a.py").read_bytes() == BEFORE
+
+
 def test_a_run_can_take_its_changes_back(agent: Agent, workspace: Path) -> None:
     """Z-65."""
     with serve(*script()) as server:

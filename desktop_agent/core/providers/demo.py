@@ -50,6 +50,8 @@ if __name__ == "__main__":
 """
 _MAX_EDITS = 2
 """A second edit settles what the person changed meanwhile; what fails then would fail for ever."""
+_REFUSALS = ("not permitted", "cannot be used here", "needs an approval and did not get one", "dry-run:")
+"""What a call is answered that was not run for another reason than a denial."""
 _PACE_S = 0.012
 
 
@@ -71,6 +73,17 @@ class _Done:
     def is_denied(self) -> bool:
         return self.is_error and self.result.startswith("The person denied")
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether it was not run, and would not be if it were tried again."""
+        return self.is_error and any(words in self.result.partition("\n")[0] for words in _REFUSALS)
+
+    @property
+    def tests(self) -> int:
+        """How many tests a run of them has run; 0 when it was not run, or could not."""
+        count = re.search(r"Ran (\d+) tests?", self.result)
+        return int(count[1]) if count and self.name == "run_terminal_cmd" else 0
+
 
 def demo_reply(request: ModelRequest) -> Reply:
     """Return the next reply of the demo."""
@@ -86,6 +99,8 @@ def demo_reply(request: ModelRequest) -> Reply:
             Call("read_file", {"path": "tests/test_pages.py"}),
         )
     source = _last(done, "read_file", _PAGES)
+    if source is not None and source.is_refused:
+        return (Say(f"I may not read `{_PAGES}` here ({_reason(source)}), so I stop. Nothing was run."),)
     if source is None or source.is_error:
         return (Say(f"I can't find `{_PAGES}` here. The demo only knows its own small project: start it anew to try."),)
     if any(call.name == "edit_file" for call in done) or _OLD in source.result:
@@ -113,10 +128,11 @@ def _fix(done: list[_Done], source: _Done) -> Reply:
 
 def _after_edit(edits: list[_Done]) -> Reply:
     edit = edits[-1]
-    if edit.is_denied:
+    if edit.is_denied or edit.is_refused:
+        start = "Understood" if edit.is_denied else f"The edit was not made ({_reason(edit)})"
         return (
             Say(
-                "Understood, I leave the file as it is. This is what I would have changed:\n\n"
+                f"{start}, I leave the file as it is. This is what I would have changed:\n\n"
                 f"```diff\n-    pages = total // size\n-    return pages\n+{_NEW}```\n"
             ),
         )
@@ -168,6 +184,10 @@ def _edit() -> Call:
 def _explain(run: _Done) -> Say:
     if run.is_denied:
         start = "I won't run anything then. The test says enough: 41 items in pages of 10 need **5** pages."
+    elif not run.tests:
+        start = "The tests could not be run. What they say is enough: 41 items in pages of 10 need **5** pages."
+    elif not run.is_error:
+        start = "The tests pass as they are. All the same, 41 items in pages of 10 need **5** pages."
     else:
         start = "Reproduced: 41 items in pages of 10 need **5** pages, and `page_count` says 4."
     return Say(
@@ -181,16 +201,22 @@ def _explain(run: _Done) -> Say:
 def _summary(run: _Done) -> Say:
     if run.is_denied:
         check = "You declined the test run, so this is **not checked**."
+    elif not run.tests:
+        check = "The tests could not be run, so this is **not checked**."
     elif run.is_error:
         check = "The tests **still fail**; the output above says where."
     else:
-        count = re.search(r"Ran (\d+) tests?", run.result)
-        check = f"All **{count[1]}** tests pass." if count else "The tests pass."
+        check = f"All **{run.tests}** tests pass."
     return Say(
         f"{check}\n\n"
         "Every change is in the review panel on the right. Try **Undo turn** and **Redo**: only what I changed moves, "
         "and whatever you edit yourself stays."
     )
+
+
+def _reason(call: _Done) -> str:
+    """Why a call was not run, without the full stop."""
+    return call.result.partition("\n")[0].strip().rstrip(".")
 
 
 _NOTHING_LEFT = (

@@ -30,6 +30,7 @@ from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.safeguard import CommandRun
 from desktop_agent.core.tools.secret_names import SecretNames
 from desktop_agent.core.tools.spec import (
+    SKIPPED_KEY,
     SPOOL_KEY,
     AnyTool,
     CommandTool,
@@ -139,7 +140,7 @@ class Execution:
         assert arguments is not None
         if self._box.access.is_dry_run:
             text = "dry-run: execution skipped"
-            return ToolResult(content=text, is_error=True, error_type="recoverable", metadata={"skipped": True})
+            return ToolResult(content=text, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
         context = self._context(turn, call)
         match tool:
             case ReadTool():

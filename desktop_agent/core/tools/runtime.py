@@ -20,6 +20,7 @@ from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.execution import Execution, TakenCall
 from desktop_agent.core.tools.gate import NotApprovedError
 from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.spec import SKIPPED_KEY
 
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
 
@@ -132,7 +133,7 @@ class ToolRuntime:
 
     async def _skip_rest(self, turn: int, calls: Sequence[TakenCall], outcomes: dict[CallId, CallOutcome]) -> None:
         """Answer the calls that were not taken up."""
-        result = ToolResult(content=NOT_STARTED, is_error=True, error_type="recoverable")
+        result = ToolResult(content=NOT_STARTED, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
         for call in calls:
             if call.block.id not in outcomes:
                 await self._record_start(turn, call)

@@ -41,6 +41,9 @@ from desktop_agent.core.tools.secret_names import SecretNames
 SPOOL_KEY = "spool_path"
 """The key in a result's metadata that names a file with the whole output. The runtime keeps that file as a blob."""
 
+SKIPPED_KEY = "skipped"
+"""The key in a result's metadata that says, with true, that the call was not run at all."""
+
 
 class ToolArguments(BaseModel):
     """Base of every tool's arguments: unknown fields are an error, so that a typo is answered instead of ignored."""

@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from desktop_agent.core.model import (
 from desktop_agent.core.paths import resource_path
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_PROMPT, TEST_COMMAND, demo_provider
+from desktop_agent.core.tools.access import CallRules
 from tests.harness import FrozenClock, Ground, Open
 
 PAGES = "pagination/pages.py"
@@ -43,13 +45,13 @@ def copy_project(folder: Path) -> None:
 
 
 @asynccontextmanager
-async def demo(ground: Ground) -> AsyncGenerator[Open]:
-    """A session in which the demo answers."""
+async def demo(ground: Ground, **limits: Any) -> AsyncGenerator[Open]:
+    """A session in which the demo answers, with these rules, policy or sandbox."""
 
     async def only(_model: ModelRef) -> Provider:
         return demo_provider(is_paced=False)
 
-    async with ground.session((), provider_source=only) as s:
+    async with ground.session((), provider_source=only, **limits) as s:
         yield s
 
 
@@ -247,3 +249,28 @@ async def test_two_demos_say_and_do_the_same(tmp_path: Path) -> None:
             told.append(messages(s))
     assert told[0] == told[1]
     assert len(told[0]) == 10
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"rules": CallRules(blocked_tools=("run_terminal_cmd",))},
+        {"rules": CallRules(is_dry_run=True)},
+        {"sandbox": "none", "approval": "never"},
+    ],
+)
+async def test_it_claims_nothing_of_tests_that_were_not_run(project: Ground, limits: dict[str, Any]) -> None:
+    async with demo(project, **limits) as s:
+        assert (await play(s, yes)).reason == "completed"
+        said = str(messages(s))
+        for claim in ("Reproduced", "still fail", "tests pass", "can't find", "no longer what I read"):
+            assert claim not in said
+        assert "Nothing was run" in last_words(s) or "**not checked**" in last_words(s)
+
+
+async def test_it_says_why_an_edit_did_not_happen(project: Ground) -> None:
+    async with demo(project, rules=CallRules(blocked_tools=("edit_file",))) as s:
+        await play(s, yes)
+        assert calls(s).count("edit_file") == 1
+        assert "is no longer what I read" not in str(messages(s))
+        assert "not permitted in this session" in last_words(s)
