@@ -3,10 +3,11 @@
 import argparse
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from desktop_agent.commands.console import Console, table
+from desktop_agent.commands.redoing import redo_steps, redoes_steps
+from desktop_agent.commands.reverting import report, revert
 from desktop_agent.commands.selecting import (
     NumberedHunk,
     agents_rows,
@@ -15,16 +16,13 @@ from desktop_agent.commands.selecting import (
     revertible,
     with_hunks,
 )
-from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.changes.attribution import Contents
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_state
-from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.changes.revert import Direction
-from desktop_agent.core.errors import StorageError
-from desktop_agent.core.ids import HunkKey, SessionId
+from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import ChangeSelection, FileChange, FileImage, FileOutcome, JsonObject
 from desktop_agent.core.plain_text import on_one_line
 from desktop_agent.core.store.journal import read_journal
@@ -45,6 +43,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
             return _list(transcript, wanted, contents if args.hunks else None, console)
         case "diff":
             return _diff(agents_rows(matching(transcript, wanted)), contents, console)
+        case "redo" if redoes_steps(args):
+            return redo_steps(bench, session_id, transcript, args, console)
         case "undo" | "redo":
             direction: Direction = args.action
             if args.hunk:
@@ -55,8 +55,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
                 outcomes = _preview(bench, transcript, direction, selection)
             else:
                 op = _op(direction, selection, args)
-                outcomes = asyncio.run(_revert(bench, session_id, op))  # noqa: TID251 - entry point
-            return _report(outcomes, direction, console, session_id, is_dry_run=args.dry_run)
+                outcomes = asyncio.run(revert(bench, session_id, op))  # noqa: TID251 - entry point
+            return report(outcomes, direction, console, session_id, is_dry_run=args.dry_run)
         case _:
             raise AssertionError(args.action)
 
@@ -204,57 +204,3 @@ def _preview(
     """What the undo or redo would do, without opening the session for writing."""
     draft = draft_revert(transcript, Ledger(Path(transcript.workspace), bench.blobs), direction, selection)
     return draft.outcomes() if draft is not None else ()
-
-
-async def _revert(
-    bench: Workbench, session_id: SessionId, op: ops.UndoChanges | ops.RedoChanges
-) -> tuple[FileOutcome, ...]:
-    """Open the session, undo or redo, and close it again."""
-    answers: list[ev.ChangesUndone | ev.ChangesRedone | ev.Notice] = []
-
-    def on_event(event: ev.Event) -> None:
-        match event:
-            case ev.ChangesUndone() | ev.ChangesRedone() | ev.Notice(code="nothing_selected" | "storage"):
-                answers.append(event)
-            case _:
-                pass
-
-    session = (await bench.open_session(session_id, sink=on_event, is_attended=False)).session
-    session.submit(op)
-    session.submit(ops.Shutdown())
-    await session.run()
-    match answers[-1]:  # earlier ones are of an undo that was cut off, and now concluded
-        case ev.Notice(code="storage", title=title, hint=hint, detail=detail):
-            raise StorageError(title, hint=hint, detail=detail)
-        case ev.Notice():
-            return ()
-        case answer:
-            return answer.outcomes
-
-
-def _report(
-    outcomes: Sequence[FileOutcome],
-    direction: Direction,
-    console: Console,
-    session_id: SessionId,
-    *,
-    is_dry_run: bool,
-) -> int:
-    documents: list[JsonObject] = [
-        {
-            "path": outcome.path,
-            "state": outcome.state,
-            "reason": outcome.reason,
-            "change_ids": list(outcome.change_ids),
-            "hunks": list(outcome.hunks),
-            "clash": asdict(outcome.clash) if outcome.clash else None,
-        }
-        for outcome in outcomes
-    ]
-    lines = [describe_outcome(outcome) for outcome in outcomes] or [f"There is nothing to {direction}."]
-    if is_dry_run:
-        lines.insert(0, "Nothing was written. This would happen:")
-    if any(outcome.clash for outcome in outcomes):
-        lines.append(f"To decide line by line, open the session: desktop-agent --resume {session_id}")
-    console.result({"outcomes": documents, "dry_run": is_dry_run}, "\n".join(lines))
-    return 0 if all(outcome.is_done for outcome in outcomes) else 1

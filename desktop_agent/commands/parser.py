@@ -189,7 +189,7 @@ def _add_changes(commands: "_Commands") -> None:
         "list": "List the changes of a session.",
         "diff": "Print the changes of a session as a patch.",
         "undo": "Take changes back. A file that somebody changed since is left alone and reported.",
-        "redo": "Apply undone changes again.",
+        "redo": "Take back the last undo exactly, or apply the undone changes again that the options select.",
     }
     for name, summary in summaries.items():
         action = _command(actions, name, summary, f"changes {name} k3f9qx --turn 2")
@@ -210,6 +210,12 @@ def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
     action.add_argument("--hunk", action="append", default=[], metavar="K", help=hunk_help)
     action.add_argument("--dry-run", action="store_true", help="only say what would happen")
     action.add_argument("--reason", default="", metavar="TEXT", help="a word to the model, told with the next prompt")
+    if name == "redo":
+        which = action.add_mutually_exclusive_group()
+        which.add_argument("--all", action="store_true", help="take back all undos")
+        step_help = "take back this undo, by its number (`--steps`); may be repeated"
+        which.add_argument("--step", action="append", default=[], type=_at_least_one, metavar="N", help=step_help)
+        which.add_argument("--steps", action="store_true", help="only list the undos that can be taken back")
     if name == "undo":
         recover_help = "also put back branches, tags and stash entries that the calls moved or dropped"
         action.add_argument("--recover", action="store_true", help=recover_help)

@@ -1,7 +1,13 @@
-"""What an undo or redo did to a file, in words: for the command line, its logs, and what slash commands say."""
+"""What an undo or redo did, in words: for the command line, its logs, and what slash commands say."""
 
+from collections.abc import Mapping
+
+from desktop_agent.core.ids import ChangeId
 from desktop_agent.core.model import FileImage, FileOutcome, OutcomeState
 from desktop_agent.core.plain_text import on_one_line
+from desktop_agent.core.transcript import ChangeRecord, UndoStep
+
+_NAMED_FILES = 3
 
 
 def describe_outcome(outcome: FileOutcome) -> str:
@@ -13,6 +19,17 @@ def describe_outcome(outcome: FileOutcome) -> str:
         details.append(f"Versions: {', '.join(f'{name} {_size(image)}' for name, image in images.items())}.")
     said = " ".join(filter(None, details))
     return f"{text} ({said})" if said else text
+
+
+def describe_step(step: UndoStep, records: Mapping[ChangeId, ChangeRecord]) -> str:
+    """Return what of an undo can be taken back, in words: the turns it is about, and the files."""
+    turns = sorted({records[part.change_id].turn for part in step.parts if part.change_id in records})
+    partly = {outcome.path for outcome in step.outcomes if outcome.hunks}
+    paths = sorted(step.open_paths(records))
+    names = [f"a part of {on_one_line(path)}" if path in partly else on_one_line(path) for path in paths[:_NAMED_FILES]]
+    if len(paths) > _NAMED_FILES:
+        names.append(f"{len(paths) - _NAMED_FILES} more")
+    return f"{'turn' if len(turns) == 1 else 'turns'} {', '.join(map(str, turns))}: {', '.join(names)}"
 
 
 _OUTCOME_WORDS: dict[OutcomeState, str] = {

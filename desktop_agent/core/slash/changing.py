@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.changes.net import net_changes
-from desktop_agent.core.changes.outcome_words import describe_outcome
+from desktop_agent.core.changes.outcome_words import describe_outcome, describe_step
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.changes.revert import Direction
 from desktop_agent.core.errors import UsageError
@@ -32,9 +32,11 @@ async def undo(invocation: Invocation, parts: CommandParts, hands: SessionHands)
 
 
 async def redo(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Apply undone changes again."""
-    selection = _selection(invocation, "redo", parts)
-    done = await hands.perform(ops.RedoChanges(selection=selection))
+    """Take undos back, each as the step it was, or apply undone changes again."""
+    if invocation.words[:1] == ("steps",):
+        no_more(invocation.words[1:], "/redo steps")
+        return _steps(parts)
+    done = await hands.perform(_redo_op(invocation, parts))
     for event in done.events:
         if isinstance(event, ev.ChangesRedone):
             return _told("Applied again", event.outcomes)
@@ -66,6 +68,30 @@ async def diff(invocation: Invocation, parts: CommandParts, hands: SessionHands)
     return Reply(f"{' '.join(lines)}\n\n{fenced(text, 'diff')}")
 
 
+def _redo_op(invocation: Invocation, parts: CommandParts) -> ops.RedoChanges | ops.RedoSteps:
+    """Return what the words of a redo ask for. Raises `UsageError`."""
+    match invocation.words:
+        case ():
+            return ops.RedoSteps()
+        case ("all",):
+            return ops.RedoSteps(is_all=True)
+        case ("step", number) if number.isdecimal() and any(str(s.seq) == number for s in parts.transcript.steps):
+            return ops.RedoSteps(steps=(int(number),))
+        case ("step", *_):
+            raise UsageError("There is no such step to take back.", hint="`/redo steps` lists them with their numbers.")
+        case _:
+            return ops.RedoChanges(selection=_selection(invocation, "redo", parts))
+
+
+def _steps(parts: CommandParts) -> Reply:
+    """List the undos that can be taken back, the last one first."""
+    transcript = parts.transcript
+    if not transcript.steps:
+        return Reply("There is no undo to take back.")
+    lines = [f"{step.seq}: {code(describe_step(step, transcript.changes))}" for step in reversed(transcript.steps)]
+    return Reply(f"`/redo` takes back the first of these, `/redo step NUMBER` another one.\n\n{bullets(lines)}")
+
+
 def _told(done: str, outcomes: Sequence[FileOutcome]) -> Reply:
     left = [outcome for outcome in outcomes if not outcome.is_done]
     head = f"{done}: {counted(len(outcomes) - len(left), 'file')}"
@@ -82,7 +108,8 @@ def _selection(invocation: Invocation, direction: Direction, parts: CommandParts
     kind, *more = invocation.words or ("turn",)
     if kind.isdecimal() and not more:
         kind, more = "turn", [kind]
-    no_more(more[1:], f"/{direction} [turn [N] | call [ID] | file PATH | all]")
+    steps = " | step NUMBER | steps" if direction == "redo" else ""
+    no_more(more[1:], f"/{direction} [turn [N] | call [ID] | file PATH | all{steps}]")
     value = more[0] if more else ""
     match kind:
         case "all":
@@ -98,7 +125,8 @@ def _selection(invocation: Invocation, direction: Direction, parts: CommandParts
             return _of_file(_relative(value, parts.workspace), parts)
         case _:
             meant = code(" ".join([kind, *more]))
-            hint = f"Write `/{direction}` for the last turn, or `turn N`, `call ID`, `file PATH` or `all` behind it."
+            last = "turn" if direction == "undo" else "undo"
+            hint = f"Write `/{direction}` for the last {last}, or `turn N`, `call ID`, `file PATH` or `all` behind it."
             raise UsageError(f"/{direction} does not know what {meant} is.", hint=hint)
 
 

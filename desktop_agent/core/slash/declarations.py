@@ -62,8 +62,8 @@ BUILT_IN: tuple[Declaration, ...] = (
     ),
     Declaration(
         name="redo",
-        arguments="[turn [N] | call [ID] | file PATH | all]",
-        summary="Apply undone changes again",
+        arguments="[step NUMBER | steps | turn [N] | call [ID] | file PATH | all]",
+        summary="Take back the last undo exactly, or what you name; `steps` lists the undos",
         works_meanwhile=False,
     ),
     Declaration(name="diff", summary="Show what the agent changed in this conversation, as a patch"),

@@ -213,6 +213,18 @@ class TestChanges:
             assert not (ground.workspace / "a.txt").exists()
             await fine(opened, "/redo all")
             assert not (ground.workspace / "b.txt").exists()
+            assert ground.read("a.txt") == "new\n"
+            assert "no undo" in await fine(opened, "/redo steps")
+            await fine(opened, "/undo file a.txt")
+            await fine(opened, "/undo")
+            listed = (await fine(opened, "/redo steps")).splitlines()[2:]
+            assert [line.partition(": ")[2] for line in listed] == ["`turn 1: b.txt`", "`turn 1: a.txt`"]
+            older = listed[1].removeprefix("- ").partition(":")[0]
+            assert "a.txt" in await fine(opened, f"/redo step {older}")
+            assert (ground.read("a.txt"), ground.read("b.txt")) == ("new\n", "old\n")
+            assert "no such step" in await bad(opened, f"/redo step {older}")
+            await fine(opened, "/redo")
+            assert not (ground.workspace / "b.txt").exists()
             await fine(opened, "/undo 1")
             assert ground.read("b.txt") == "old\n"
             assert len(opened.provider.requests) == 2

@@ -1,0 +1,72 @@
+"""`desktop-agent changes redo` without a selection: undos are taken back, each as the one step it was."""
+
+import argparse
+import asyncio
+from pathlib import Path
+
+from desktop_agent.commands.console import Console, table
+from desktop_agent.commands.reverting import report, revert
+from desktop_agent.core import ops
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.outcome_words import describe_step
+from desktop_agent.core.errors import UsageError
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import JsonObject
+from desktop_agent.core.redoing import draft_steps
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.undoing import steps_meant
+from desktop_agent.workbench import Workbench
+
+
+def redoes_steps(args: argparse.Namespace) -> bool:
+    """Whether the options mean undos, not changes. Raises `UsageError` when they mean both."""
+    is_narrowed = bool(args.turn or args.since or args.call or args.file or args.hunk)
+    named = [name for name in ("all", "steps", "step") if getattr(args, name)]
+    if named and is_narrowed:
+        raise UsageError(
+            f"--{named[0]} does not go with --turn, --since, --call, --file or --hunk.",
+            hint="Those apply changes again, whichever undo took them.",
+        )
+    return not is_narrowed
+
+
+def redo_steps(
+    bench: Workbench, session_id: SessionId, transcript: Transcript, args: argparse.Namespace, console: Console
+) -> int:
+    """Take back the undos that the options name, or list them, and return the exit code."""
+    if args.steps:
+        return _list(transcript, console)
+    numbers = tuple(args.step)
+    unknown = sorted(set(numbers) - {step.seq for step in transcript.steps})
+    if unknown:
+        raise UsageError(
+            f"There is no undo {unknown[0]} to take back.",
+            hint="`changes redo ID --steps` lists them with their numbers.",
+        )
+    op = ops.RedoSteps(steps=numbers, is_all=args.all, reason=args.reason)
+    if args.dry_run:
+        steps = steps_meant(transcript, op)
+        outcomes = draft_steps(transcript, Ledger(Path(transcript.workspace), bench.blobs), steps).outcomes()
+    else:
+        outcomes = asyncio.run(revert(bench, session_id, op))  # noqa: TID251 - entry point
+    return report(outcomes, "redo", console, session_id, is_dry_run=args.dry_run)
+
+
+def _list(transcript: Transcript, console: Console) -> int:
+    """List the undos that can be taken back, the last one first."""
+    steps = transcript.steps[::-1]
+    documents: list[JsonObject] = [
+        {
+            "step": step.seq,
+            "at": step.at.isoformat(),
+            "files": sorted(step.open_paths(transcript.changes)),
+            "change_ids": [part.change_id for part in step.parts],
+        }
+        for step in steps
+    ]
+    rows = [
+        [str(step.seq), f"{step.at.astimezone():%Y-%m-%d %H:%M}", describe_step(step, transcript.changes)]
+        for step in steps
+    ]
+    console.result({"steps": documents}, table(rows, right=(0,)) or "There is no undo to take back.")
+    return 0

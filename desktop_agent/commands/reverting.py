@@ -1,0 +1,69 @@
+"""Carries out an undo or redo from the command line, and says what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from desktop_agent.commands.console import Console
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.changes.outcome_words import describe_outcome
+from desktop_agent.core.changes.revert import Direction
+from desktop_agent.core.errors import StorageError
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import FileOutcome, JsonObject
+from desktop_agent.workbench import Workbench
+
+
+async def revert(
+    bench: Workbench, session_id: SessionId, op: ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
+) -> tuple[FileOutcome, ...]:
+    """Open the session, undo or redo, and close it again."""
+    answers: list[ev.ChangesUndone | ev.ChangesRedone | ev.Notice] = []
+
+    def on_event(event: ev.Event) -> None:
+        match event:
+            case ev.ChangesUndone() | ev.ChangesRedone() | ev.Notice(code="nothing_selected" | "storage"):
+                answers.append(event)
+            case _:
+                pass
+
+    session = (await bench.open_session(session_id, sink=on_event, is_attended=False)).session
+    session.submit(op)
+    session.submit(ops.Shutdown())
+    await session.run()
+    match answers[-1]:  # earlier ones are of an undo that was cut off, and now concluded
+        case ev.Notice(code="storage", title=title, hint=hint, detail=detail):
+            raise StorageError(title, hint=hint, detail=detail)
+        case ev.Notice():
+            return ()
+        case answer:
+            return answer.outcomes
+
+
+def report(
+    outcomes: Sequence[FileOutcome],
+    direction: Direction,
+    console: Console,
+    session_id: SessionId,
+    *,
+    is_dry_run: bool,
+) -> int:
+    """Say what came of it, file by file, and return the exit code."""
+    documents: list[JsonObject] = [
+        {
+            "path": outcome.path,
+            "state": outcome.state,
+            "reason": outcome.reason,
+            "change_ids": list(outcome.change_ids),
+            "hunks": list(outcome.hunks),
+            "clash": asdict(outcome.clash) if outcome.clash else None,
+        }
+        for outcome in outcomes
+    ]
+    lines = [describe_outcome(outcome) for outcome in outcomes] or [f"There is nothing to {direction}."]
+    if is_dry_run:
+        lines.insert(0, "Nothing was written. This would happen:")
+    if any(outcome.clash for outcome in outcomes):
+        lines.append(f"To decide line by line, open the session: desktop-agent --resume {session_id}")
+    console.result({"outcomes": documents, "dry_run": is_dry_run}, "\n".join(lines))
+    return 0 if all(outcome.is_done for outcome in outcomes) else 1
