@@ -18,9 +18,11 @@ from hypothesis import HealthCheck, settings
 from pytestqt.qtbot import QtBot
 
 from tests.full_disk import FullDisk
+from tests.screens import offscreen
 
 # Before anything imports Qt: tests never open a window on somebody's screen unless the real-window run says so.
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+if os.environ.get("QT_QPA_PLATFORM", "offscreen") == "offscreen":
+    os.environ["QT_QPA_PLATFORM"] = offscreen("1920x1080")
 os.environ["QT_API"] = "pyside6"
 
 settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

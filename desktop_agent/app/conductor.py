@@ -43,6 +43,7 @@ from desktop_agent.core.store.drafts import DraftKey, Drafts, folder_draft, sess
 from desktop_agent.core.workspace import current_folder, usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.eventloop import TaskSpawner
+from desktop_agent.ui.pasted_keys import PastedKeys
 from desktop_agent.ui.theme import Theme
 from desktop_agent.workbench import Workbench
 
@@ -75,6 +76,7 @@ class Conductor(QObject):
         self._workspace: Path | None = None
         self._clock = SystemClock()
         self._setup = Setup(desk.window, theme, bench.paths, bench.live, bench.keys, bench.environ, spawner)
+        self._pasted_keys = PastedKeys(desk.window)
         self._settings = SettingsDesk(desk, theme, bench, self._setup, spawner)
         self._viewing = Viewing(bench, self._clock, self)
         self._choosing = asyncio.Lock()
@@ -288,6 +290,8 @@ class Conductor(QObject):
         actions.connect(actions.demo, self._on_demo)
         actions.connect(actions.settings, self._setup.open_settings)
         desk.wiring.settings_requested.connect(self._setup.open_settings)
+        desk.composer.refuse(self._pasted_keys.refuses)
+        self._pasted_keys.found.connect(self._setup.enter_key)
         desk.wiring.folder_requested.connect(self._welcome)
         desk.transcript.resend_requested.connect(self._on_resend)
         desk.transcript.session_requested.connect(self._on_session_chosen)

@@ -81,7 +81,7 @@ class Setup(QObject):
         if self._welcome is None:
             self._welcome = OnboardingDialog(self._theme, self._window)
             self._welcome.demo_requested.connect(self.demo_requested)
-            self._welcome.settings_requested.connect(self.open_settings)
+            self._welcome.key_requested.connect(self.enter_key)
             self._welcome.folder_requested.connect(self.folder_requested)
             self._welcome.finished.connect(self._forget_welcome)
         self._welcome.set_folder(folder)
@@ -116,6 +116,12 @@ class Setup(QObject):
         self._dialog.show_rules(self._rules)
         self._spawn(self._show_key_status())
         self._dialog.open()
+
+    def enter_key(self, pasted: str = "") -> None:
+        """Show the settings with the keyboard in the field for the key, and what was pasted elsewhere in it."""
+        self.open_settings()
+        if self._dialog is not None:
+            self._dialog.enter_key(pasted)
 
     def open_project(self) -> None:
         """Show the settings at what the project wants."""

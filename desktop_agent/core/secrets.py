@@ -52,6 +52,9 @@ _KEY_SHAPED = re.compile(
 _LITERAL = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*(?:"|$)', re.MULTILINE)
 """A string of JSON, or what is left of a line when it has no end."""
 
+_PROVIDERS_PREFIXES = ("sk-", "xai-", "AIza")
+_LONGEST_KEY = 400
+
 _DEEPEST = 4
 """How often JSON is looked for in strings of JSON."""
 
@@ -110,6 +113,12 @@ def is_key(value: str) -> bool:
     if begun is not None and begun["block"]:  # certificates may follow
         return True
     return whole is not None and bool(whole["prefix"] or whole["web_token"])
+
+
+def is_provider_key(value: str) -> bool:
+    """Whether `value` as a whole is an API key as providers of models make them."""
+    key = value.strip()
+    return len(key) < _LONGEST_KEY and key.startswith(_PROVIDERS_PREFIXES) and is_key(key)
 
 
 def _hide(match: re.Match[str]) -> str:

@@ -20,6 +20,8 @@ NARROW_BELOW = 1180
 
 _DEFAULT_SIZE = QSize(1440, 900)
 _MINIMUM_SIZE = QSize(720, 480)
+_FRAME = QSize(16, 40)
+"""What a window manager's frame adds at most: it is not known before the window is shown."""
 _SIDE_WIDTH = 236
 _REVIEW_WIDTH = 540
 _LAYOUT_VERSION = 1
@@ -51,7 +53,8 @@ class MainWindow(QMainWindow):
         self.setObjectName("mainWindow")
         self.setAccessibleName(self.tr("Desktop Agent"))
         self.setWindowTitle(self.tr("Desktop Agent"))
-        self.setMinimumSize(_MINIMUM_SIZE)
+        self._room = self.screen().availableGeometry().size() - _FRAME
+        self.setMinimumSize(_MINIMUM_SIZE.boundedTo(self._room))
         self._store = layout_store
         self._may_close = False
         self._is_narrow = False
@@ -229,7 +232,7 @@ class MainWindow(QMainWindow):
     def _restore_layout(self) -> None:
         geometry, state = self._store.value("geometry"), self._store.value("state")
         if not (isinstance(geometry, QByteArray) and self.restoreGeometry(geometry)):
-            self.resize(_DEFAULT_SIZE)
+            self.resize(_DEFAULT_SIZE.boundedTo(self._room))
         if not (isinstance(state, QByteArray) and self.restoreState(state, _LAYOUT_VERSION)):
             docks = [self.side_dock, self.review_dock]
             self.resizeDocks(docks, [_SIDE_WIDTH, _REVIEW_WIDTH], Qt.Orientation.Horizontal)

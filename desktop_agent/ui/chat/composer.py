@@ -1,9 +1,9 @@
 """Where a prompt is written: a field that grows, what it will be sent with, and what waits to be sent."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
@@ -96,6 +96,10 @@ class Composer(QWidget):
     def set_text(self, text: str) -> None:
         """Put a draft into the field, with the cursor behind it."""
         self._edit.replace_text(text)
+
+    def refuse(self, refuses: Callable[[QMimeData], bool]) -> None:
+        """Ask `refuses` about everything that is pasted or dropped; what it refuses is not inserted."""
+        self._edit.refuses = refuses
 
     def set_history(self, prompts: Sequence[str]) -> None:
         """Say what was asked before, oldest first, for Up and Down."""

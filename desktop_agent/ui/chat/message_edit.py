@@ -1,8 +1,9 @@
 """The field of a prompt: Enter sends, Shift+Enter breaks the line, Up and Down bring earlier prompts back."""
 
+from collections.abc import Callable
 from typing import Protocol
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QTextCursor, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
@@ -39,6 +40,8 @@ class MessageEdit(QPlainTextEdit):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.history = PromptHistory()
+        self.refuses: Callable[[QMimeData], bool] = lambda _data: False
+        """Whether pasted or dropped data is not for this field."""
         self.popup: KeyTaker | None = None
         """Is asked first about every key."""
         self.setProperty("variant", "bare")
@@ -101,6 +104,10 @@ class MessageEdit(QPlainTextEdit):
             self._show_prompt(self.history.newer())
         else:
             super().keyPressEvent(event)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        if not self.refuses(source):
+            super().insertFromMimeData(source)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

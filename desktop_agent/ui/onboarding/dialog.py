@@ -19,12 +19,12 @@ class OnboardingDialog(QDialog):
 
     Signals:
         demo_requested: start the demo. The dialog is closed.
-        settings_requested: let the person enter a key. The dialog is closed.
+        key_requested: let the user enter a key. The dialog is closed.
         folder_requested: let the person choose a folder, and tell it by `set_folder`. The dialog stays.
     """
 
     demo_requested = Signal()
-    settings_requested = Signal()
+    key_requested = Signal()
     folder_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -138,4 +138,4 @@ class OnboardingDialog(QDialog):
 
     def _on_key(self) -> None:
         self.accept()
-        self.settings_requested.emit()
+        self.key_requested.emit()

@@ -134,6 +134,15 @@ class SettingsDialog(QDialog):
         self._search.clear()
         self._sections.setCurrentRow(_SECTIONS.index(section))
 
+    def enter_key(self, pasted: str = "") -> None:
+        """Turn to the field for the key, and put there what was pasted elsewhere. Call it when the dialog is open."""
+        self.show_section("model")
+        self._model.show_key()
+        if pasted:
+            self._model.key.offer(pasted)
+        else:
+            self._model.key.take_focus()
+
     def show_project(self, proposal: "ProjectProposal | None", answer: str | None) -> None:
         """Show what the project's file comes to; without one there is no such section."""
         self._sections.item(_SECTIONS.index("project")).setHidden(proposal is None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from desktop_agent.ui.pasted_keys import TAKES_KEYS
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.theme import Space
 
@@ -73,10 +74,22 @@ class KeyEditor(QWidget):
         self._field.setText("")  # unlike clear(), this drops the undo history as well
         self._show.setChecked(False)
 
+    def offer(self, key: str) -> None:
+        """Take a key that was pasted elsewhere: the user decides whether it is kept."""
+        self._field.setText(key)
+        say(self._result, self.tr("You pasted what looks like an API key. It was put here, and nowhere else."))
+        self._update()
+        self.take_focus()
+
+    def take_focus(self) -> None:
+        """Put the keyboard into the field."""
+        self._field.setFocus(Qt.FocusReason.OtherFocusReason)
+
     # --- building -------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
         self._field.setObjectName("apiKeyEdit")
+        self._field.setProperty(TAKES_KEYS, True)
         self._field.setAccessibleName(self.tr("API key"))
         self._field.setPlaceholderText(self.tr("Paste a key"))
         self._field.setEchoMode(QLineEdit.EchoMode.Password)

@@ -68,6 +68,10 @@ class ModelPage(SettingsPage):
         self._address.setText(settings.base_url)
         self._update_provider()
 
+    def show_key(self) -> None:
+        """Show the field for the key, for the demo too: a key may be kept before it is needed."""
+        self._anthropic.show()
+
     # --- building -------------------------------------------------------------------------------------------------
 
     def _build_name(self, models: "Iterable[str]") -> Picker:

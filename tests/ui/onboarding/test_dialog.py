@@ -21,7 +21,7 @@ class Desk:
         qtbot.addWidget(self.dialog)
         self.asked: list[str] = []
         self.dialog.demo_requested.connect(lambda: self.asked.append("demo"))
-        self.dialog.settings_requested.connect(lambda: self.asked.append("settings"))
+        self.dialog.key_requested.connect(lambda: self.asked.append("settings"))
         self.dialog.folder_requested.connect(lambda: self.asked.append("folder"))
         self.dialog.open()
         qtbot.waitExposed(self.dialog)
