@@ -138,6 +138,8 @@ def _watch(
             passed = listener.to_bytes(4, sys.byteorder)
             theirs.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
             os.close(listener)
+            if not theirs.recv(1):  # a command that takes every process there is would leave none for the supervisor
+                os._exit(FAILED)
         os.environ.update(variables)
         os._exit(_become(command))
     theirs.close()
@@ -158,13 +160,14 @@ def _watch(
 
 
 def _supervise(connection: _socket.socket, rules: list[tuple[int, str]]) -> None:
-    """Start the supervisor of what this process's child is about to become."""
+    """Start the supervisor of what this process's child is about to become, which waits for it."""
     _, messages, _, _ = connection.recvmsg(1, _socket.CMSG_SPACE(4))
     if not messages:
         return  # the child failed, and says why
     listener = int.from_bytes(messages[0][2], sys.byteorder)
     writable = frozenset(os.fsencode(path) for rights, path in rules if rights & _MAKE_FILE)
     _thread.start_new_thread(_serve, (listener, writable))
+    connection.send(b".")
 
 
 def _serve(listener: int, writable: frozenset[bytes]) -> None:
