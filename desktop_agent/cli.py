@@ -3,6 +3,7 @@
 What a command needs is imported when it is called, so that the window waits for nothing else.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     # A folder may be named like a command; then it is written ./run.
     if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version"):
+        if argv is None:
+            gc.disable()  # until the command is imported
         from desktop_agent.commands import run_command
 
         return run_command(arguments, environ)

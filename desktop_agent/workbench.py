@@ -106,7 +106,7 @@ class Workbench:
         self.rules = LiveRules(RulesFile(paths.config / RULES_NAME))
         """The user's lasting rules."""
         self._workspaces: dict[Path, WorkspaceSettings] = {}
-        self._trust = ProjectTrust(paths.config / "projects")
+        self._trust = ProjectTrust(paths.project_answers)
         self.blobs = Blobs(paths.blobs)
         self.catalog = Catalog(paths.sessions, self.blobs, paths.cache)
         self.search = SessionSearch(paths.sessions, self.blobs, paths.cache)

@@ -13,6 +13,7 @@ from desktop_agent.core.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.project_trust import ProjectTrust
 from desktop_agent.core.settings import (
     LoadedSettings,
     Setting,
@@ -24,7 +25,7 @@ from desktop_agent.core.settings import (
 )
 from desktop_agent.core.settings.project import PROJECT_FILE, PROJECT_FOLDER, ProjectProposal
 from desktop_agent.core.workspace import current_folder, usable_workspace
-from desktop_agent.workbench import Workbench
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -38,12 +39,12 @@ def main(args: argparse.Namespace, console: Console) -> int:
     if args.action in ("set", "reset"):
         return _change(live, path, args, console)
     ProblemTeller(live, console)()
-    bench = Workbench(paths, live)
+    trust = ProjectTrust(paths.project_answers)
     if args.action == "trust":
-        return _trust(bench, args, console)
-    folder = (args.workspace or current_folder()).resolve()
-    warn_of_project(bench, folder, console)
-    settings = bench.settings_in(folder)
+        root = usable_workspace(args.folder or args.workspace or current_folder())
+        return _trust(WorkspaceSettings(live, root, trust), root, args, console)
+    settings = WorkspaceSettings(live, (args.workspace or current_folder()).resolve(), trust)
+    warn_of_project(settings, console)
     if settings.faults:
         raise UnsafeSettingsError(settings.faults)
     loaded = settings.loaded
@@ -100,10 +101,8 @@ def _in_force(change: SettingChange) -> str:
     return f"in force is {shown_value(change.after) or 'nothing'}"
 
 
-def _trust(bench: Workbench, args: argparse.Namespace, console: Console) -> int:
+def _trust(settings: WorkspaceSettings, root: Path, args: argparse.Namespace, console: Console) -> int:
     """Show what a project's settings would change, and keep the answer."""
-    root = usable_workspace(args.folder or args.workspace or current_folder())
-    settings = bench.settings_in(root)
     settings.look()
     proposal = settings.proposal
     if proposal is None:

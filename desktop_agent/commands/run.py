@@ -49,7 +49,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     _check_tools("--blocked-tools", args.blocked_tools or (), bench)
     options = _options(args, bench)
     if options.resume is None:
-        warn_of_project(bench, options.workspace, console)
+        warn_of_project(bench.settings_in(options.workspace.resolve()), console)
     logs = RunLogs(
         audit=args.audit_log, changes=args.changes_log, debug=args.tool_debug_log if args.debug_tool_use else None
     )

@@ -1,27 +1,32 @@
 """`desktop-agent storage`: what the sessions take of the disk, and the removal of what none of them needs."""
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from desktop_agent.commands.console import Console, size_text, table
 from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.model import JsonObject
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.collect import Collected, StorageReport, collect, report_storage
-from desktop_agent.workbench import Workbench
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Carry out one of the actions."""
-    bench = Workbench.from_environment()
+    paths = AppPaths.from_environment()
+    blobs = Blobs(paths.blobs)
     match args.action:
         case "show":
             if args.dry_run:
                 raise UsageError("`storage show` changes nothing, so it takes no --dry-run.")
-            _show(bench, report_storage(bench.blobs, bench.paths.sessions), console)
+            summaries = Catalog(paths.sessions, blobs, paths.cache).summaries()
+            _show(report_storage(blobs, paths.sessions), {item.id: item.title for item in summaries}, console)
         case "collect":
             now = SystemClock().now()
-            done = collect(bench.blobs, bench.paths.sessions, now=now, is_dry_run=args.dry_run)
+            done = collect(blobs, paths.sessions, now=now, is_dry_run=args.dry_run)
             document: JsonObject = {**asdict(done), "dry_run": args.dry_run}
             console.result(document, _describe(done, is_dry_run=args.dry_run))
         case _:
@@ -29,8 +34,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _show(bench: Workbench, report: StorageReport, console: Console) -> None:
-    titles = {item.id: item.title for item in bench.catalog.summaries()}
+def _show(report: StorageReport, titles: Mapping[str, str], console: Console) -> None:
     lines = [
         f"{report.blobs} contents take {size_text(report.blob_bytes)}; "
         f"unpacked they are {size_text(report.content_bytes)}.",

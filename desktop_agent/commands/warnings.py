@@ -1,10 +1,8 @@
 """What commands say about settings that cannot be used, once for each thing."""
 
-from pathlib import Path
-
 from desktop_agent.commands.console import Console
 from desktop_agent.core.live_settings import LiveSettings
-from desktop_agent.workbench import Workbench
+from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
 class ProblemTeller:
@@ -25,9 +23,8 @@ class ProblemTeller:
         self._told = set(problems)
 
 
-def warn_of_project(bench: Workbench, workspace: Path, console: Console) -> None:
+def warn_of_project(settings: WorkspaceSettings, console: Console) -> None:
     """Say that a project has settings of its own that nobody has trusted, and what to do. Blocks."""
-    settings = bench.settings_in(workspace.resolve())
     settings.look()
     proposal = settings.proposal
     if proposal is not None and settings.is_waiting:

@@ -50,6 +50,11 @@ class AppPaths:
         """Content-addressed payloads, shared by all sessions."""
         return self.data / "blobs"
 
+    @property
+    def project_answers(self) -> Path:
+        """What the user answered about the settings of projects, one file a project."""
+        return self.config / "projects"
+
     def settings_file(self, environ: Mapping[str, str] = os.environ) -> Path:
         """The settings file: `DESKTOP_AGENT_CONFIG`, else `config.toml` in the configuration folder."""
         named = environ.get("DESKTOP_AGENT_CONFIG")

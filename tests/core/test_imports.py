@@ -63,6 +63,36 @@ def test_saying_what_it_is_takes_no_machinery(argument: str) -> None:
     assert loaded_after(program, *HEAVY, "desktop_agent.workbench", "desktop_agent.app") == []
 
 
+@pytest.mark.parametrize("arguments", [["config", "show"], ["config", "get", "model.name"], ["storage", "show"]])
+def test_what_needs_no_session_takes_no_tools_and_no_providers(arguments: list[str]) -> None:
+    program = f"from desktop_agent.cli import main\nassert main({arguments!r}) == 0"
+    machinery = ("desktop_agent.workbench", "desktop_agent.assembly", "desktop_agent.core.policy")
+    assert loaded_after(program, *QT, "pygit2", "httpx2", "rapidfuzz", "keyring", *machinery) == []
+
+
+@pytest.mark.parametrize("arguments", [["config", "path"], ["run", "--prompt", "x", "--workspace", "/none"]])
+def test_a_command_is_imported_without_the_collector_and_runs_with_it(arguments: list[str]) -> None:
+    program = f"""
+import gc, sys
+from desktop_agent.cli import main
+
+def is_importing(phase, info):
+    command = sys.modules.get("desktop_agent.commands.{arguments[0]}")
+    if "desktop_agent.commands" in sys.modules and not hasattr(command, "main"):
+        meanwhile.append(info)
+
+meanwhile = []
+gc.set_threshold(100)
+gc.callbacks.append(is_importing)
+sys.argv = ["desktop-agent", *{arguments!r}]
+main()
+assert gc.isenabled()
+assert gc.get_freeze_count() > 0
+assert not meanwhile, len(meanwhile)
+"""
+    assert loaded_after(program, *QT) == []
+
+
 def test_the_window_is_painted_before_the_core_is_imported() -> None:
     later = ("pydantic", "anthropic", "pygit2", "markdown_it", "pygments", "qasync", "desktop_agent.workbench")
     program = "import desktop_agent.app.window"
