@@ -44,6 +44,16 @@ def pytest_configure(config: pytest.Config) -> None:
         wait.__kwdefaults__["timeout"] = QT_PATIENCE_MS
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without the garbage collector: what is imported and collected stays, and is gone over for nothing."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave files without a test of the real window out of its run: importing all of them took longer than the run."""
     is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"

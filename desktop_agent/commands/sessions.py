@@ -4,19 +4,19 @@ import argparse
 import asyncio
 from dataclasses import asdict
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from desktop_agent.commands.console import Console, size_text, table
-from desktop_agent.commands.session_exchange import export, import_file
-from desktop_agent.commands.session_filing import file_or_delete
-from desktop_agent.commands.session_search import search_sessions
-from desktop_agent.commands.verifying import verify_sessions
 from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.codec import encode_event
 from desktop_agent.core.context.history import History
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import JsonObject, SessionSummary
+from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.plain_text import on_one_line
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.transcript import (
     CommandEntry,
@@ -33,22 +33,42 @@ from desktop_agent.core.transcript import (
     UndoEntry,
     replay,
 )
-from desktop_agent.workbench import Workbench
+
+if TYPE_CHECKING:
+    from desktop_agent.workbench import Workbench
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of the subcommands."""
-    bench = Workbench.from_environment()
+    """Carry out one of the subcommands. Those that only read need no workbench, which takes longer to import."""
+    paths = AppPaths.from_environment()
+    blobs = Blobs(paths.blobs)
+    catalog = Catalog(paths.sessions, blobs, paths.cache)
     match args.action:
         case "list":
-            _list(bench, console, args)
+            _list(catalog, console, args)
+        case "show":
+            _show(catalog, blobs, console, catalog.find(args.id))
+        case "verify":
+            from desktop_agent.commands.verifying import verify_sessions
+
+            ids = catalog.ids() if args.id is None else [catalog.find(args.id)]
+            return verify_sessions(catalog, ids, console, is_repairing=args.repair)
+        case _:
+            from desktop_agent.workbench import Workbench
+
+            return _at_the_workbench(Workbench.from_environment(), args, console)
+    return 0
+
+
+def _at_the_workbench(bench: "Workbench", args: argparse.Namespace, console: Console) -> int:
+    """Carry out a subcommand that searches, copies, changes or makes a session."""
+    from desktop_agent.commands.session_exchange import export, import_file
+    from desktop_agent.commands.session_filing import file_or_delete
+    from desktop_agent.commands.session_search import search_sessions
+
+    match args.action:
         case "search":
             search_sessions(bench, console, args)
-        case "show":
-            _show(bench, console, bench.catalog.find(args.id))
-        case "verify":
-            ids = bench.catalog.ids() if args.id is None else [bench.catalog.find(args.id)]
-            return verify_sessions(bench.catalog, ids, console, is_repairing=args.repair)
         case "fork":
             asyncio.run(_fork(bench, console, bench.catalog.find(args.id), args.before_turn))  # noqa: TID251 - entry point
         case "export":
@@ -62,9 +82,9 @@ def main(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _list(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
+def _list(catalog: Catalog, console: Console, args: argparse.Namespace) -> None:
     """List the sessions of one folder, or of all; those that were put away only when asked for."""
-    summaries = [item for item in bench.catalog.summaries() if args.all or item.is_archived == args.archived]
+    summaries = [item for item in catalog.summaries() if args.all or item.is_archived == args.archived]
     if args.workspace is not None:
         folder = args.workspace.expanduser().resolve()
         summaries = [item for item in summaries if item.workspace == str(folder)]
@@ -96,8 +116,8 @@ def _marks(summary: SessionSummary) -> str:
     return ", ".join(mark for mark, is_set in marks if is_set)
 
 
-def _show(bench: Workbench, console: Console, session_id: SessionId) -> None:
-    events, damages = read_journal(bench.catalog.journal_path(session_id), bench.blobs)
+def _show(catalog: Catalog, blobs: Blobs, console: Console, session_id: SessionId) -> None:
+    events, damages = read_journal(catalog.journal_path(session_id), blobs)
     for damage in damages:
         console.say(f"warning: line {damage.line} could not be read: {damage.reason}")
     transcript = replay(events)
@@ -118,7 +138,7 @@ def _show(bench: Workbench, console: Console, session_id: SessionId) -> None:
     console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
 
 
-async def _fork(bench: Workbench, console: Console, source: SessionId, before_turn: int | None) -> None:
+async def _fork(bench: "Workbench", console: Console, source: SessionId, before_turn: int | None) -> None:
     session_id = await bench.fork_session(source, before_turn=before_turn)
     console.result({"id": session_id, "source": source, "before_turn": before_turn}, session_id)
 

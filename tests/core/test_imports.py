@@ -63,7 +63,16 @@ def test_saying_what_it_is_takes_no_machinery(argument: str) -> None:
     assert loaded_after(program, *HEAVY, "desktop_agent.workbench", "desktop_agent.app") == []
 
 
-@pytest.mark.parametrize("arguments", [["config", "show"], ["config", "get", "model.name"], ["storage", "show"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["config", "show"],
+        ["config", "get", "model.name"],
+        ["storage", "show"],
+        ["sessions", "list"],
+        ["sessions", "verify"],
+    ],
+)
 def test_what_needs_no_session_takes_no_tools_and_no_providers(arguments: list[str]) -> None:
     program = f"from desktop_agent.cli import main\nassert main({arguments!r}) == 0"
     machinery = ("desktop_agent.workbench", "desktop_agent.assembly", "desktop_agent.core.policy")
