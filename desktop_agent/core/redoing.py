@@ -79,7 +79,9 @@ def _with_states(plan: FilePlan, transcript: Transcript, left: Left, written: Se
     paths = {change.path for change in written}
     undone = [transcript.changes[change_id].change for change_id in ids if change_id in transcript.changes]
     moves = [change.moved_to for change in undone if change.path == plan.path and change.moved_to in paths]
-    return replace(plan, restores=restores, moves_to=moves[-1] if moves else "")
+    # A folder that the undo put back for itself goes for itself, not with the last file in it.
+    folders = tuple(folder for folder in plan.new_folders if folder not in paths)
+    return replace(plan, restores=restores, moves_to=moves[-1] if moves else "", new_folders=folders)
 
 
 def _restored(change_ids: Iterable[ChangeId], left: Left) -> tuple[Reverted, ...]:
