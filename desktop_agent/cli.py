@@ -11,6 +11,9 @@ from pathlib import Path
 
 COMMANDS = ("run", "sessions", "changes", "storage", "tools", "auth", "config", "doctor")
 
+WITH_VALUE = ("--resume", "--provider", "--model", "--base-url")
+"""The options of the window behind which a value stands."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
@@ -30,11 +33,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         from desktop_agent.commands import run_command
 
         return run_command(arguments, environ)
-    if arguments and not arguments[0].startswith("-") and not Path(arguments[0]).expanduser().is_dir():
-        return _refuse(arguments[0])
+    word = _plain_word(arguments)
+    if word is not None and not Path(word).expanduser().is_dir():
+        return _refuse(word)
     from desktop_agent import app
 
     return app.main(arguments, environ)
+
+
+def _plain_word(arguments: Sequence[str]) -> str | None:
+    """Return the first argument that is neither an option of the window nor the value of one."""
+    before = ""
+    for word in arguments:
+        if not word.startswith("-") and before not in WITH_VALUE:
+            return word
+        before = word
+    return None
 
 
 def _refuse(word: str) -> int:

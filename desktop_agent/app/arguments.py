@@ -30,7 +30,8 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
 
     parser = argparse.ArgumentParser(
         prog="desktop-agent",
-        description="Open the window. Commands without a window: run, sessions, changes, tools, auth, config.",
+        description="Open the window. Commands without a window: "
+        "run, sessions, changes, storage, tools, auth, config, doctor.",
         epilog="Example: desktop-agent ~/code/app --continue",
     )
     parser.add_argument("workspace", nargs="?", type=Path, metavar="WORKSPACE", help="the folder to work in")
@@ -40,7 +41,7 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
     )
     start.add_argument("--continue", dest="resume", action="store_const", const=NEWEST, help="go on with the last one")
     start.add_argument("--demo", action="store_true", help="a scripted model on a small bundled project; needs no key")
-    parser.add_argument("--provider", metavar="P", help="the model's provider: anthropic, demo")
+    parser.add_argument("--provider", type=_provider, metavar="P", help="the model's provider: anthropic, demo")
     parser.add_argument("--model", metavar="M", help="the model")
     parser.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
     found = parser.parse_args(argv)
@@ -52,3 +53,14 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
         model=found.model,
         base_url=found.base_url,
     )
+
+
+def _provider(name: str) -> str:
+    """Return the id of a provider, as `desktop-agent run` takes it. Raises what makes it bad usage."""
+    from argparse import ArgumentTypeError
+
+    from desktop_agent.core.providers.catalog import PROVIDER_IDS
+
+    if name not in PROVIDER_IDS:
+        raise ArgumentTypeError(f"there is no provider {name!r}; known are {', '.join(PROVIDER_IDS)}")
+    return name

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from desktop_agent.app.arguments import parse_arguments
+from desktop_agent.cli import COMMANDS, WITH_VALUE
 from desktop_agent.commands.parser import build_parser
 from desktop_agent.headless import EXIT_CODES
 from tests.harness import BUILTIN_TOOLS
@@ -44,6 +45,24 @@ def test_every_option_of_the_window_is_named(capsys: pytest.CaptureFixture[str])
     used = options_in(capsys.readouterr().out)
     section = DOCUMENT.partition("\n## The window\n")[2].partition("\n## ")[0]
     assert sorted(option for option in used if option not in section) == []
+
+
+def test_the_help_of_the_window_and_of_commands_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse_arguments(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"Commands without a window: {', '.join(COMMANDS)}." in shown
+    assert [name for name in COMMANDS if f"    {name}" not in build_parser().format_help()] == []
+    assert [name for name in COMMANDS if f"[`{name}`](#{name})" not in DOCUMENT] == []
+
+
+def test_every_option_of_the_window_that_takes_a_value_is_known_where_a_folder_is_looked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        parse_arguments(["--help"])
+    usage = capsys.readouterr().out.partition("\n\n")[0]
+    assert tuple(re.findall(r"\[(--[a-z-]+) \[?[A-Z]+", usage)) == WITH_VALUE
 
 
 def test_every_reason_stands_beside_its_exit_code() -> None:
