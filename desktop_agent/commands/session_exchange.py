@@ -9,6 +9,7 @@ from desktop_agent.core.errors import UsageError
 from desktop_agent.core.export import export_text
 from desktop_agent.core.importing.facts import SOURCE_NAMES
 from desktop_agent.core.model import JsonObject
+from desktop_agent.core.plain_text import number_of
 from desktop_agent.workbench import Workbench
 
 _MAX_NAMED = 20
@@ -37,11 +38,12 @@ def import_file(bench: Workbench, console: Console, args: argparse.Namespace) ->
     document["id"] = document.pop("session_id")
     lines = [
         f"{imported.session_id}  {imported.title}",
-        f"from {SOURCE_NAMES[imported.source]}: {imported.turns} turns, {imported.calls} tool calls",
+        f"from {SOURCE_NAMES[imported.source]}: {number_of(imported.turns, 'turn')}, "
+        f"{number_of(imported.calls, 'tool call')}",
         f"goes on in {imported.workspace}",
         *(f"left out: {what}" for what in imported.left_out),
         *(f"not read: {problem}" for problem in imported.problems[:_MAX_NAMED]),
     ]
     if len(imported.problems) > _MAX_NAMED:
-        lines.append(f"not read: {len(imported.problems) - _MAX_NAMED} more lines")
+        lines.append(f"not read: {number_of(len(imported.problems) - _MAX_NAMED, 'more line')}")
     console.result(document, "\n".join(lines))

@@ -9,6 +9,7 @@ from desktop_agent.core.clock import SystemClock
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.plain_text import number_of
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.collect import Collected, StorageReport, collect, report_storage
@@ -36,12 +37,12 @@ def main(args: argparse.Namespace, console: Console) -> int:
 
 def _show(report: StorageReport, titles: Mapping[str, str], console: Console) -> None:
     lines = [
-        f"{report.blobs} contents take {size_text(report.blob_bytes)}; "
-        f"unpacked they are {size_text(report.content_bytes)}.",
-        f"{report.unreferenced} of them, {size_text(report.unreferenced_bytes)}, are needed by no session.",
+        f"{number_of(report.blobs, 'content')}: {size_text(report.blob_bytes)}; "
+        f"unpacked {size_text(report.content_bytes)}.",
+        f"Needed by no session: {report.unreferenced}, {size_text(report.unreferenced_bytes)}.",
     ]
     if report.left_overs:
-        lines.append(f"{report.left_overs} temporary files take {size_text(report.left_over_bytes)}.")
+        lines.append(f"{number_of(report.left_overs, 'temporary file')}: {size_text(report.left_over_bytes)}.")
     rows = [
         (use.name, *map(size_text, (use.journal_bytes, use.own_bytes, use.shared_bytes)), titles.get(use.name, ""))
         for use in report.sessions
@@ -54,7 +55,7 @@ def _show(report: StorageReport, titles: Mapping[str, str], console: Console) ->
 
 def _describe(done: Collected, *, is_dry_run: bool) -> str:
     verb = "Would remove" if is_dry_run else "Removed"
-    lines = [f"{verb} {done.removed} files that no session needs: {size_text(done.removed_bytes)}."]
+    lines = [f"{verb} {number_of(done.removed, 'file')} that no session needs: {size_text(done.removed_bytes)}."]
     if done.kept_young:
-        lines.append(f"{done.kept_young} more are kept until nobody stored them for 24 hours.")
+        lines.append(f"{done.kept_young} more: kept until 24 hours after they were stored.")
     return "\n".join(lines)

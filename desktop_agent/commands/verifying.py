@@ -7,6 +7,7 @@ from desktop_agent.commands.console import Console
 from desktop_agent.core.errors import SessionBusyError, SessionNotFoundError
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import JsonObject
+from desktop_agent.core.plain_text import number_of
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.repair import Repaired, repair
 from desktop_agent.core.store.verify import CacheCheck, Finding, ListEntryCheck, Report, verify
@@ -60,9 +61,8 @@ def _as_json(report: Report, done: Repaired | None) -> JsonObject:
 
 
 def _describe(report: Report, done: Repaired | None, *, is_repairing: bool) -> str:
-    count = len(report.findings)
-    state = "fine" if report.is_fine else "1 problem" if count == 1 else f"{count} problems"
-    lines = [f"{report.session_id}  {state}, {report.records} records"]
+    state = "fine" if report.is_fine else number_of(len(report.findings), "problem")
+    lines = [f"{report.session_id}  {state}, {number_of(report.records, 'record')}"]
     if done is not None:
         lines += [f"  repaired: {_where(finding)}{finding.title}" for finding in _gone(done)]
         lines += [f"  The journal as it was: {done.kept}"] if done.kept is not None else []

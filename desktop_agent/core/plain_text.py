@@ -23,6 +23,11 @@ def escaped_in_json(document: str) -> str:
     return _STEERING.sub(lambda match: f"\\u{ord(match.group()):04x}", document)
 
 
+def number_of(count: int, noun: str) -> str:
+    """Return `1 turn`, `2 turns`, `1,000 turns`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def on_one_line(text: str) -> str:
     """Return `text`, such as a file's name, with escapes for all that cannot be seen."""
     return HIDING.sub(lambda match: _escape(match.group()), text)

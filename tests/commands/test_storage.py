@@ -34,9 +34,9 @@ def blob_files(data: Path) -> list[Path]:
 def test_it_shows_what_is_kept_and_for_whom(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["storage"]) == 0
     shown = capsys.readouterr().out
-    assert "2 contents take" in shown
-    assert "unpacked they are 68.0 kB" in shown
-    assert "1 of them, 8 bytes, are needed by no session." in shown
+    assert "2 contents: " in shown
+    assert "unpacked 68.0 kB" in shown
+    assert "Needed by no session: 1, 8 bytes." in shown
     assert SESSION in shown
     assert len(blob_files(data)) == 2
 
@@ -53,7 +53,7 @@ def test_programs_read_the_same_as_numbers(data: Path, capsys: pytest.CaptureFix
 
 def test_a_dry_run_removes_nothing_and_a_real_one_does(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["storage", "collect", "--dry-run"]) == 0
-    assert "Would remove 1 files that no session needs: 8 bytes." in capsys.readouterr().out
+    assert "Would remove 1 file that no session needs: 8 bytes." in capsys.readouterr().out
     assert len(blob_files(data)) == 2
     assert main(["storage", "collect", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -75,4 +75,4 @@ def test_a_dry_show_is_asked_for_wrongly(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_nothing_stored_yet_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["storage"]) == 0
-    assert "0 contents take 0 bytes" in capsys.readouterr().out
+    assert "0 contents: 0 bytes" in capsys.readouterr().out

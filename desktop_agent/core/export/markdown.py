@@ -20,6 +20,7 @@ from desktop_agent.core.export.words import (
     summary_lines,
     when,
 )
+from desktop_agent.core.plain_text import number_of
 from desktop_agent.core.transcript import CommandEntry, CompactionEntry, Entry, PromptEntry, TextEntry, ToolEntry
 
 _FENCE = re.compile(r"\s*(?:>\s*)*(?P<fence>`{3,}|~{3,})")
@@ -38,7 +39,8 @@ def export_markdown(source: Source) -> Iterator[str]:
     if head.model is not None:
         yield f"- Model: `{_code(head.model.model)}`\n"
     tokens = head.usage
-    yield f"- From {when(head.opened_at)}, {head.turn} turns, {tokens.output_tokens:,} tokens written by the model\n\n"
+    written = number_of(tokens.output_tokens, "token")
+    yield f"- From {when(head.opened_at)}, {number_of(head.turn, 'turn')}, {written} written by the model\n\n"
     for entries in read_turns(source, facts.damages):
         for entry in entries:
             yield _entry(entry, source)

@@ -25,6 +25,7 @@ from desktop_agent.core.importing.facts import SOURCE_NAMES, FileFacts, SourceKi
 from desktop_agent.core.importing.log import LOG_NAME, ImportMark, earlier_import, remember_import
 from desktop_agent.core.importing.own import import_own, read_own
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
+from desktop_agent.core.plain_text import number_of
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.new_session import new_session_folder
@@ -211,7 +212,7 @@ def _described(left_out: Counter[str]) -> list[str]:
 def _notice(file: Path, facts: FileFacts, left_out: Sequence[str], note: str) -> ev.Notice:
     parts = list(left_out)
     if facts.problems:
-        parts.append(f"{len(facts.problems)} lines that cannot be read")
+        parts.append(f"{number_of(len(facts.problems), 'line')} that cannot be read")
     listed = facts.problems[:_MAX_NAMED]
     detail = [f"File: {file.name}", f"Session there: {facts.source_id[:200]}", *listed]
     return ev.Notice(

@@ -1,5 +1,6 @@
 """`/status`: what the session works with, and how full the model's context is."""
 
+from desktop_agent.core.plain_text import number_of
 from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more
 from desktop_agent.core.slash.pinning import described
@@ -25,7 +26,7 @@ async def status(invocation: Invocation, parts: CommandParts, hands: SessionHand
         *(f"  {described(pin)}" for pin in transcript.pins.values()),
         f"Model: {code(name)}",
         f"Mode: approval {code(transcript.approval)}, sandbox {code(transcript.sandbox)}",
-        f"State: {state}{queued}, {transcript.turn} turns",
+        f"State: {state}{queued}, {number_of(transcript.turn, 'turn')}",
         f"Session: {code(transcript.session_id)}",
         f"Folder: {code(str(parts.workspace))}",
     ]

@@ -183,7 +183,7 @@ class SessionModel(QAbstractListModel):
 
     def _details(self, session: "SessionSummary") -> str:
         facts = [
-            self.tr("%n turn(s)", "", session.turns),
+            self.tr("1 turn") if session.turns == 1 else self.tr("{0} turns").format(session.turns),
             QLocale().formattedDataSize(session.size_bytes),
             long_moment(session.active_at, self._now(), QLocale()),
         ]
