@@ -26,7 +26,7 @@ from desktop_agent.core.export import ExportForm, Progress, export_session
 from desktop_agent.core.ids import SessionId, new_session_id
 from desktop_agent.core.importing import Imported, ImportPlan, import_conversation
 from desktop_agent.core.live_settings import LiveSettings
-from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
+from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.private_files import close_to_others
 from desktop_agent.core.project_trust import ProjectTrust
@@ -180,6 +180,7 @@ class Workbench:
         sandbox: SandboxMode | None = None,
         rules: CallRules | None = None,
         limits: TurnLimits | None = None,
+        purpose: SessionPurpose = "conversation",
     ) -> Session:
         """Start a session in `workspace`; `run()` it, then submit ops. Events go to `sink`.
 
@@ -203,6 +204,7 @@ class Workbench:
             approval=approval or settings.current.execution.approval,
             sandbox=sandbox or settings.current.execution.sandbox,
             app_version=__version__,
+            purpose=purpose,
             at=now,  # the system prompt names the day
         )
         plan = SessionPlan(

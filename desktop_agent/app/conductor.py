@@ -484,5 +484,5 @@ def _plausible_folder() -> Path | None:
 
 def _last_usable(bench: Workbench) -> SessionId | None:
     """The session last used whose folder is still there."""
-    found = (item for item in bench.catalog.summaries() if item.workspace)
+    found = (item for item in bench.catalog.summaries() if item.workspace and item.is_listed)
     return next((item.id for item in found if os.path.isdir(item.workspace)), None)  # noqa: PTH112 - Path's raises

@@ -129,7 +129,7 @@ def _add_sessions(commands: "_Commands") -> None:
     listing = _command(actions, "list", "List sessions: the pinned ones, then the last used first.", "sessions list")
     which = listing.add_mutually_exclusive_group()
     which.add_argument("--archived", action="store_true", help="only those that were put away")
-    which.add_argument("--all", action="store_true", help="those that were put away, too")
+    which.add_argument("--all", action="store_true", help="those that were put away and calls by hand, too")
     search = _command(actions, "search", "Search through all sessions.", 'sessions search "page count" --kind prompt')
     search.add_argument("text", metavar="TEXT", help='words in any order; "quoted ones" side by side')
     search.add_argument("--since", type=_moment, metavar="D", help="not older: 2026-11-21, 2026-11-21T09:30, or 7d")

@@ -14,7 +14,7 @@ from desktop_agent.core.errors import UsageError
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import JsonObject, SessionSummary
 from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.plain_text import on_one_line
+from desktop_agent.core.plain_text import number_of, on_one_line
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import read_journal
@@ -83,8 +83,8 @@ def _at_the_workbench(bench: "Workbench", args: argparse.Namespace, console: Con
 
 
 def _list(catalog: Catalog, console: Console, args: argparse.Namespace) -> None:
-    """List the sessions of one folder, or of all; those that were put away only when asked for."""
-    summaries = [item for item in catalog.summaries() if args.all or item.is_archived == args.archived]
+    """List the sessions of one folder, or of all; those that were put away, and calls by hand, only when asked for."""
+    summaries = [item for item in catalog.summaries() if args.all or _is_wanted(item, is_archived=args.archived)]
     if args.workspace is not None:
         folder = args.workspace.expanduser().resolve()
         summaries = [item for item in summaries if item.workspace == str(folder)]
@@ -95,7 +95,7 @@ def _list(catalog: Catalog, console: Console, args: argparse.Namespace) -> None:
         (
             item.id,
             _when(item.active_at),
-            f"{item.turns} turn{'s' if item.turns != 1 else ''}",
+            number_of(item.turns, "turn"),
             size_text(item.size_bytes),
             _marks(item),
             item.title or "(no prompt yet)",
@@ -105,6 +105,10 @@ def _list(catalog: Catalog, console: Console, args: argparse.Namespace) -> None:
     ]
     text = table(rows, right=(2, 3)) or "There are no sessions yet."
     console.result({"sessions": [_as_json(item) for item in summaries]}, text)
+
+
+def _is_wanted(summary: SessionSummary, *, is_archived: bool) -> bool:
+    return summary.is_archived if is_archived else summary.is_listed and not summary.is_archived
 
 
 def _is_lower(summary: SessionSummary) -> bool:
@@ -196,6 +200,7 @@ def _as_json(summary: SessionSummary) -> JsonObject:
         "is_pinned": summary.is_pinned,
         "is_archived": summary.is_archived,
         "forked_from": summary.forked_from or None,
+        "purpose": summary.purpose,
     }
 
 

@@ -32,6 +32,7 @@ from desktop_agent.core.model import (
     RewindScope,
     Rule,
     SandboxMode,
+    SessionPurpose,
     StopReason,
     Summary,
     ToolCall,
@@ -88,6 +89,7 @@ class SessionOpened(DurableEvent):
     approval: ApprovalPolicy
     app_version: str
     sandbox: SandboxMode = "restricted"
+    purpose: SessionPurpose = "conversation"
     format: int = FORMAT_VERSION
     type: Literal["session_opened"] = "session_opened"
 

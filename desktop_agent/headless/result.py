@@ -32,6 +32,7 @@ class RunResult:
     """One finished run."""
 
     session_id: SessionId
+    """Empty after a command that left no session behind."""
     stopped_reason: TurnEndReason
     final_response: str
     turns_used: int
@@ -62,7 +63,7 @@ class RunResult:
     def as_json(self) -> JsonObject:
         """The keys of `run --json`."""
         document: JsonObject = {
-            "session_id": self.session_id,
+            "session_id": self.session_id or None,
             "final_response": self.final_response,
             "stopped_reason": self.stopped_reason,
             "turns_used": self.turns_used,

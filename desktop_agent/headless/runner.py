@@ -6,6 +6,7 @@ approval is answered with "nobody can", and the run ends with that.
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +16,16 @@ from desktop_agent.core import ops
 from desktop_agent.core.errors import AgentError, UnsafeSettingsError, UsageError
 from desktop_agent.core.failure_notices import UNSAFE_SETTINGS
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import Aborted, ApprovalPolicy, ChangeSelection, FileOutcome, ModelRef, SandboxMode, Usage
+from desktop_agent.core.model import (
+    Aborted,
+    ApprovalPolicy,
+    ChangeSelection,
+    FileOutcome,
+    ModelRef,
+    SandboxMode,
+    SessionPurpose,
+    Usage,
+)
 from desktop_agent.core.session import Session
 from desktop_agent.core.slash.parse import is_command, prompt_of
 from desktop_agent.core.tools.access import CallRules
@@ -47,6 +57,8 @@ class RunOptions:
     sandbox: SandboxMode | None = None
     rules: CallRules = field(default_factory=CallRules)
     limits: TurnLimits = field(default_factory=TurnLimits)
+    purpose: SessionPurpose = "conversation"
+    """Of a new session."""
     undo_last_turn: bool = False
     """Take the run's own changes back at its end: to see what it would do."""
 
@@ -71,6 +83,9 @@ class HeadlessRun:
         self._session: Session | None = None
         self._is_interrupted = False
         self._unheard: AgentError | None = None
+        self._has_content = options.resume is not None
+        """Whether the session holds more than what a command said."""
+        self._is_dropped = False
         self._ended: asyncio.Future[ev.TurnEnded | ev.CommandRun] | None = None
         self._undone: asyncio.Future[tuple[FileOutcome, ...]] | None = None
 
@@ -93,12 +108,15 @@ class HeadlessRun:
             if self._is_interrupted:  # before there was a session
                 self._session.submit(ops.Interrupt())
             ended = await self._first(self._ended, serving)
-            if isinstance(ended, ev.CommandRun):
-                return self._command_result(ended, before)
-            undone = await self._undo(ended.turn, serving) if self._options.undo_last_turn else None
+            undone = None
+            if self._options.undo_last_turn and isinstance(ended, ev.TurnEnded):
+                undone = await self._undo(ended.turn, serving)
         finally:
             self._session.submit(ops.Shutdown())
             await serving
+        if isinstance(ended, ev.CommandRun):
+            await self._drop_empty()
+            return self._command_result(ended, before)
         result = collect_result(
             self._transcript,
             ended.turn,
@@ -119,13 +137,21 @@ class HeadlessRun:
         else:
             session.submit(ops.SubmitPrompt(text=prompt_of(text) if text.startswith("//") else text))
 
+    async def _drop_empty(self) -> None:
+        """Remove a session that was made for a command which only said something: it is no conversation."""
+        assert self._session is not None
+        if not self._has_content:
+            with suppress(AgentError):  # then it stays, and does no harm
+                await self._bench.delete_session(self._session.id)
+                self._is_dropped = True
+
     def _command_result(self, command: ev.CommandRun, before: Usage) -> RunResult:
         """Return what a command said. Raises `UsageError` when it could not be carried out."""
         if command.is_error:
             title, _, rest = command.output.partition("\n")
             raise UsageError(title, detail=rest.strip())
         return RunResult(
-            session_id=self._transcript.session_id,
+            session_id="" if self._is_dropped else self._transcript.session_id,
             stopped_reason="completed",
             final_response=command.output,
             turns_used=0,
@@ -148,6 +174,7 @@ class HeadlessRun:
                 sandbox=options.sandbox,
                 rules=options.rules,
                 limits=options.limits,
+                purpose=options.purpose,
             )
         opened = await self._bench.open_session(
             options.resume, sink=self._on_event, rules=options.rules, limits=options.limits, is_attended=False
@@ -176,6 +203,8 @@ class HeadlessRun:
 
     def _on_event(self, event: ev.Event) -> None:
         self._transcript.apply(event)
+        is_told = isinstance(event, ev.SessionOpened | ev.CommandRun | ev.Notice | ev.GuidanceLoaded)
+        self._has_content = self._has_content or (isinstance(event, ev.DurableEvent) and not is_told)
         self._follow(event)
         self._pass_on(event)
 

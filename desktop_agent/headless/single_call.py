@@ -124,6 +124,7 @@ class SingleCall:
                 workspace=options.workspace,
                 approval=options.approval,
                 sandbox=options.sandbox,
+                purpose="call",
             ),
             listener=self._heard,
         )

@@ -254,6 +254,26 @@ def test_what_needs_an_approval_ends_the_run_with_code_3_and_changes_nothing(age
     assert (workspace / "a.py").read_bytes() == BEFORE
 
 
+@pytest.mark.parametrize(("command", "code"), [("/status", 0), ("/statsu", 2), ("/diff", 0)])
+def test_a_slash_command_alone_leaves_no_session(
+    agent: Agent, workspace: Path, isolated_home: Path, command: str, code: int
+) -> None:
+    (workspace / "AGENTS.md").write_text("Be short.")
+    ran = agent("run", "--prompt", command, "--workspace", workspace, "--json")
+    assert ran.code == code
+    assert ran.json.get("session_id") is None
+    assert list((isolated_home / "desktop-agent" / "data" / "sessions").iterdir()) == []
+
+
+def test_a_slash_command_in_a_session_leaves_it_there(agent: Agent, workspace: Path) -> None:
+    with serve(*script()) as server:
+        session = agent.run(workspace, server.url, "--approval", "never").json["session_id"]
+    ran = agent("run", "--prompt", "/status", "--continue", "--workspace", workspace, "--json")
+    assert (ran.code, ran.json["session_id"]) == (0, session)
+    [listed] = agent("sessions", "list", "--json").json["sessions"]
+    assert listed["id"] == session
+
+
 def test_the_calls_of_a_dry_run_are_skipped(agent: Agent, workspace: Path) -> None:
     """H-07."""
     with serve(*script(), *script()) as server:
@@ -403,6 +423,10 @@ def test_a_workspace_that_cannot_be_used_is_named_and_nothing_is_created(
         (["frobnicate"], "neither a command nor a folder"),
         (["sesions", "list"], "Did you mean `sessions`?"),
         (["a.py"], "is a file, not a folder"),
+        (["--demo", "frobnicate"], "neither a command nor a folder"),
+        (["--continue", "sesions"], "Did you mean `sessions`?"),
+        (["--resume", "x", "--provider=demo", "--model", "m", "frobnicate"], "neither a command nor a folder"),
+        ([".", "--provider", "nope"], "no provider 'nope'"),
         (["sessions", "show", "../../etc"], "no session"),
         (["changes", "undo", "nope"], "no session"),
         (["tools", "describe", "nope"], "no tool"),

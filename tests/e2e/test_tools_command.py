@@ -89,6 +89,22 @@ def test_arguments_that_a_model_could_not_give_are_bad_usage(agent: Agent, text:
     assert (code, document["error"]["title"].startswith("The arguments")) == (2, True)
 
 
+def test_a_call_by_hand_is_no_conversation_to_go_on_with(agent: Agent, workspace: Path, tmp_path: Path) -> None:
+    """It keeps its record, so that it can be shown and undone, and `sessions list --all` has it."""
+    edit = {"path": "a.txt", "old_str": "two", "new_str": "2"}
+    _, document = agent.call("edit_file", edit, "--approval", "on_request")
+    assert agent.command("sessions", "list")[1] == {"sessions": []}
+    [listed] = agent.command("sessions", "list", "--all")[1]["sessions"]
+    assert (listed["id"], listed["purpose"]) == (document["session_id"], "call")
+    prompt = ("run", "--prompt", "go on", "--provider", "demo", "--workspace", str(workspace))
+    code, refused = agent.command(*prompt, "--continue")
+    assert (code, refused["error"]["title"]) == (2, f"There is no session to continue in {workspace}.")
+    code, resumed = agent.command(*prompt, "--resume", str(document["session_id"]))
+    assert code == 0
+    [listed] = agent.command("sessions", "list")[1]["sessions"]
+    assert listed["id"] == resumed["session_id"] == document["session_id"]
+
+
 def test_a_failure_is_told_with_its_kind(agent: Agent) -> None:
     """SC-04"""
     code, document = agent.call("read_file", {"path": "missing.txt"})

@@ -79,7 +79,7 @@ from desktop_agent.core.model.messages import (
 )
 from desktop_agent.core.model.payloads import BlobRef, JsonObject
 from desktop_agent.core.model.search import HitKind, SearchHit, SearchQuery
-from desktop_agent.core.model.sessions import SessionState, SessionSummary
+from desktop_agent.core.model.sessions import SessionPurpose, SessionState, SessionSummary
 
 __all__ = [
     "Aborted",
@@ -139,6 +139,7 @@ __all__ = [
     "SearchHit",
     "SearchQuery",
     "SectionKind",
+    "SessionPurpose",
     "SessionState",
     "SessionSummary",
     "StopReason",

@@ -10,6 +10,9 @@ from desktop_agent.core.model.messages import Usage
 SessionState = Literal["idle", "working", "waiting"]
 """What a session is doing: nothing, running a turn, or waiting for an answer of the person."""
 
+SessionPurpose = Literal["conversation", "call"]
+"""What a session was made for: a conversation, or one tool call by hand (`desktop-agent tools call`)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary:
@@ -34,3 +37,10 @@ class SessionSummary:
     is_pinned: bool = False
     is_archived: bool = False
     forked_from: SessionId = ""
+    purpose: SessionPurpose = "conversation"
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it is shown among the conversations: a call by hand only when somebody made more of it."""
+        is_more = self.turns > 1 or self.is_pinned or self.is_title_given or bool(self.forked_from)
+        return self.purpose == "conversation" or is_more

@@ -139,9 +139,9 @@ class Catalog:
         return matches[0]
 
     def latest(self, workspace: Path) -> SessionId | None:
-        """The session last used in this folder, if there is one."""
+        """The conversation last used in this folder, if there is one."""
         wanted = str(workspace.resolve())
-        return next((item.id for item in self.summaries() if item.workspace == wanted), None)
+        return next((item.id for item in self.summaries() if item.workspace == wanted and item.is_listed), None)
 
 
 def last_used(summary: SessionSummary) -> tuple[datetime, SessionId]:

@@ -84,6 +84,7 @@ class _Fold:
             is_pinned=known.is_pinned,
             is_archived=known.is_archived,
             forked_from=known.forked_from,
+            purpose=known.purpose,
         )
         self._at, self._active_at = known.updated_at.isoformat().encode(), known.active_at.isoformat().encode()
         self._turn = known.turns
@@ -143,6 +144,7 @@ class _Fold:
             is_pinned=transcript.is_pinned,
             is_archived=transcript.is_archived,
             forked_from=transcript.forked_from,
+            purpose=transcript.purpose,
         )
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import SessionSummary, Usage
+from desktop_agent.core.model import SessionPurpose, SessionSummary, Usage
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
 from desktop_agent.core.store.glance import Glance
 from desktop_agent.core.store.journal_mark import JournalMark
@@ -111,6 +111,7 @@ def _fields(summary: SessionSummary | None) -> list[object] | None:
         [usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens],
         [summary.is_title_given, summary.is_pinned, summary.is_archived],
         summary.forked_from,
+        summary.purpose,
     ]
 
 
@@ -135,6 +136,7 @@ def _summary(
     tokens: list[int],
     marks: list[bool],
     forked_from: SessionId,
+    purpose: SessionPurpose,
 ) -> SessionSummary:
     created_at, updated_at, active_at = map(datetime.fromisoformat, moments)
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens = tokens
@@ -159,4 +161,5 @@ def _summary(
         is_pinned=is_pinned,
         is_archived=is_archived,
         forked_from=forked_from,
+        purpose=purpose,
     )

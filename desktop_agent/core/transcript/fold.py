@@ -471,6 +471,7 @@ class Transcript(PagedEntries):
             case ev.SessionOpened():
                 self.session_id = event.session_id
                 self.workspace = event.workspace
+                self.purpose = event.purpose
                 self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
                 self.opened_at = event.at
             case ev.SessionRenamed():

@@ -21,6 +21,7 @@ from desktop_agent.core.model import (
     RefChange,
     Rule,
     SandboxMode,
+    SessionPurpose,
     TodoItem,
     Uncaptured,
     Usage,
@@ -74,6 +75,7 @@ class Head:
     is_pinned: bool = False
     """Whether the person wants the session at the top of the list."""
     forked_from: SessionId = ""
+    purpose: SessionPurpose = "conversation"
     pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
     """What stays in the model's sight, by id, oldest first."""
     guidance: tuple[GuidanceFile, ...] = ()

@@ -22,6 +22,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import Journal, read_journal
 from desktop_agent.core.transcript import replay
+from desktop_agent.headless.single_call import CallOptions, SingleCall
 from tests.harness import Ground, ImpatientClock
 
 MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
@@ -246,6 +247,21 @@ async def test_a_summary_says_how_the_session_is_filed(ground: Ground, catalog: 
     assert (summary.is_pinned, summary.is_archived, summary.forked_from) == (True, True, "20261115-090000-aaaaaa")
     append(catalog, session_id, ev.SessionRenamed(title="Its own", is_generated=True))
     assert [(item.title, item.is_title_given) for item in catalog.summaries()] == [("Its own", False)]
+
+
+async def test_a_call_by_hand_is_listed_when_more_becomes_of_it(ground: Ground, catalog: Catalog) -> None:
+    options = CallOptions(tool="list_files", arguments={}, workspace=ground.workspace)
+    session_id = (await SingleCall(ground.paths, ground.settings, options).run()).session_id
+    (summary,) = catalog.summaries()
+    assert (summary.purpose, summary.turns, summary.is_listed) == ("call", 1, False)
+    assert fresh(ground).summaries() == [summary], "the cache says the same"
+    assert catalog.latest(ground.workspace) is None
+    append(catalog, session_id, ev.SessionPinned(is_pinned=True))
+    assert [item.is_listed for item in catalog.summaries()] == [True]
+    append(catalog, session_id, ev.SessionPinned(is_pinned=False))
+    await use(ground, "go on", resume=session_id)
+    assert [(item.turns, item.is_listed) for item in catalog.summaries()] == [(2, True)]
+    assert catalog.latest(ground.workspace) == session_id
 
 
 async def test_filing_a_session_is_not_using_it(ground: Ground, catalog: Catalog, calendar: Calendar) -> None:
