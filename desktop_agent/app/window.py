@@ -276,6 +276,7 @@ def _load_rest() -> None:
         from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
         from desktop_agent.ui.chat.warm_up import warm_up
 
+        import_module("pygit2")  # reads what git has already, in a thread of the first turn
         media = ("review.media.stack", "review.media.kinds")
         for module in ("approvals.dialog", "review.content", "review.review_view", *media):
             import_module(f"desktop_agent.ui.{module}")

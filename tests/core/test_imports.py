@@ -79,6 +79,10 @@ def test_what_needs_no_session_takes_no_tools_and_no_providers(arguments: list[s
     assert loaded_after(program, *QT, "pygit2", "httpx2", "rapidfuzz", "keyring", *machinery) == []
 
 
+def test_a_run_imports_what_reads_git_and_what_suggests_names_only_when_it_needs_them() -> None:
+    assert loaded_after("import desktop_agent.commands.run", *QT, "pygit2", "rapidfuzz", "anthropic", "httpx2") == []
+
+
 @pytest.mark.parametrize("arguments", [["config", "path"], ["run", "--prompt", "x", "--workspace", "/none"]])
 def test_a_command_is_imported_without_the_collector_and_runs_with_it(arguments: list[str]) -> None:
     program = f"""

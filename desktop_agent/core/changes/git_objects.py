@@ -3,10 +3,12 @@
 import hashlib
 from functools import cached_property
 from pathlib import Path
-
-import pygit2
+from typing import TYPE_CHECKING
 
 from desktop_agent.core.gitrepo import find_repository
+
+if TYPE_CHECKING:
+    import pygit2
 
 
 def object_id(content: bytes) -> str:
@@ -17,14 +19,17 @@ def object_id(content: bytes) -> str:
 
 
 class GitObjects:
-    """The index and the objects of the repository that a folder is in. Methods block, and none of them writes."""
+    """The index and the objects of the repository that a folder is in. Methods block, and none of them writes.
 
-    def __init__(self, repository: pygit2.Repository, prefix: str) -> None:
+    Takes 90 ms to import what reads them, which a folder outside of any repository does not need.
+    """
+
+    def __init__(self, repository: "pygit2.Repository", prefix: str) -> None:
         self._repository = repository
         self._prefix = prefix
 
     @cached_property
-    def _index(self) -> pygit2.Index:
+    def _index(self) -> "pygit2.Index":
         return self._repository.index
 
     @classmethod
@@ -33,6 +38,8 @@ class GitObjects:
         found = find_repository(folder)
         if found is None:
             return None
+        import pygit2
+
         try:
             return cls(pygit2.Repository(str(found.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH), found.prefix)
         except pygit2.GitError:  # of a kind that libgit2 does not know, or of somebody else's
@@ -40,6 +47,8 @@ class GitObjects:
 
     def is_clean(self, path: str, identifier: str) -> bool:
         """Whether the index has `path` with just this content."""
+        import pygit2
+
         try:
             return str(self._index[self._prefix + path].id) == identifier
         except (KeyError, pygit2.GitError):
@@ -47,6 +56,8 @@ class GitObjects:
 
     def is_as_long(self, identifier: str, size: int) -> bool:
         """Whether git has this object, as a blob of this many bytes."""
+        import pygit2
+
         try:
             kind, length = self._repository.odb.read_header(identifier)
         except (KeyError, ValueError, pygit2.GitError):
@@ -55,6 +66,8 @@ class GitObjects:
 
     def read(self, identifier: str) -> bytes | None:
         """Return the content of a blob; None when git does not have it any more."""
+        import pygit2
+
         try:
             found = self._repository[identifier]
         except (KeyError, ValueError, pygit2.GitError):

@@ -9,8 +9,6 @@ from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 
-from rapidfuzz import fuzz, process
-
 LIMIT = 3
 MOST_COMPARED = 20_000
 LONGEST_COMPARED = 300
@@ -59,6 +57,8 @@ def _likeness(wanted: list[str], words: list[str]) -> float:
     """Return from 0 to 100 how alike two names are: by their letters, in any order of words, or as a part by words."""
     if set(wanted) <= set(words):
         return 90.0 + 10.0 * len(wanted) / len(words)
+    from rapidfuzz import fuzz  # 17 ms to import, and most calls name what is there
+
     return max(
         fuzz.ratio(" ".join(wanted), " ".join(words)), fuzz.ratio(" ".join(sorted(wanted)), " ".join(sorted(words)))
     )
@@ -96,6 +96,8 @@ def same_words(wanted: str, text: str) -> int | None:
 
 def similar_lines(wanted: str, text: str) -> tuple[int, ...]:
     """Return up to three lines (from 1) of `text` that resemble the first line of `wanted`, best first."""
+    from rapidfuzz import fuzz, process
+
     first = next((line.strip()[:LONGEST_COMPARED] for line in wanted.split("\n") if line.strip()), "")
     lines = [line.strip()[:LONGEST_COMPARED] for line in text.split("\n")[:MOST_COMPARED]]
     found = process.extract(first, lines, scorer=fuzz.ratio, limit=LIMIT, score_cutoff=60) if first else []
