@@ -100,6 +100,20 @@ class Stage:
         self.deliver()
         return self.reverts()[-1]
 
+    async def answered(self, press: Callable[[], object]) -> bool:
+        """Press something, and wait for what comes of it. Whether anything was asked of the session at all."""
+        asked, said = len(self.asked), len(self._said())
+        press()
+        if len(self.asked) == asked:
+            return False
+        await self.until(lambda: len(self._said()) > said)
+        self.deliver()
+        return True
+
+    def _said(self) -> list[ev.Event]:
+        kinds = ev.ChangesUndone | ev.ChangesRedone | ev.Notice
+        return [event for event in self.s.rx.events if isinstance(event, kinds)]
+
     def reverts(self) -> list[ev.ChangesUndone | ev.ChangesRedone]:
         return [event for event in self.s.rx.events if isinstance(event, ev.ChangesUndone | ev.ChangesRedone)]
 
@@ -142,6 +156,10 @@ class Stage:
         button = self._clash_button(name)
         assert button is not None
         return await self.heard(button.click)
+
+    def dialogs(self) -> list[QDialog]:
+        """What an undo or redo left alone, on the screen."""
+        return [one for one in self.review.findChildren(QDialog, "undoConflictDialog") if one.isVisible()]
 
     def _clash_button(self, name: str) -> QPushButton | None:
         for dialog in self.review.findChildren(QDialog, "undoConflictDialog"):
