@@ -56,6 +56,7 @@ def report(
             "reason": outcome.reason,
             "change_ids": list(outcome.change_ids),
             "hunks": list(outcome.hunks),
+            "removed": outcome.is_removed,
             "clash": asdict(outcome.clash) if outcome.clash else None,
         }
         for outcome in outcomes

@@ -44,9 +44,16 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
     written = [change for change in recorded if change.id in writes]
     plans = plan_revert("undo", written, recorded, standing=standing)
     draft = Drafter(ledger).draft("undo", [_with_states(plan, transcript, left, written) for plan in plans])
+    draft = Draft(tuple(replace(one, outcome=_of_hunks(one.outcome, steps)) for one in draft.writes), draft.settled)
     unchanged, bare = _without_writes(unwritten, transcript, left, steps)
     old = Drafter(ledger).draft("redo", plan_revert("redo", bare, recorded, standing=standing))
     return Draft((*draft.writes, *old.writes), (*draft.settled, *old.settled, *unchanged))
+
+
+def _of_hunks(outcome: FileOutcome, steps: Sequence[UndoStep]) -> FileOutcome:
+    """Return the outcome with the hunks that the one undo was about."""
+    undone = [one for one in steps[0].outcomes if one.path == outcome.path] if len(steps) == 1 else []
+    return replace(outcome, hunks=undone[0].hunks) if undone else outcome
 
 
 def _take_back(

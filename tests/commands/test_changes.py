@@ -56,7 +56,7 @@ def test_no_name_makes_up_a_row_or_turns_the_direction_of_writing(changes: Comma
     undone = changes("undo", session.id).out.splitlines()
     assert sorted(undone) == sorted(set(undone))
     assert [line for line in undone if "9.9" in line] == [
-        "restored a\\n9.9  standing  agent   deleted       +0  -9  precious"
+        "removed a\\n9.9  standing  agent   deleted       +0  -9  precious"
     ]
 
 

@@ -9,6 +9,7 @@ from desktop_agent.core import ops
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_keys import all_keys, review_hunks
 from desktop_agent.core.changes.net import net_change, net_changes
+from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import ChangeSelection, LineComment, Reverted, TextBlock, UserMessage
@@ -260,6 +261,31 @@ async def test_a_turn_is_undone_under_a_later_one_and_the_persons_edit_stays(gro
         assert ground.read("a.txt") == text_with(line_30="thirty\n", line_50="mine\n")
         await redo(s, ChangeSelection(turn=1))
         assert ground.read("a.txt") == text_with(line_5="five\n", line_30="thirty\n", line_50="mine\n")
+
+
+async def test_a_created_file_that_is_undone_is_said_to_be_removed(ground: Ground) -> None:
+    created = Call("create_file", {"path": "new.txt", "content": "new\n"})
+    async with ground.session([[created], [Say("one")]], approval="never") as s:
+        await s.prompt()
+        (outcome,) = (await undo(s, ChangeSelection(turn=1))).outcomes
+        assert (outcome.state, outcome.is_removed) == ("restored", True)
+        assert describe_outcome(outcome) == "removed new.txt"
+        s.submit(ops.RedoSteps())
+        (outcome,) = (await s.rx.expect(ev.ChangesRedone)).outcomes
+        assert describe_outcome(outcome) == "restored new.txt"
+
+
+async def test_the_redo_of_a_hunk_is_said_to_be_of_that_hunk(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    async with ground.session(
+        [[replacing(5, "five\n"), replacing(30, "thirty\n")], [Say("one")]], approval="never"
+    ) as s:
+        await s.prompt()
+        hunk = hunk_with(s, ground, "five\n", turn=1)
+        await undo(s, hunk)
+        s.submit(ops.RedoSteps())
+        (outcome,) = (await s.rx.expect(ev.ChangesRedone)).outcomes
+        assert (outcome.state, outcome.hunks) == ("restored", hunk.hunks)
 
 
 async def test_the_model_is_told_what_was_undone_and_why(ground: Ground) -> None:

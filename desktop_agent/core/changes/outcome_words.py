@@ -12,7 +12,8 @@ _NAMED_FILES = 3
 
 def describe_outcome(outcome: FileOutcome) -> str:
     """One file of an undo or redo in words; of a clash also what the three versions are."""
-    text = f"{_OUTCOME_WORDS[outcome.state]} {on_one_line(outcome.path)}"
+    done = "removed" if outcome.is_removed and outcome.is_done else _OUTCOME_WORDS[outcome.state]
+    text = f"{done} {on_one_line(outcome.path)}"
     details = [outcome.reason]
     if outcome.clash is not None:
         images = {"the agent's": outcome.clash.base, "yours": outcome.clash.yours, "wanted": outcome.clash.wanted}

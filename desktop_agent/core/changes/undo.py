@@ -117,6 +117,7 @@ class Drafter:
         outcome = FileOutcome(path=plan.path, state=state, change_ids=ids, hunks=plan.hunks)
         if result == yours:
             return replace(outcome, reverts=tuple(reverted for reverted in reverts if reverted.hunks))
+        outcome = replace(outcome, is_removed=result is None)
         transition = FileTransition(plan.path, yours, result)
         return DraftedWrite(transition, reverts, outcome, plan.new_folders if result is None else ())
 

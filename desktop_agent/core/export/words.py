@@ -39,7 +39,8 @@ def line_of(entry: Entry) -> str:
             return one_line(f"{notice.title} {notice.hint}", 600)
         case UndoEntry(purpose=purpose, outcomes=outcomes):
             verb = "Taken back" if purpose == "undo" else "Applied again"
-            return one_line(f"{verb}: {', '.join(f'{outcome.path} ({outcome.state})' for outcome in outcomes)}", 600)
+            files = (f"{one.path} ({'removed' if one.is_removed else one.state})" for one in outcomes)
+            return one_line(f"{verb}: {', '.join(files)}", 600)
         case RewindEntry(turn=turn, scope=scope):
             return f"Back to before turn {turn} ({scope}). The model does not see what came after it."
         case CompactionEntry(through_turn=turn, is_undone=is_undone):

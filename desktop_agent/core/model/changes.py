@@ -173,6 +173,8 @@ class FileOutcome:
     clash: Clash | None = None
     reverts: tuple[Reverted, ...] = ()
     """Where nothing was written: what is undone of parts of changes after it, or will be once a clash is settled."""
+    is_removed: bool = False
+    """Whether what was written is that there is no such file."""
 
     @property
     def is_done(self) -> bool:

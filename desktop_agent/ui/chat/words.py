@@ -382,6 +382,10 @@ def undo(entry: "UndoEntry") -> str:
     failed = sum(outcome.state == "failed" for outcome in entry.outcomes)
     turns = {change.partition(".")[0] for outcome in entry.outcomes for change in outcome.change_ids}
     files = counted(done, "file", "files")
+    parts_done = [outcome for outcome in entry.outcomes if outcome.is_done and outcome.hunks]
+    if done == len(parts_done) == 1:
+        changes = counted(len(parts_done[0].hunks), "change", "changes")
+        files = say("{changes} in {path}").format(changes=changes, path=visible(parts_done[0].path))
     pattern = say("Undid {files}") if entry.purpose == "undo" else say("Redid {files}")
     parts = [pattern.format(files=files)]
     if entry.refs or entry.outside:

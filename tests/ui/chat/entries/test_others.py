@@ -231,3 +231,10 @@ class TestLines:
         )
         assert stage.widget(0).accessibleName() == "Undid 2 files of turn 3 · 1 left alone because you changed it"
         assert stage.widget(1).accessibleName() == "Redid 1 file · 1 could not be written"
+
+    def test_an_undo_of_hunks_says_how_many_and_of_which_file(self, stage: Stage) -> None:
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+        for hunks, said in ((("h1",), "1 change"), (("h1", "h2"), "2 changes")):
+            outcome = FileOutcome(path="src/a.py", state="restored", change_ids=(), hunks=hunks)
+            stage.show(UndoEntry(purpose="undo", outcomes=(outcome,), at=at))
+            assert stage.widget(0).accessibleName() == f"Undid {said} in src/a.py"
