@@ -163,7 +163,10 @@ class ReviewPanel(QWidget):
             self._show_page()
 
     def _show_page(self) -> None:
-        has_changes = bool(self._transcript and self._transcript.changes) and not self._is_waiting
+        is_changed = self._transcript is not None and bool(self._transcript.changes)
+        has_changes = is_changed and not self._is_waiting
+        if self._transcript is not None:  # until then it is not known
+            self._heading.setText(self.tr("Reading the changes…") if is_changed else self.tr("No changes yet"))
         self._pages.setCurrentIndex(1 if has_changes or self._is_git_wanted else 0)
 
     def _shown_content(self) -> "ReviewContent":
@@ -214,7 +217,7 @@ class ReviewPanel(QWidget):
         self._is_prepared = True
 
     def _empty_page(self) -> QWidget:
-        heading = QLabel(self.tr("No changes yet"))
+        heading = self._heading = QLabel()
         heading.setProperty("role", "strong")
         hint = QLabel(self.tr("Every file that the agent creates, edits or deletes appears here, ready to be undone."))
         hint.setProperty("role", "secondary")

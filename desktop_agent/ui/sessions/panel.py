@@ -49,7 +49,8 @@ class SessionList(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, now: Callable[[], datetime] = _now) -> None:
         super().__init__(parent)
-        self._sessions: tuple[SessionSummary, ...] = ()
+        self._sessions: tuple[SessionSummary, ...] | None = None
+        """None until they were read."""
         self._workspace: str | None = None
         self._current: str | None = None
         self._shows_archived = False
@@ -103,7 +104,7 @@ class SessionList(QWidget):
         self._list.customContextMenuRequested.connect(self._show_menu)
         theme.changed.connect(self._list.viewport().update)
 
-        empty = QLabel(self.tr("No sessions yet. What you write to the agent starts one."))
+        empty = self._empty = QLabel()
         empty.setProperty("role", "secondary")
         empty.setWordWrap(True)
         empty.setContentsMargins(Space.S, Space.XS, Space.S, 0)
@@ -131,11 +132,17 @@ class SessionList(QWidget):
     # --- rows -----------------------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        self._model.show(self._sessions, self._workspace, with_archived=self._shows_archived)
-        archived = sum(session.is_archived for session in self._sessions)
+        sessions = self._sessions or ()
+        self._model.show(sessions, self._workspace, with_archived=self._shows_archived)
+        archived = sum(session.is_archived for session in sessions)
         self._archive.setVisible(archived > 0)
         said = self.tr("Hide archived") if self._shows_archived else self.tr("Show archived ({0})").format(archived)
         self._archive.setText(said)
+        self._empty.setText(
+            self.tr("Reading your sessions…")
+            if self._sessions is None
+            else self.tr("No sessions yet. What you write to the agent starts one.")
+        )
         self._pages.setCurrentIndex(0 if self._model.rowCount() else 1)
         self._select_current()
 

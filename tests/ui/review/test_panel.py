@@ -127,7 +127,9 @@ def texts(panel: ReviewPanel) -> set[str]:
 # --- what is shown ------------------------------------------------------------------------------------------------
 
 
-def test_before_anything_changed_it_says_what_will_be_here(panel: ReviewPanel) -> None:
+def test_before_anything_changed_it_says_what_will_be_here(panel: ReviewPanel, session: Session) -> None:
+    assert "No changes yet" not in texts(panel), "no session was read yet"
+    panel.set_transcript(session.transcript)
     assert "No changes yet" in texts(panel)
     assert panel.findChild(QPushButton, "undoTurnButton") is None
     assert panel.accessibleName() == "Review"
@@ -141,7 +143,6 @@ def test_what_was_prepared_is_what_the_first_change_is_shown_in(
     qtbot.waitUntil(lambda: panel.is_prepared)
     prepared = diff_view(panel)
     assert not prepared.isVisible()
-    assert "No changes yet" in texts(panel)
     session.start_turn(1)
     session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
     panel.set_transcript(session.transcript)
@@ -954,3 +955,12 @@ def test_without_a_repository_what_git_would_show_is_closed_and_says_why(
     index = picker.findText("Uncommitted", Qt.MatchFlag.MatchStartsWith)
     assert not picker.model().flags(picker.model().index(index, 0)) & Qt.ItemFlag.ItemIsEnabled
     assert picker.itemData(index, Qt.ItemDataRole.ToolTipRole) == "No git repository"
+
+
+def test_changes_that_wait_for_the_panel_are_not_denied(panel: ReviewPanel, session: Session) -> None:
+    session.start_turn(1)
+    session.change(1, "call-1", "src/pages.py", "one\n", "two\n")
+    panel.wait_for_preparation()
+    panel.set_transcript(session.transcript)
+    assert "Reading the changes…" in texts(panel)
+    assert "No changes yet" not in texts(panel)

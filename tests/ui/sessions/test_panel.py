@@ -55,6 +55,16 @@ def desk(qapp: QApplication, qtbot: QtBot, make_session: "MakeSession") -> Desk:
     return Desk(qapp, qtbot, make_session)
 
 
+def test_before_the_sessions_are_read_it_says_so(qapp: QApplication, qtbot: QtBot) -> None:
+    panel = SessionList(Theme(qapp))
+    qtbot.addWidget(panel)
+    [said] = [label for label in panel.findChildren(QLabel) if label.text() == "Reading your sessions…"]
+    panel.set_workspace("/project")
+    assert said.text() == "Reading your sessions…"
+    panel.set_sessions([])
+    assert said.text() == "No sessions yet. What you write to the agent starts one."
+
+
 def test_without_sessions_it_says_how_one_starts(desk: Desk) -> None:
     desk.panel.set_sessions([])
     texts = [label.text() for label in desk.panel.findChildren(QLabel) if label.isVisible()]
