@@ -541,6 +541,8 @@ class RetryWaitReported:
 
     turn: int
     is_waiting: bool
+    delay_s: float = 0.0
+    """How long it waits from now, unless the user skips it; 0 when it waits no longer."""
     type: Literal["retry_wait_reported"] = "retry_wait_reported"
 
 

@@ -32,11 +32,12 @@ class Retries:
         if not self.policy.should_retry(error, attempt):
             raise error
         delay_s = self.policy.delay_s(attempt, error, self.random.random)
-        hint = f"Trying again in {delay_s:.0f} s (try {attempt + 1} of {self.policy.max_tries})."
+        again = f"Trying again in {delay_s:.0f} s (try {attempt + 1} of {self.policy.max_tries})."
+        hint = f"{error.hint} {again}".strip()
         await self.log.record(
             ev.Notice(level="warning", code=RETRYING, title=error.title, hint=hint, detail=error.detail, turn=turn)
         )
-        self.log.emit(ev.RetryWaitReported(turn=turn, is_waiting=True))
+        self.log.emit(ev.RetryWaitReported(turn=turn, is_waiting=True, delay_s=delay_s))
         limit = asyncio.timeout(None)
         try:
             with suppress(TimeoutError):

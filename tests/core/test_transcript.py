@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.model import ModelRef, TextBlock, ThinkingBlock, ToolCall, ToolUseBlock
-from desktop_agent.core.transcript import Patch, TextEntry, ToolEntry, Transcript, replay
+from desktop_agent.core.transcript import NoticeEntry, Patch, TextEntry, ToolEntry, Transcript, replay
 from tests.core.samples import CHANGE, SAMPLE_EVENTS
 
 MODEL = ModelRef(provider="demo", model="demo")
@@ -70,6 +70,18 @@ def test_a_retry_takes_back_what_was_streamed_of_the_failed_try() -> None:
     assert patches[0] == Patch("remove", 0)
     transcript.apply(done(TextBlock(text="A whole answer")))
     assert texts(transcript) == [("text", "A whole answer")]
+
+
+def test_tries_that_fail_one_after_the_other_are_one_entry() -> None:
+    def failed(hint: str, code: str = "retrying", level: ev.NoticeLevel = "warning", turn: int = 1) -> ev.Notice:
+        return ev.Notice(level=level, code=code, title="Overloaded.", hint=hint, turn=turn)
+
+    transcript = replay([failed("first"), failed("second"), failed("last", "overloaded", "error")])
+    assert [entry.notice.hint for entry in transcript.entries if isinstance(entry, NoticeEntry)] == ["last"]
+    transcript.apply(failed("of the next turn", turn=2))
+    transcript.apply(ev.Notice(level="info", code="other", title="Beside it.", turn=2))
+    transcript.apply(failed("after something else", turn=2))
+    assert len(transcript.entries) == 4
 
 
 def test_a_message_that_differs_from_what_was_streamed_replaces_it() -> None:

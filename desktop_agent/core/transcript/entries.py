@@ -123,6 +123,8 @@ class NoticeEntry:
     notice: ev.Notice
     is_waiting: bool = False
     """Whether the running session waits before it tries again, as the notice says, and the user can skip the wait."""
+    wait_s: float = 0.0
+    """How long it waits, from when it began to."""
     kind: Literal["notice"] = "notice"
 
 

@@ -119,8 +119,8 @@ class Transcript(PagedEntries):
                 return self._turn(event)
             case ev.Notice():
                 return self._notice(event)
-            case ev.RetryWaitReported(is_waiting=is_waiting):
-                return self._retry_wait(is_waiting=is_waiting)
+            case ev.RetryWaitReported(is_waiting=is_waiting, delay_s=delay_s):
+                return self._retry_wait(is_waiting=is_waiting, wait_s=delay_s)
             case ev.SessionOpened() | ev.SessionRenamed() | ev.ModeSet() | ev.UsageReported():
                 return self._header(event)
             case ev.SessionForked() | ev.SessionArchived() | ev.SessionPinned():
@@ -385,10 +385,20 @@ class Transcript(PagedEntries):
         return [*patches, STATUS]
 
     def _notice(self, event: ev.Notice) -> list[Patch]:
-        discarded = self._discard_open() if event.code == RETRYING else []
-        return [*discarded, self._append(NoticeEntry(notice=event)), STATUS]
+        patches = self._discard_open() if event.code == RETRYING else []
+        if self._is_answered_by(event):
+            patches.append(self._remove(len(self.entries) - 1))
+            self._waiting = None
+        return [*patches, self._append(NoticeEntry(notice=event)), STATUS]
 
-    def _retry_wait(self, *, is_waiting: bool) -> list[Patch]:
+    def _is_answered_by(self, event: ev.Notice) -> bool:
+        """Whether the last entry tells of a try that failed, and `event` of the next one: one of them is enough."""
+        if len(self.entries) == self._base or event.turn is None or not _tells_retry(last := self.entries[-1]):
+            return False
+        is_same_turn = isinstance(last, NoticeEntry) and last.notice.turn == event.turn
+        return is_same_turn and (event.code == RETRYING or event.level == "error")
+
+    def _retry_wait(self, *, is_waiting: bool, wait_s: float = 0.0) -> list[Patch]:
         """Mark the notice that told of the wait: the last one, which the answer to a command may come after."""
         if is_waiting:
             lasts = range(len(self.entries) - 1, self._base - 1, -1)
@@ -398,7 +408,7 @@ class Transcript(PagedEntries):
         index = self._base + self._waiting
         entry = self.entries[index]
         if isinstance(entry, NoticeEntry):
-            entry.is_waiting = is_waiting
+            entry.is_waiting, entry.wait_s = is_waiting, wait_s
         if not is_waiting:
             self._waiting = None
         return [Patch("update", index)]

@@ -1,9 +1,10 @@
 """Something the person should know: what happened, what to do about it, and details on demand."""
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QFont, QPainter, QPen
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QFont, QHideEvent, QPainter, QPen, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.errors import ProviderFault
@@ -59,6 +60,8 @@ class NoticeWidget(EntryWidget):
         notice = self._entry().notice
         bold = QFont(styles.body)
         bold.setWeight(QFont.Weight.DemiBold)
+        self._seconds = QTimer(self, interval=1000)
+        self._seconds.timeout.connect(self._count_down)
         self._texts = [Paragraph(notice.title, styles, self, font=bold)]
         if notice.hint:
             self._texts.append(Paragraph(notice.hint, styles, self, role="muted", font=styles.body))
@@ -67,6 +70,7 @@ class NoticeWidget(EntryWidget):
         self._try_now = self._button(self.tr("Try now"), self.try_now_requested) if notice.code == RETRYING else None
         if self._try_now is not None:
             self._try_now.setObjectName("tryNowButton")
+            self._try_now.setAccessibleName(self.tr("Try now"))
             self._try_now.setToolTip(self.tr("Ask the model now instead of waiting"))
             self._buttons.append(self._try_now)
         if notice.code in SETTINGS_CODES:
@@ -113,7 +117,31 @@ class NoticeWidget(EntryWidget):
         if transcript is not None and button.hasFocus() and not self._entry().is_waiting:
             # Hiding the button would send the keyboard to some other control.
             transcript.setFocus(Qt.FocusReason.OtherFocusReason)
-        button.setVisible(self._entry().is_waiting)
+        is_waiting = self._entry().is_waiting
+        button.setVisible(is_waiting)
+        if is_waiting and not self._seconds.isActive():
+            self._seconds.start()
+            self._count_down()
+        elif not is_waiting:
+            self._seconds.stop()
+
+    def _count_down(self) -> None:
+        """Say on the button how long the wait still is."""
+        assert self._try_now is not None
+        entry = self._entry()
+        left = round(entry.wait_s - (datetime.now(UTC) - entry.notice.at).total_seconds())
+        text = self.tr("Try now")
+        self._try_now.setText(f"{text} · {left} s" if left > 0 else text)
+        if self._width:
+            self.set_width(self._width)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._seconds.stop()
+        super().hideEvent(event)
 
     def set_width(self, width: int) -> None:
         self._width = width
