@@ -72,6 +72,8 @@ class MarkdownWidget(LinkedEntry):
         self._arranged: object = None
         self._copy_buttons: dict[int, QPushButton] = {}
         self._spare_buttons: list[QPushButton] = []
+        self._wanted: int | None = None
+        """The fence that will be copied when all of it is read."""
         self._copied_timer = QTimer(self, interval=_COPIED_MS, singleShot=True)
         self._copied_timer.timeout.connect(self._on_copied_seen)
 
@@ -100,6 +102,7 @@ class MarkdownWidget(LinkedEntry):
         self.column.set_blocks(stream.blocks, stream.references, changed)
         top = self.column_origin.y() + self.column.top(max(0, changed - 1))
         self.update(0, top, self.width(), max(0, self.height() - top))
+        self._copy_wanted()
 
     def source(self) -> str:
         return self.row.stream.source if self.row.stream is not None else ""
@@ -141,13 +144,20 @@ class MarkdownWidget(LinkedEntry):
         return button
 
     def _on_copy(self) -> None:
-        for index, button in self._copy_buttons.items():
-            if button is self.sender():
-                QGuiApplication.clipboard().setText(self.column.code(index))
-                button.setText(self.tr("Copied"))
-                self._arranged = None
-                self.arrange()
-                self._copied_timer.start()
+        self._wanted = next(index for index, button in self._copy_buttons.items() if button is self.sender())
+        self._copy_wanted()
+
+    def _copy_wanted(self) -> None:
+        """Copy the fence that was asked for, unless a long answer is still being read: then when it was."""
+        if self._wanted is None or self.is_behind:
+            return
+        index, self._wanted = self._wanted, None
+        QGuiApplication.clipboard().setText(self.column.code(index))
+        if (button := self._copy_buttons.get(index)) is not None:
+            button.setText(self.tr("Copied"))
+            self._arranged = None
+            self.arrange()
+            self._copied_timer.start()
 
     def _on_copied_seen(self) -> None:
         for button in [*self._copy_buttons.values(), *self._spare_buttons]:
