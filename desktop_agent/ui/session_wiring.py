@@ -265,11 +265,13 @@ class SessionWiring(QObject):
 
     def _undo_last_turn(self) -> None:
         from desktop_agent.core.model import ChangeSelection
+        from desktop_agent.ui.review.kept_question import undo_with_care
 
         if self._bridge is not None:
             standing = self._bridge.transcript.active_changes()
             # Without any, the session says that there is nothing to undo.
-            self._undo(ChangeSelection(turn=standing[-1].turn) if standing else ChangeSelection())
+            meant = ChangeSelection(turn=standing[-1].turn) if standing else ChangeSelection()
+            undo_with_care(self._bridge.transcript, meant, self._undo, self._window)
 
     def _redo_last_undo(self) -> None:
         from desktop_agent.core.ops import RedoSteps

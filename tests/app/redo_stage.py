@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import QSettings
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton, QWidget
 
 from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.core import events as ev
@@ -156,6 +156,17 @@ class Stage:
         button = self._clash_button(name)
         assert button is not None
         return await self.heard(button.click)
+
+    def question(self, name: str) -> QPushButton | None:
+        """A button of the question whether what is kept is to be undone."""
+        boxes = [box for box in self.frame.findChildren(QMessageBox, "undoKeptDialog") if box.isVisible()]
+        return boxes[0].findChild(QPushButton, name) if boxes else None
+
+    def asked_with(self, name: str) -> QPushButton:
+        """That button; there has to be one."""
+        button = self.question(name)
+        assert button is not None, name
+        return button
 
     def dialogs(self) -> list[QDialog]:
         """What an undo or redo left alone, on the screen."""

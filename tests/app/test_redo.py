@@ -157,6 +157,34 @@ def hunk_keys(s: Open, ground: Ground, number: int) -> tuple[HunkKey, ...]:
     return tuple(found)
 
 
+@pytest.mark.parametrize("way", ["button", "key", "file"])
+async def test_what_the_user_keeps_is_undone_only_after_a_question(ground: Ground, theme: Theme, way: str) -> None:
+    both: list[Reply] = [[EDIT, Call("create_file", {"path": "b.txt", "content": "b\n"})], [Say("one")]]
+    async with staged(ground, theme, both) as stage:
+        await begin(stage)
+        kept = hunk_keys(stage.s, ground, 5)
+        stage.s.submit(ops.MarkReviewed(path="a.txt", hunks=kept, state="kept"))
+        await stage.s.rx.expect(ev.ReviewMarked)
+        stage.deliver()
+        ways = {
+            "button": stage.button("undoTurnButton").click,
+            "key": stage.actions.undo_turn.trigger,
+            "file": stage.actions.undo_file.trigger,
+        }
+        await stage.until(stage.button("undoTurnButton").isEnabled)
+        assert not await stage.answered(ways[way]), "it asks first"
+        assert ground.read("a.txt") == text_with(**DONE)
+        if way == "file":
+            assert stage.question("undoOthersButton") is None
+        else:
+            await stage.answered(stage.asked_with("undoOthersButton").click)
+            assert (ground.workspace / "b.txt").exists() is False
+            assert ground.read("a.txt") == text_with(**DONE)
+            assert not await stage.answered(stage.actions.undo_turn.trigger)
+        await stage.answered(stage.asked_with("undoKeptButton").click)
+        assert ground.read("a.txt") == "".join(LINES)
+
+
 async def test_the_keys_undo_and_redo_one_step_after_another(ground: Ground, theme: Theme) -> None:
     async with staged(ground, theme, ONE_TURN) as stage:
         await begin(stage)

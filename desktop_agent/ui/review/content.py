@@ -235,9 +235,10 @@ class ReviewContent(QWidget):
         if self._reviewed.baseline.is_git:
             self._decisions.undo_git(self._git.folder, self._list.files)
         elif is_filtered:
-            self._decisions.undo(self._reviewed.selection_of_files(self._list.files), reason)
+            selection = self._reviewed.selection_of_files(self._list.files)
+            self._decisions.undo_with_care(self._reviewed.transcript, selection, reason, self)
         else:
-            self._decisions.undo(self._reviewed.selection(), reason)
+            self._decisions.undo_with_care(self._reviewed.transcript, self._reviewed.selection(), reason, self)
 
     def redo(self) -> None:
         """Take back the last undo, as the one step it was."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.errors import AgentError
@@ -76,6 +77,16 @@ class Decisions(QObject):
         from desktop_agent.core.ops import UndoChanges
 
         self.op_requested.emit(UndoChanges(selection=selection, reason=reason))
+
+    def undo_with_care(
+        self, transcript: "Transcript | None", selection: "ChangeSelection", reason: str, parent: QWidget
+    ) -> None:
+        """Take the selected changes back; if the user keeps some of them, ask first."""
+        if transcript is None:
+            return
+        from desktop_agent.ui.review.kept_question import undo_with_care
+
+        undo_with_care(transcript, selection, lambda chosen: self.undo(chosen, reason), parent)
 
     def redo(self, selection: "ChangeSelection") -> None:
         """Apply the selected undone changes again."""

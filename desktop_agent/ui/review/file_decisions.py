@@ -117,7 +117,8 @@ class FileDecisions(QObject):
         if file.is_git:
             self._decisions.undo_git(self._git.folder, [file])
         else:
-            self._decisions.undo(self._reviewed.selection_of_file(file), reason)
+            selection = self._reviewed.selection_of_file(file)
+            self._decisions.undo_with_care(self._reviewed.transcript, selection, reason, self._parent)
 
     def _undo_plainly(self) -> None:
         self.undo()
