@@ -44,9 +44,11 @@ def main(args: argparse.Namespace, console: Console) -> int:
     live.subscribe(told)
     told()
     bench = Workbench(paths, live, environ=environ, key_store=SystemKeyStore(tell=console.say))
-    _with_defaults(args, live.current.runner)
     _check_tools("--allowed-tools", args.allowed_tools or (), bench)
     _check_tools("--blocked-tools", args.blocked_tools or (), bench)
+    _with_defaults(args, live.current.runner)
+    _check_tools("The setting runner.allowed_tools", args.allowed_tools or (), bench)
+    _check_tools("The setting runner.blocked_tools", args.blocked_tools or (), bench)
     options = _options(args, bench)
     if options.resume is None:
         warn_of_project(bench.settings_in(options.workspace.resolve()), console)
@@ -82,14 +84,14 @@ def _with_defaults(args: argparse.Namespace, runner: RunnerSettings) -> None:
             setattr(args, name, value)
 
 
-def _check_tools(option: str, names: Sequence[str], bench: Workbench) -> None:
+def _check_tools(source: str, names: Sequence[str], bench: Workbench) -> None:
     """Raise `UsageError` for a name that no tool has: the run would fail at each call, or block nothing."""
     known = [tool.name for tool in bench.tools]
     for name in names:
         if name not in known:
             close = closest_names(name, known)
             hint = f"Did you mean {close[0]}?" if close else "`desktop-agent tools list` names them."
-            raise UsageError(f"{option} names no tool: {name!r}.", hint=hint)
+            raise UsageError(f"{source} names no tool: {name!r}.", hint=hint)
 
 
 def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:

@@ -1,5 +1,6 @@
 """What a run came to: a fold of its transcript into the keys of `run --json`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from desktop_agent.core.changes.outcome_words import describe_outcome
@@ -7,7 +8,7 @@ from desktop_agent.core.errors import AgentError
 from desktop_agent.core.events import Notice, TurnEndReason
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import Aborted, ApprovalPolicy, FileOutcome, JsonObject, Usage
-from desktop_agent.core.plain_text import on_one_line
+from desktop_agent.core.plain_text import number_of, on_one_line
 from desktop_agent.core.tools.spec import SKIPPED_KEY
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
 
@@ -25,6 +26,9 @@ EXIT_CODES: dict[TurnEndReason, int] = {
     "limit": 4,
     "interrupted": 130,
 }
+
+_LONGEST_REASON = 300
+"""Characters that are shown of why a call failed. All of it is in `tools`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +122,7 @@ def collect_result(
                         if notice.level == "error" and notice.turn in (None, turn)
                     ),
                     *(_describe_unanswered(entry) for entry in tools if isinstance(entry.decision, Aborted)),
+                    *_describe_end(reason, requests, tools, transcript.session_id),
                 )
             )
         ),
@@ -130,14 +135,41 @@ def describe(problem: Notice | AgentError) -> str:
     return "\n".join(filter(None, (f"{problem.title} {problem.hint}".strip(), problem.detail)))
 
 
+def _describe_end(
+    reason: TurnEndReason, requests: int, tools: Sequence[ToolEntry], session_id: SessionId
+) -> tuple[str, ...]:
+    """Why the run ended before it was done, where no notice says it."""
+    if reason == "max_turns":
+        made = f"The run is not done: it has made {number_of(requests, 'request')} to the model, as many as it may."
+        return (
+            f'{made} Give more with --max-turns, or go on: `desktop-agent run --resume {session_id} --prompt "…"`.',
+        )
+    if reason in ("tool_error", "fatal_tool_error"):
+        failed = [
+            entry for entry in tools if entry.result is not None and entry.result.is_error and not _is_skipped(entry)
+        ]
+        return tuple(_describe_failure(entry) for entry in failed[-1:])
+    return ()
+
+
+def _describe_failure(entry: ToolEntry) -> str:
+    assert entry.result is not None
+    said = entry.result.content.strip().partition("\n")[0]
+    return on_one_line(f"{_call_of(entry)} failed, which ends the run: {said[:_LONGEST_REASON]}")
+
+
+def _call_of(entry: ToolEntry) -> str:
+    """The call in words: the tool, and what it is about."""
+    name = entry.call.name
+    return name if entry.title in ("", name) else f"{name} {entry.title}"
+
+
 def _describe_unanswered(entry: ToolEntry) -> str:
     """A call that needed an approval and got no answer: which one, why it asked, and what to do."""
     assert isinstance(entry.decision, Aborted)
-    name = entry.call.name
-    title = name if entry.title in ("", name) else f"{name} {entry.title}"
     why = f" {entry.approval.reason}" if entry.approval is not None else ""
     answer = entry.decision.reason
-    return on_one_line(f"{title} needs an approval.{why} {answer[:1].upper()}{answer[1:]}")
+    return on_one_line(f"{_call_of(entry)} needs an approval.{why} {answer[:1].upper()}{answer[1:]}")
 
 
 def tool_event(entry: ToolEntry, policy: ApprovalPolicy) -> JsonObject:

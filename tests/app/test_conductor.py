@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QBuffer, Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices, QImage
-from PySide6.QtWidgets import QApplication, QMessageBox, QPlainTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QMessageBox, QPlainTextEdit, QToolButton, QWidget
 
+from desktop_agent.cli import main as command_line
 from desktop_agent.core.events import JobsReported
 from desktop_agent.core.model import Job, ToolCall
 from desktop_agent.core.paths import AppPaths
@@ -231,6 +232,10 @@ def test_a_session_is_listed_resumed_and_left_for_a_new_one(go: Go, project: Pat
 
     async def second(person: Driver) -> None:
         assert person.transcript.title == titles[0]
+        rows = await person.see(QAbstractItemView, "sessionList")
+        shown = [str(rows.model().index(row, 0).data()) for row in range(rows.model().rowCount())]
+        assert any(titles[0] in text for text in shown)
+        assert not any("tools call" in text for text in shown), "a call by hand is no conversation"
         assert person.window.main_window.top_bar.title_label.text() == titles[0]
         await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
         await person.until_true(lambda: not person.transcript.session_id, "a new session is shown")
@@ -240,6 +245,7 @@ def test_a_session_is_listed_resumed_and_left_for_a_new_one(go: Go, project: Pat
         )
 
     go([str(project), "--provider", "demo"], first)
+    assert command_line(["tools", "call", "list_files", "{}", "--workspace", str(project)]) == 0
     go([str(project), "--continue"], second)
 
 

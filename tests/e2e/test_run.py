@@ -301,6 +301,10 @@ def test_the_number_of_requests_is_limited(agent: Agent, workspace: Path) -> Non
     with serve(look, look, look) as server:
         ran = agent.run(workspace, server.url, "--max-turns", "2")
     assert (ran.code, ran.json["stopped_reason"], ran.json["turns_used"]) == (4, "max_turns", 2)
+    [problem] = ran.json["problems"]
+    assert problem.startswith("The run is not done: it has made 2 requests to the model, as many as it may.")
+    assert f"--resume {ran.json['session_id']}" in problem
+    assert problem in ran.err
 
 
 def test_a_failed_call_can_end_the_run(agent: Agent, workspace: Path) -> None:
@@ -308,6 +312,9 @@ def test_a_failed_call_can_end_the_run(agent: Agent, workspace: Path) -> None:
     with serve(missing, reply(text("never"))) as server:
         ran = agent.run(workspace, server.url, "--exit-on-tool-error")
     assert (ran.code, ran.json["stopped_reason"]) == (1, "tool_error")
+    [problem] = ran.json["problems"]
+    assert problem.startswith("read_file nowhere failed, which ends the run: nowhere does not exist.")
+    assert problem in ran.err
 
 
 def test_the_logs_get_one_json_line_for_each_call_and_change(agent: Agent, workspace: Path, tmp_path: Path) -> None:
@@ -420,6 +427,7 @@ def test_a_workspace_that_cannot_be_used_is_named_and_nothing_is_created(
         (["run", "--prompt", "x", "--allowed-tools", "read_fil"], "Did you mean read_file?"),
         (["run", "--prompt", "x", "--blocked-tools", "read_file,zzz"], "names no tool: 'zzz'"),
         (["sessions", "list", "--workspace", "/nope"], "no folder /nope"),
+        (["run", "--prompt", "x", "--config", "BAD"], "The setting runner.blocked_tools names no tool: 'bogus'"),
         (["frobnicate"], "neither a command nor a folder"),
         (["sesions", "list"], "Did you mean `sessions`?"),
         (["a.py"], "is a file, not a folder"),
@@ -442,6 +450,7 @@ def test_bad_usage_gets_a_clear_word_and_code_2(
 ) -> None:
     monkeypatch.chdir(workspace)
     monkeypatch.delenv("DISPLAY", raising=False)
+    (workspace / "BAD").write_text('[runner]\nblocked_tools = ["bogus"]\n')
     ran = agent(*arguments)
     assert ran.code == 2
     assert says in ran.err
