@@ -26,7 +26,7 @@ READ_FILE: tuple[Row, ...] = (
 
 LIST_FILES: tuple[Row, ...] = (
     ok("list_files", {"path": "src"}, has={"entries": ["deep/util.py", "main.py"], "total": 2}),
-    ok("list_files", {"path": "src", "recursive": False}, has={"entries": ["main.py"]}),
+    ok("list_files", {"path": "src", "recursive": False}, has={"entries": ["deep/", "main.py"]}),
     ok("list_files", {"depth": 2, "glob": "*.py"}, has={"entries": ["src/main.py"]}),
     ok("list_files", {"glob": "**/*.{py,md}"}, has={"entries": ["docs/guide.md", "src/deep/util.py", "src/main.py"]}),
     ok("list_files", {"path": "src", "ignore": ["deep"]}, has={"entries": ["main.py"]}),
