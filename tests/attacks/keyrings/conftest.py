@@ -116,10 +116,13 @@ class Program:
                 raise
         return subprocess.CompletedProcess([], process.returncode, out, err)
 
-    def interrupted(self, number: signal.Signals, *arguments: str | Path) -> int:
-        """Run it until it says what it waits for, send it a signal, and return its exit code."""
+    def interrupted(self, number: signal.Signals, *arguments: str | Path, text: str) -> int:
+        """Run it with this input until it says what it waits for, send it a signal, and return its exit code."""
         with self.start(*arguments) as process:
+            assert process.stdin is not None
             assert process.stderr is not None
+            with process.stdin as typed:
+                typed.write(text)
             guard = threading.Timer(GUARD_S, process.kill)  # then there is nothing more to read
             guard.start()
             try:

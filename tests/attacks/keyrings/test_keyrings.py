@@ -71,7 +71,7 @@ def test_a_signal_ends_what_waits_for_the_user(
 ) -> None:
     secret_service(mode)
     more = ("--workspace", tmp_path) if name == "run" else ()
-    code = program.interrupted(number, *COMMANDS[name], *more)
+    code = program.interrupted(number, *COMMANDS[name], *more, text=f"{KEY}\n")
     ends = {130} if number == signal.SIGINT or name == "run" else {-signal.SIGTERM}
     assert code in ends
 

@@ -37,6 +37,8 @@ def test_the_window_quits_while_the_keyring_waits_for_the_user(go: Go, secret_se
     go([], journey)
 
 
+# A call that a silent keyring never answers is given up, and its connection with it.
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 @pytest.mark.parametrize("mode", cases(["locked", "silent", "erring", "vanishing"], str))
 def test_a_typed_key_can_be_checked_whatever_the_keyring_does(go: Go, secret_service: Start, mode: Mode) -> None:
     secret_service(mode)
