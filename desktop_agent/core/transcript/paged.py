@@ -164,7 +164,8 @@ class PagedEntries(Head):
     def _put_in(self, number: int, page: "PagedEntries") -> Patch:
         for call_id, at in page._tools.items():
             entry, known = page.entries[at], self.destroyed.get(call_id)
-            if isinstance(entry, ToolEntry) and known is not None and self._paged_tools.get(call_id) == number:
+            is_latest = call_id not in self._tools and self._paged_tools.get(call_id) == number
+            if isinstance(entry, ToolEntry) and known is not None and is_latest:
                 entry.is_recovered = known.is_recovered
         start = self.page_start(number)
         compactions = {e.compaction_id: at for at, e in enumerate(page.entries) if isinstance(e, CompactionEntry)}
@@ -178,6 +179,9 @@ class PagedEntries(Head):
 
     def _append(self, entry: Entry) -> Patch:
         if isinstance(entry, ToolEntry):
+            _, same_id = self._locate(entry.call.id)
+            if same_id is not None:  # what is known by this id is about the later call from now on
+                same_id.is_recovered = False
             self._tools[entry.call.id] = len(self.entries) - self._base
         self.entries.append(entry)
         return Patch("append", len(self.entries) - 1)
