@@ -78,9 +78,19 @@ class Drafter:
         drafted = {plan.path: self._file(direction, plan, moved) for plan in ordered}
         for plan in ordered:
             _keep_together(plan, drafted)
+        going = {folder for one in drafted.values() if isinstance(one, DraftedWrite) for folder in one.new_folders}
+        for path, one in drafted.items():
+            if isinstance(one, DraftedWrite) and path in self._leaving - going and self._is_there(one):
+                reverts = tuple(reverted for reverted in one.reverts if reverted.hunks)
+                drafted[path] = replace(one.outcome, state="unchanged", reverts=reverts)
         writes = [one for one in drafted.values() if isinstance(one, DraftedWrite)]
         settled = [one for one in drafted.values() if isinstance(one, FileOutcome)]
         return Draft(tuple(sorted(writes, key=_order)), tuple(settled))
+
+    def _is_there(self, one: DraftedWrite) -> bool:
+        """Whether a folder that was taken to go with its files, and come again, stays after all."""
+        after = one.transition.after
+        return after is not None and after.kind == "folder" and self._ledger.current(one.transition.path) == after
 
     # -- one file --
 
