@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from desktop_agent.ui.model_words import visible
@@ -28,6 +28,7 @@ def undo_with_care(
     box = QMessageBox(parent)
     box.setObjectName("undoKeptDialog")
     box.setWindowTitle(_tr("Undo"))
+    box.setTextFormat(Qt.TextFormat.PlainText)  # of names that may look like markup
     box.setText(_tr("You decided to keep changes in {0}.").format(_named(sorted(kept))))
     box.setInformativeText(_tr("Undo them as well?"))
     every = box.addButton(_tr("Undo them, too"), QMessageBox.ButtonRole.DestructiveRole)
