@@ -76,7 +76,7 @@ def _every_hunk(change: FileChange, ledger: Ledger) -> frozenset[HunkKey]:
     try:
         return frozenset(all_keys(diff_change(change, ledger.content(change.before), ledger.content(change.after))))
     except StorageError:
-        return frozenset()  # nothing is told apart in it any more
+        return frozenset()  # without the content there are no hunks
 
 
 def _with_states(plan: FilePlan, transcript: Transcript, left: Left, written: Sequence[FileChange]) -> FilePlan:

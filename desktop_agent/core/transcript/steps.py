@@ -1,7 +1,7 @@
 """Undos as steps that can be taken back: what each of them undid, of which changes, and what it wrote. Pure.
 
-A step is open while anything that it undid still is undone, whoever applied the rest of it again, and how. So the steps
-of a journal follow from its undos and redos alone, also from those of a version that did not know of steps.
+A step is open while any change that it undid is still undone, however the others were applied again. So the steps of a
+journal follow from its undos and redos alone, also in journals of versions that knew no steps.
 """
 
 from collections.abc import Callable, Iterable, Mapping
