@@ -37,6 +37,7 @@ _DECLARATIONS = (
     _Declaration("inspect_context", "What the model sees…", "Ctrl+Shift+I"),
     _Declaration("compact", "Summarise older turns for the agent", "Ctrl+Alt+S"),
     _Declaration("next_undecided", "Go to the next undecided change", "F8"),
+    _Declaration("previous_undecided", "Go to the undecided change before", "Shift+F8"),
     _Declaration("keep_file", "Keep the file in review", "Ctrl+Shift+K"),
     _Declaration("undo_file", "Undo the file in review", "Ctrl+Shift+U"),
     _Declaration("keep_all", "Keep all that is listed in the review", "Ctrl+Alt+K"),
@@ -68,6 +69,7 @@ class Actions:
     inspect_context: QAction
     compact: QAction
     next_undecided: QAction
+    previous_undecided: QAction
     keep_file: QAction
     undo_file: QAction
     keep_all: QAction

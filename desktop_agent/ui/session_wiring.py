@@ -209,7 +209,8 @@ class SessionWiring(QObject):
         self._actions.connect(self._actions.undo_turn, self._undo_last_turn)
         self._actions.connect(self._actions.redo_turn, self._redo_last_undo)
         self._actions.connect(self._actions.rewind, self._rewind_last_turn)
-        self._actions.connect(self._actions.next_undecided, review.next_undecided)
+        self._actions.connect(self._actions.next_undecided, self._next_undecided)
+        self._actions.connect(self._actions.previous_undecided, self._previous_undecided)
         self._actions.connect(self._actions.keep_file, review.keep_file)
         self._actions.connect(self._actions.undo_file, review.undo_file)
         self._actions.connect(self._actions.keep_all, review.keep_all)
@@ -344,6 +345,16 @@ class SessionWiring(QObject):
     def _show_changes(self, call_id: str) -> None:
         self.review_requested.emit()
         self._panels.review.show_call(call_id)
+
+    def _next_undecided(self) -> None:
+        if self._panels.review.has_review:
+            self.review_requested.emit()
+            self._panels.review.next_undecided()
+
+    def _previous_undecided(self) -> None:
+        if self._panels.review.has_review:
+            self.review_requested.emit()
+            self._panels.review.previous_undecided()
 
     def _show_changes_of(self, path: str) -> None:
         records = self._bridge.transcript.changes.values() if self._bridge is not None else ()

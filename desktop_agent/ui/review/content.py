@@ -248,12 +248,20 @@ class ReviewContent(QWidget):
             self._decisions.redo_step(step)
 
     def next_undecided(self) -> None:
-        """Go to the next undecided place: in this file, else in the next file that has one."""
+        """Go to the next undecided place, with the keyboard: in this file, else in the next one, round the end."""
+        self._go_to_undecided(backwards=False)
+
+    def previous_undecided(self) -> None:
+        """Go to the undecided place before this one, with the keyboard, round the start."""
+        self._go_to_undecided(backwards=True)
+
+    def _go_to_undecided(self, *, backwards: bool) -> None:
         file = self._list.current_file
-        if file is not None and not is_decided(file) and self._pane.next_undecided():
+        is_open = file is not None and not is_decided(file)
+        if is_open and self._pane.go_to_undecided(backwards=backwards):
             return
-        if self._list.select_next_undecided():
-            self._pane.start_at_undecided()
+        if self._list.select_next_undecided(backwards=backwards) or is_open:
+            self._pane.start_at_undecided(backwards=backwards)
 
     def open_comments(self) -> None:
         """Show the remarks, to be sent."""

@@ -1,8 +1,8 @@
 """One changed file's diff, fetched from where it is computed and shown when it is there: as text, or as a picture."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import QTimer, Signal, SignalInstance
+from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 LOADING_DELAY_MS = 150
 """A diff that takes no longer than this comes without a word about it."""
+
+
+_Undecided = Literal["", "first", "last"]
 
 
 class DiffPane(QWidget):
@@ -72,7 +75,7 @@ class DiffPane(QWidget):
         self._bar.redo_clicked.connect(self._on_redo_file)
         self._editing = FileEditing(theme, self._bar, self)
         self._editing.saved.connect(self.edit_saved)
-        self._wants_undecided = False
+        self._wants_undecided: _Undecided = ""
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
         self._patience.setInterval(LOADING_DELAY_MS)
@@ -160,16 +163,42 @@ class DiffPane(QWidget):
         """Say why what was edited could not be saved. The text is still there."""
         self._editing.save_failed(reason)
 
-    def next_undecided(self, *, from_start: bool = False) -> bool:
-        """Go to the next hunk without decision below the mark, or to the first of all; whether there is one."""
-        return self.view.next_undecided(from_start=from_start)
+    def go_to_undecided(self, *, backwards: bool = False) -> bool:
+        """Go to the next hunk without decision, with the keyboard; whether there is one.
 
-    def start_at_undecided(self) -> None:
-        """Go to the first hunk without decision of the file that is shown, as soon as its diff is there."""
+        The marked hunk is the next one when the keyboard was elsewhere: its mark could not be seen.
+        """
+        go = self.view.previous_undecided if backwards else self.view.next_undecided
+        is_found = go(with_current=not self.isAncestorOf(self.window().focusWidget() or self))
+        if is_found:
+            self._take_keyboard()
+        return is_found
+
+    def start_at_undecided(self, *, backwards: bool = False) -> None:
+        """Go to the first hunk without decision of the file that is shown, or the last, as soon as its diff is there.
+
+        The keyboard goes there, too.
+        """
         if self._is_loading:
-            self._wants_undecided = True
+            self._wants_undecided = "last" if backwards else "first"
         else:
+            self._start_at("last" if backwards else "first")
+        self._take_keyboard()
+
+    def _start_at(self, wanted: "_Undecided") -> None:
+        if wanted == "first":
             self.view.next_undecided(from_start=True)
+        elif wanted == "last":
+            self.view.previous_undecided(from_end=True)
+
+    def _take_keyboard(self) -> None:
+        """What is shown gets the keys that decide about it: the lines, or the buttons where it is a picture."""
+        if self._editing.is_active:
+            return
+        if self._stack is None or self._stack.is_text_shown:
+            self.view.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            self._bar.take_keyboard()
 
     def show_file(self, file: "ChangedFile", call: str) -> None:
         """Show this file's diff. `call` is what to say of the call behind it. Does nothing when it is shown already."""
@@ -202,7 +231,7 @@ class DiffPane(QWidget):
         self._has_failed = False
         self._is_loading = True
         self._request += 1
-        self._wants_undecided = False
+        self._wants_undecided = ""
         self._patience.start()
         self._spawn(self._fetch(file, self._request))
 
@@ -223,10 +252,11 @@ class DiffPane(QWidget):
             self._show_counts()
             self._show_mode()
             self._editing.on_diff_shown()
-            if self._wants_undecided:
-                self._wants_undecided = False
-                self.view.next_undecided(from_start=True)
+            wanted, self._wants_undecided = self._wants_undecided, ""
+            self._start_at(wanted)
             await self._show_better(file, diff, request, is_same_file=is_same_file)
+            if wanted and self._is_current(request):
+                self._take_keyboard()  # a picture took the place of the lines
 
     async def _show_better(self, file: "ChangedFile", diff: "FileDiff", request: int, *, is_same_file: bool) -> None:
         """Show a picture or a notebook in place of its text. The one that is there stays until the next one comes."""

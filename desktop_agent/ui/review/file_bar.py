@@ -135,6 +135,11 @@ class FileBar(QWidget):
         self._edit.setToolTip(obstacle or self.tr("Edit the file here (E)"))
         self._show_widgets()
 
+    def take_keyboard(self) -> None:
+        """Give the focus to the button that decides about the whole file."""
+        button = self._redo if self._is_undone else self._keep
+        button.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
     def show_editing(self, stage: EditStage, note: str = "") -> None:
         """Offer what fits the stage that editing is in, with a few words."""
         self._stage = stage

@@ -68,11 +68,11 @@ class FileList(QListView):
         self.scrollTo(self._model.index(row))
         return True
 
-    def select_next_undecided(self) -> bool:
+    def select_next_undecided(self, *, backwards: bool = False) -> bool:
         """Make the next file current that is not decided, round the end; whether there is one."""
         files, here = self._model.files, self.currentIndex().row()
         order = [*range(here + 1, len(files)), *range(max(here, 0))]
-        row = next((row for row in order if not is_decided(files[row])), None)
+        row = next((row for row in (reversed(order) if backwards else order) if not is_decided(files[row])), None)
         if row is None:
             return False
         self._make_current(row)

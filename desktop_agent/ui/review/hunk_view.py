@@ -101,10 +101,18 @@ class HunkView(DiffView):
         self._decisions = self._said._replace(undone=self._said.undone | diff.undone) if diff else self._said
         super().show_diff(diff, keep_place=keep_place)
 
-    def next_undecided(self, *, from_start: bool = False) -> bool:
+    def next_undecided(self, *, from_start: bool = False, with_current: bool = False) -> bool:
         """Go to the next hunk without decision below the mark, or to the first of all; whether there is one."""
-        first = 0 if from_start else self.current_change + 1
-        for number in range(first, len(self._rows.changes)):
+        first = 0 if from_start else self.current_change + (not with_current)
+        return self._go_to_undecided(range(max(first, 0), len(self._rows.changes)))
+
+    def previous_undecided(self, *, from_end: bool = False, with_current: bool = False) -> bool:
+        """Go to the next hunk without decision above the mark, or to the last of all; whether there is one."""
+        last = len(self._rows.changes) - 1 if from_end else self.current_change - (not with_current)
+        return self._go_to_undecided(range(last, -1, -1))
+
+    def _go_to_undecided(self, order: range) -> bool:
+        for number in order:
             if self._decisions.state(self._rows.keys[number]) == "undecided":
                 return self._go_to_change(number)
         return False

@@ -117,10 +117,20 @@ class ReviewPanel(QWidget):
 
     # -- what actions of the window do in here; nothing before there is something to review --
 
+    @property
+    def has_review(self) -> bool:
+        """Whether there is something to review, and not only words about it."""
+        return self._pages.currentIndex() == 1
+
     def next_undecided(self) -> None:
-        """Go to the next undecided place."""
+        """Go to the next undecided place, with the keyboard."""
         if self._content:
             self._content.next_undecided()
+
+    def previous_undecided(self) -> None:
+        """Go to the undecided place before this one, with the keyboard."""
+        if self._content:
+            self._content.previous_undecided()
 
     def keep_file(self) -> None:
         """Keep the file that is shown."""

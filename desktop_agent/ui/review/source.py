@@ -32,6 +32,10 @@ class DiffSource(Protocol):
         """Return what the call would change, file by file, if it were allowed."""
         ...
 
+    async def change_diff(self, change: "FileChange") -> "FileDiff":
+        """Return how the file's two versions in `change` differ."""
+        ...
+
     async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
         """Return the bytes of these versions of a file; `None` for one that is absent."""
         ...
@@ -111,6 +115,10 @@ class BothSources:
             assert self._git is not None
             return await self._git.versions(self._folder, change)
         return await self._ledger.versions(records)
+
+    async def change_diff(self, change: "FileChange") -> "FileDiff":
+        """See `DiffSource.change_diff`."""
+        return await self._ledger.change_diff(change)
 
     async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
         """See `DiffSource.contents`."""

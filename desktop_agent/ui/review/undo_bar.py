@@ -71,6 +71,7 @@ class UndoBar(QWidget):
         self._next = ShortcutButton(theme, self.tr("Next"), next_keys, colour_role="muted")
         self._next.setObjectName("nextUndecidedButton")
         self._next.setAccessibleName(self.tr("Next undecided change"))
+        self._next.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard at the hunk it goes on from
         self._next.clicked.connect(self.next_clicked)
         self._comments = self._button("sendCommentsButton", self.comments_clicked)
         self._undo = self._button("undoTurnButton", self.undo_clicked, "destructive")

@@ -139,6 +139,9 @@ class Source:
             raise self.error
         return [self._compare(change) for change in request.changes]
 
+    async def change_diff(self, change: FileChange) -> FileDiff:
+        return self._compare(change)
+
     async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
         if self.is_held:
             await _Hold()

@@ -248,7 +248,7 @@ def test_decisions_are_passed_on_and_counted(qtbot: QtBot, stage: Stage) -> None
     stage.pane.set_states(frozenset(keys), frozenset(), can_revert=True)
     labels = [label.text() for label in stage.pane.findChildren(QLabel) if label.isVisible()]
     assert "1 change · 1 kept" in labels
-    assert not stage.pane.next_undecided(from_start=True)
+    assert not stage.pane.go_to_undecided()
 
 
 def test_the_first_undecided_change_is_gone_to_when_the_diff_is_there(

@@ -716,12 +716,63 @@ def test_the_next_undecided_file_is_found_round_the_end(qtbot: QtBot, reviewed: 
     choose(reviewed, "This session")
     carry_out(reviewed, session)
     button(reviewed, "nextUndecidedButton").click()
+    button(reviewed, "nextUndecidedButton").click()
     menu_action(reviewed, "Keep this file").trigger()
     qtbot.waitUntil(lambda: marks(reviewed) == ["pending", "kept"])
     button(reviewed, "nextUndecidedButton").click()
     diff = diff_view(reviewed).diff
     assert diff
     assert diff.path == "src/pages.py"
+
+
+def test_going_to_what_is_undecided_takes_the_keyboard_along(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session
+) -> None:
+    choose(reviewed, "This session")
+    carry_out(reviewed, session)
+    view = diff_view(reviewed)
+    child(reviewed, QListView, "changeList").setFocus()
+    reviewed.next_undecided()  # the marked hunk could not be told before: it is the first
+    assert view.hasFocus()
+    QTest.keyClick(view, Qt.Key.Key_K)
+    qtbot.waitUntil(lambda: marks(reviewed) == ["kept", "pending"])
+    reviewed.next_undecided()
+    QTest.keyClick(view, Qt.Key.Key_K)
+    qtbot.waitUntil(lambda: marks(reviewed) == ["kept", "kept"])
+
+
+def test_going_back_to_what_is_undecided_takes_the_keyboard_along(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session
+) -> None:
+    choose(reviewed, "This session")
+    carry_out(reviewed, session)
+    view = diff_view(reviewed)
+    view.setFocus()
+    reviewed.previous_undecided()  # round the start
+    assert view.diff is not None
+    assert view.diff.path == "README.md"
+    QTest.keyClick(view, Qt.Key.Key_K)
+    qtbot.waitUntil(lambda: marks(reviewed) == ["pending", "kept"])
+    reviewed.previous_undecided()
+    assert view.hasFocus()
+    assert view.diff.path == "src/pages.py"
+
+
+def test_going_on_starts_over_in_the_only_undecided_file(reviewed: ReviewPanel, session: Session) -> None:
+    lines = [f"line {number}\n" for number in range(60)]
+    edited = ["first\n", *lines[1:40], "forty\n", *lines[41:]]
+    session.start_turn(3, "Two places")
+    session.change(3, "call-9", "long.txt", "".join(lines), "".join(edited))
+    session.end_turn(3)
+    reviewed.refresh()
+    choose(reviewed, "Last turn")
+    view = diff_view(reviewed)
+    view.setFocus()
+    places: list[int] = []
+    for _ in range(4):
+        reviewed.next_undecided()
+        places.append(view.current_change)
+    assert places == [1, 0, 1, 0]
 
 
 def test_hunks_are_decided_within_the_baseline(reviewed: ReviewPanel, session: Session) -> None:

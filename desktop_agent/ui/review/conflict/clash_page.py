@@ -28,7 +28,10 @@ class ClashPage(QWidget):
 
     decided = Signal()
 
-    def __init__(self, theme: "Theme", three: "ThreeWay", purpose: "Purpose", parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: "Theme", path: str, three: "ThreeWay", purpose: "Purpose", parent: QWidget | None = None
+    ) -> None:
+        """`path` is the file's: its name tells the language."""
         super().__init__(parent)
         self._three = three
         self._current = 0
@@ -57,8 +60,8 @@ class ClashPage(QWidget):
         self._group = QButtonGroup(self)
         self._lay_out()
         self._connect()
-        self._columns.show_three(three)
-        self._editor.show_three(three)
+        self._columns.show_three(three, path)
+        self._editor.show_three(three, path)
         self._go_to(0)
 
     @property

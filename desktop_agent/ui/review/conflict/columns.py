@@ -5,13 +5,14 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QPoint, QRect, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QHideEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.changes.intraline import Spans, changed_words
 from desktop_agent.core.changes.text import without_ending
 from desktop_agent.core.changes.three_way import Choice, Source, Stretch, ThreeWay
 from desktop_agent.ui.review.diff_geometry import ROW_HEIGHT
+from desktop_agent.ui.review.highlighter import Highlighter
 from desktop_agent.ui.review.line_layouts import Columns, LineLayouts
 from desktop_agent.ui.theme import Theme, TypeSize
 from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
@@ -58,6 +59,9 @@ class ThreeColumns(QAbstractScrollArea):
         self._clash_numbers: dict[int, int] = {}
         self._words: dict[tuple[int, int, Source], Spans] = {}
         self._gutter_chars = 3
+        self._placed: tuple[int, int] | None = None
+        """The clash that was brought into view last, and where that put the view."""
+        self._colours: dict[Source, Highlighter] = {source: self._new_highlighter() for source in _SOURCES}
         self._head = _Head(theme, self._titles, self)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -68,9 +72,12 @@ class ThreeColumns(QAbstractScrollArea):
         self._on_theme_changed()
         theme.changed.connect(self._on_theme_changed)
 
-    def show_three(self, three: ThreeWay) -> None:
-        """Show these versions from their start."""
+    def show_three(self, three: ThreeWay, path: str = "") -> None:
+        """Show these versions from their start, with the colours of the language that `path` tells."""
         self._three = three
+        self._placed = None
+        for source, colours in self._colours.items():
+            colours.set_text(path, (), three.lines(source))
         self._starts = list(accumulate((stretch.row_count for stretch in three.stretches), initial=0))
         clashes = (index for index, stretch in enumerate(three.stretches) if stretch.origin == "clash")
         self._clash_numbers = {index: number for number, index in enumerate(clashes)}
@@ -88,10 +95,14 @@ class ThreeColumns(QAbstractScrollArea):
         self.viewport().update()
 
     def scroll_to_clash(self, number: int) -> None:
-        """Show this clash, with some lines above it."""
+        """Show this clash in the middle; from some lines above it when it is higher than the view."""
         for index, clash in self._clash_numbers.items():
             if clash == number:
-                self.verticalScrollBar().setValue(max(0, self._starts[index] - _CONTEXT_ROWS) * ROW_HEIGHT)
+                rows = self._three.stretches[index].row_count if self._three else 0
+                margin = (self.viewport().height() - rows * ROW_HEIGHT) // 2
+                bar = self.verticalScrollBar()
+                bar.setValue(self._starts[index] * ROW_HEIGHT - max(margin, _CONTEXT_ROWS * ROW_HEIGHT))
+                self._placed = (number, bar.value())
 
     # -- where things are --
 
@@ -134,6 +145,7 @@ class ThreeColumns(QAbstractScrollArea):
                         painter, at, row - self._starts[at], source, QRect(column.left(), y, column.width(), ROW_HEIGHT)
                     )
             self._paint_frame(painter, top)
+            self._request_colours(first, last)
         for column in columns[:2]:
             painter.fillRect(column.right() + 1, 0, 1, self.viewport().height(), self._theme.colour("border"))
         painter.end()
@@ -167,7 +179,8 @@ class ThreeColumns(QAbstractScrollArea):
         area = place.adjusted(self._text_left(), 0, 0, 0)
         scrolled = self.horizontalScrollBar().value()
         seen = Columns(int(scrolled / self._char_width), int(area.width() / self._char_width) + 2)
-        line = self._layouts.line(source, number, text, (), seen)
+        spans = self._colours[source].spans("new", number)
+        line = self._layouts.line(source, number, text, spans, seen)
         painter.save()
         painter.setClipRect(area)
         x = area.left() - scrolled
@@ -228,6 +241,27 @@ class ThreeColumns(QAbstractScrollArea):
                 y = self._starts[index] * ROW_HEIGHT - top
                 painter.drawRect(0, y, self.viewport().width() - 1, rows * ROW_HEIGHT - 1)
 
+    def _new_highlighter(self) -> Highlighter:
+        colours = Highlighter(self)
+        colours.changed.connect(self._on_colours_found)
+        return colours
+
+    def _request_colours(self, first: int, last: int) -> None:
+        """Ask for the colours of these rows, and of nothing that has been scrolled by."""
+        assert self._three is not None
+        for source, colours in self._colours.items():
+            lines: list[int] = []
+            for at in range(bisect_right(self._starts, first) - 1, len(self._three.stretches)):
+                if self._starts[at] >= last:
+                    break
+                start, part = self._starts[at], self._three.stretches[at].of(source)
+                lines.extend(range(part.start + max(0, first - start), min(part.stop, part.start + last - start)))
+            colours.forget_requests()
+            colours.request("new", lines)
+
+    def _on_colours_found(self) -> None:
+        self.viewport().update()
+
     def _stripes_brush(self, ground: str) -> QColor:
         colour = self._theme.colour("border")
         colour.setAlpha(110 if ground else 70)
@@ -241,13 +275,21 @@ class ThreeColumns(QAbstractScrollArea):
         if number is not None:
             self.clash_clicked.emit(number)
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        for colours in self._colours.values():
+            colours.stop()  # asked for again by the next paint event
+
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._head.setGeometry(0, 0, self.viewport().width(), _HEAD_HEIGHT)
+        placed, value = self._placed, self.verticalScrollBar().value()
         self._update_scroll_bars()
+        if placed is not None and placed[1] == value:  # not scrolled since: it stays in the middle
+            self.scroll_to_clash(placed[0])
 
     def _on_theme_changed(self) -> None:
         self._font = self._theme.code_font(self._theme.sizes.diff)

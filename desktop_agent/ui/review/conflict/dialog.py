@@ -131,21 +131,21 @@ class ClashDialog(QDialog):
         clash = self._outcomes[row].clash
         assert clash is not None
         try:
-            versions = await read_versions(clash, self._source)
+            versions = await read_versions(self._outcomes[row].path, clash, self._source)
         except AgentError as error:
             if isValid(self) and row not in self._pages:
                 self._add_page(row, _reason_page(" ".join(filter(None, (error.title, error.hint)))))
             return
         if isValid(self) and row not in self._pages:
             self._versions[row] = versions
-            self._add_page(row, self._page_for(versions))
+            self._add_page(row, self._page_for(self._outcomes[row].path, versions))
 
-    def _page_for(self, versions: "Versions") -> QWidget:
+    def _page_for(self, path: str, versions: "Versions") -> QWidget:
         if versions.three is None:
             from desktop_agent.ui.review.conflict.whole_page import WholePage
 
-            return WholePage(self._theme, versions.facts, self._purpose)
-        page = ClashPage(self._theme, versions.three, self._purpose)
+            return WholePage(self._theme, versions, self._purpose)
+        page = ClashPage(self._theme, path, versions.three, self._purpose)
         page.decided.connect(self._show_state)
         return page
 

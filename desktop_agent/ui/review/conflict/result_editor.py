@@ -3,11 +3,12 @@
 from itertools import chain
 
 from PySide6.QtCore import QRectF, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextCursor
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from desktop_agent.core.changes.edited_lines import editor_text, encode_edited
 from desktop_agent.core.changes.three_way import Choice, ThreeWay
+from desktop_agent.ui.review.conflict.editor_colours import EditorColours
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.visible_text import utf16_length
 
@@ -40,6 +41,7 @@ class ResultEditor(QPlainTextEdit):
         self.document().contentsChange.connect(self._on_contents_changed)
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
+        self._colours = EditorColours(theme, self)
 
     # -- what was decided --
 
@@ -58,8 +60,8 @@ class ResultEditor(QPlainTextEdit):
         """How many clashes were chosen or edited."""
         return sum(choice != "undecided" or number in self._edited for number, choice in enumerate(self._choices))
 
-    def show_three(self, three: ThreeWay) -> None:
-        """Start with the merge of these."""
+    def show_three(self, three: ThreeWay, path: str = "") -> None:
+        """Start with the merge of these, in the colours of the language that `path` tells."""
         self._three = three
         self._choices = ["undecided"] * len(three.clashes)
         self._places = []
@@ -79,6 +81,7 @@ class ResultEditor(QPlainTextEdit):
         self.setPlainText("".join(texts))
         self._is_choosing = False
         self._places = [self._cursor(start, end) for start, end in spans]
+        self._colours.set_path(path)
 
     def choose(self, number: int, choice: Choice) -> None:
         """Fill a clash with this. It can be taken back with the editor's own undo."""
@@ -146,6 +149,10 @@ class ResultEditor(QPlainTextEdit):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.centerCursor()  # the first clash is shown before there is a size
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._colours.stop()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint what lies under the text of the clashes, then the text."""

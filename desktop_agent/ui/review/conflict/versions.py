@@ -1,24 +1,29 @@
 """The three versions of a file that clashes, read and compared off the window's thread."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.changes.three_way import ThreeWay, compare_three
+from desktop_agent.core.changes.three_way import Source, ThreeWay, compare_three
+from desktop_agent.core.model import FileChange
 from desktop_agent.ui.review.media.binary_facts import VersionFacts, version_facts
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import Clash
+    from desktop_agent.core.model import Clash, FileDiff, FileImage
     from desktop_agent.ui.review.source import DiffSource
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Base, wanted and yours as bytes (`None`: absent) and in words; `three` when they can be settled line by line."""
+    """Base, wanted and yours as bytes (`None`: absent) and in words.
+
+    `three` is there when they can be settled line by line, `pair` when they cannot and two of them are texts.
+    """
 
     contents: tuple[bytes | None, ...]
     facts: tuple[VersionFacts | None, ...]
     three: ThreeWay | None
+    pair: "Pair | None" = None
 
     @property
     def wanted(self) -> bytes | None:
@@ -26,12 +31,34 @@ class Versions:
         return self.contents[1]
 
 
-async def read_versions(clash: "Clash", source: "DiffSource") -> Versions:
-    """Return what clashes. Raises `AgentError` when a content cannot be read."""
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two versions beside each other, where the third is absent or no text that could be merged."""
+
+    old: Source
+    new: Source
+    diff: "FileDiff"
+
+
+async def read_versions(path: str, clash: "Clash", source: "DiffSource") -> Versions:
+    """Return what clashes in the file. Raises `AgentError` when a content cannot be read."""
     images = (clash.base, clash.wanted, clash.yours)
     contents = await source.contents(images)
     is_text = all(image is not None and image.kind == "file" for image in images)
-    return await asyncio.to_thread(_compared, contents, is_text)
+    versions = await asyncio.to_thread(_compared, contents, is_text)
+    return versions if versions.three else replace(versions, pair=await _pair(path, clash, source))
+
+
+async def _pair(path: str, clash: "Clash", source: "DiffSource") -> Pair | None:
+    """Compare what the person has with what it clashes with; without a file of theirs, what there was with the rest."""
+    images: dict[Source, FileImage | None] = {"base": clash.base, "wanted": clash.wanted, "yours": clash.yours}
+    files: list[Source] = [each for each, image in images.items() if image is not None and image.kind == "file"]
+    if len(files) < 2:
+        return None
+    old, new = files[-2:]
+    change = FileChange(id="clash", path=path, kind="modified", author="person", before=images[old], after=images[new])
+    diff = await source.change_diff(change)
+    return Pair(old, new, diff) if diff.old_lines and diff.new_lines else None
 
 
 def _compared(contents: tuple[bytes | None, ...], is_text: bool) -> Versions:

@@ -3,29 +3,30 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from desktop_agent.ui.review.media.binary_facts import VersionFacts, version_words
+from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.review.diff_view import DiffView
+from desktop_agent.ui.review.media.binary_facts import version_words
 from desktop_agent.ui.theme import Space, TypeSize
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from desktop_agent.core.changes.three_way import Source
     from desktop_agent.ui.review.conflict.resolution import Purpose
+    from desktop_agent.ui.review.conflict.versions import Versions
     from desktop_agent.ui.theme import Theme
 
 
 class WholePage(QWidget):
-    """A small table: one row for each version, with its kind, size and digest."""
+    """A small table: one row for each version, with its kind, size and digest. Below it, two texts side by side."""
 
     def __init__(
         self,
         theme: "Theme",
-        versions: "Sequence[VersionFacts | None]",
+        versions: "Versions",
         purpose: "Purpose",
         parent: QWidget | None = None,
     ) -> None:
-        """`versions` are base, wanted and yours."""
         super().__init__(parent)
         note = QLabel(self.tr("These versions cannot be brought together line by line. Choose one of them as a whole."))
         note.setWordWrap(True)
@@ -35,7 +36,7 @@ class WholePage(QWidget):
         grid.setVerticalSpacing(Space.S)
         grid.setColumnStretch(4, 1)
         titles = (self.tr("Agent's version"), after, self.tr("Yours (on disk)"))
-        for row, (title, version) in enumerate(zip(titles, versions, strict=True)):
+        for row, (title, version) in enumerate(zip(titles, versions.facts, strict=True)):
             name = QLabel(title)
             name.setProperty("role", "strong")
             grid.addWidget(name, row, 0)
@@ -44,12 +45,39 @@ class WholePage(QWidget):
                 if column == 2:
                     label.setFont(theme.code_font(TypeSize.CODE))
                 grid.addWidget(label, row, column + 1)
+        head = QVBoxLayout()
+        head.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
+        head.setSpacing(Space.L)
+        head.addWidget(note)
+        head.addLayout(grid)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
-        layout.setSpacing(Space.L)
-        layout.addWidget(note)
-        layout.addLayout(grid)
-        layout.addStretch()
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(head)
+        if versions.pair is None:
+            layout.addStretch()
+            return
+        names: dict[Source, str] = {"base": titles[0], "wanted": titles[1], "yours": titles[2]}
+        layout.addWidget(hairline())
+        layout.addWidget(_titles(names[versions.pair.old], names[versions.pair.new]))
+        layout.addWidget(hairline())
+        self._view = DiffView(theme)
+        self._view.setObjectName("clashDiffView")
+        self._view.show_diff(versions.pair.diff)
+        layout.addWidget(self._view, 1)
+
+
+def _titles(old: str, new: str) -> QWidget:
+    """Name the two texts, with the signs that their lines have when both are in one column."""
+    row = QHBoxLayout()
+    row.setContentsMargins(Space.M, Space.XS, Space.M, Space.XS)
+    for words in (f"\N{MINUS SIGN} {old}", f"+ {new}"):
+        label = QLabel(words)
+        label.setProperty("role", "heading")
+        row.addWidget(label, 1)
+    area = QWidget()
+    area.setLayout(row)
+    return area
 
 
 def _value(text: str) -> QLabel:

@@ -7,16 +7,19 @@ from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QImage, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QListWidget, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.errors import AgentError
-from desktop_agent.core.model import Clash, FileImage, FileOutcome
+from desktop_agent.core.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.ui.review.conflict.columns import ThreeColumns
 from desktop_agent.ui.review.conflict.dialog import ClashDialog
 from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
+from desktop_agent.ui.review.diff_geometry import ROW_HEIGHT
+from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
 
 BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"
@@ -45,6 +48,9 @@ class Store:
             raise self.error
         return tuple(self.blobs[image.digest] if image else None for image in images)
 
+    async def change_diff(self, change: FileChange) -> FileDiff:
+        return diff_change(change, *await self.contents((change.before, change.after)))
+
     def clash(
         self, base: str | bytes | None, wanted: str | bytes | None, yours: str | bytes | None, path: str = "src/a.py"
     ) -> FileOutcome:
@@ -69,6 +75,7 @@ class Stage:
 
     def open(self, *outcomes: FileOutcome, purpose: Purpose = "undo") -> ClashDialog:
         dialog = ClashDialog(self._theme, purpose, outcomes, self.store, self._spawn, self.window)  # pyright: ignore[reportArgumentType] - a store has contents and makes no diffs
+        self._qtbot.addWidget(dialog)
         dialog.resolved.connect(self.resolutions.append)
         dialog.open()
         self._qtbot.waitUntil(dialog.isActiveWindow)
@@ -306,3 +313,68 @@ def test_the_columns_mark_what_is_open_and_what_is_chosen(stage: Stage, theme: T
     assert [ground(column, 2) for column in range(3)] == [
         theme.colour(role).name() for role in ("sunken", "accent_weak", "sunken")
     ]
+
+
+LONG = "".join(f"value_{number} = {number}\n" for number in range(1, 161))
+
+
+def rows_in_view(columns: ThreeColumns) -> range:
+    top, height = columns.verticalScrollBar().value(), columns.viewport().height()
+    return range(-(-top // ROW_HEIGHT), (top + height) // ROW_HEIGHT)
+
+
+def inks(picture: QImage) -> set[str]:
+    return {picture.pixelColor(x, y).name() for x in range(picture.width()) for y in range(picture.height())}
+
+
+@pytest.mark.parametrize("line", [3, 80, 146, 158])
+def test_a_clash_is_in_the_middle_of_the_columns_from_the_start(stage: Stage, line: int) -> None:
+    changed = f"value_{line} = {line}\n"
+    clash = stage.store.clash(LONG, LONG.replace(changed, "wanted\n"), LONG.replace(changed, "mine\n"))
+    dialog = stage.open(clash)
+    seen = rows_in_view(part(dialog, ThreeColumns, "clashColumns"))
+    assert line - 1 in seen
+    is_at_an_end = seen.start == 0 or seen.stop >= 160
+    assert is_at_an_end or abs(seen.start + len(seen) // 2 - (line - 1)) <= 1
+
+
+def test_who_has_scrolled_away_from_a_clash_stays_there_when_the_size_changes(stage: Stage) -> None:
+    changed = "value_80 = 80\n"
+    dialog = stage.open(stage.store.clash(LONG, LONG.replace(changed, "wanted\n"), LONG.replace(changed, "mine\n")))
+    bar = part(dialog, ThreeColumns, "clashColumns").verticalScrollBar()
+    bar.setValue(19)
+    dialog.resize(dialog.width(), dialog.height() - 60)
+    assert bar.value() == 19
+
+
+def test_the_columns_and_the_result_have_the_colours_of_the_language(stage: Stage, theme: Theme, qtbot: QtBot) -> None:
+    clash = stage.store.clash(LONG, LONG.replace("value_9 ", "wanted "), LONG.replace("value_9 ", "mine "))
+    dialog = stage.open(clash)
+    number = theme.colour("syntax_number").name()
+    editor = part(dialog, QPlainTextEdit, "clashResultEdit")
+    for widget in (part(dialog, ThreeColumns, "clashColumns"), editor):
+        qtbot.waitUntil(lambda shown=widget: number in inks(shown.viewport().grab().toImage()))
+    editor.insertPlainText("x = 'typed'\n")
+    string = theme.colour("syntax_string").name()
+    qtbot.waitUntil(lambda: string in inks(editor.viewport().grab().toImage()))
+
+
+@pytest.mark.parametrize(
+    ("versions", "titles"),
+    [
+        (("a = 1\nb\n", None, "a = 1\nmine\n"), ("− Agent's version", "+ Yours (on disk)")),
+        ((None, "a = 1\n", "a = 2\n"), ("− After undo", "+ Yours (on disk)")),
+        (("a = 1\n", "a = 2\n", None), ("− Agent's version", "+ After undo")),
+    ],
+)
+def test_a_file_with_two_versions_shows_both_texts_side_by_side(
+    stage: Stage, versions: tuple[str | None, str | None, str | None], titles: tuple[str, str]
+) -> None:
+    dialog = stage.open(stage.store.clash(*versions))
+    view = part(dialog, DiffView, "clashDiffView")
+    assert view.isVisible()
+    assert view.mode == "side_by_side"
+    assert view.diff is not None
+    texts = [text for text in versions if text is not None]
+    assert ["".join(view.diff.old_lines), "".join(view.diff.new_lines)] == texts
+    assert all(title in words(dialog) for title in titles)

@@ -1,0 +1,91 @@
+"""The colours of the lines of an editor that are in view, found anew when the text has come to rest."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QTextCharFormat, QTextLayout
+
+from desktop_agent.ui.review.highlighter import Highlighter
+from desktop_agent.ui.visible_text import utf16_length
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QTextBlock
+    from PySide6.QtWidgets import QPlainTextEdit
+
+    from desktop_agent.ui.review.syntax import LineSpans
+    from desktop_agent.ui.theme import Theme
+
+_REST_MS = 80
+"""After the last letter that was typed: until then the colours of before stay."""
+
+
+class EditorColours(QObject):
+    """Colours an editor without a highlighter over its whole document, which would freeze on a long one."""
+
+    def __init__(self, theme: "Theme", editor: "QPlainTextEdit") -> None:
+        super().__init__(editor)
+        self._theme = theme
+        self._editor = editor
+        self._path = ""
+        self._highlighter = Highlighter(self)
+        self._highlighter.changed.connect(self._paint)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MS)
+        self._rest.timeout.connect(self._start_over)
+        editor.document().contentsChange.connect(self._on_contents_changed)
+        editor.updateRequest.connect(self._on_update)
+        theme.changed.connect(self._paint)
+
+    def set_path(self, path: str) -> None:
+        """Colour the text as the language that this file name tells."""
+        self._path = path
+        self._start_over()
+
+    def stop(self) -> None:
+        """Work no more until the editor is painted again."""
+        self._highlighter.stop()
+
+    def _on_contents_changed(self) -> None:
+        self._rest.start()
+
+    def _on_update(self) -> None:
+        if not self._rest.isActive():
+            self._request()
+
+    def _start_over(self) -> None:
+        lines = self._editor.document().toRawText().split("\u2029")
+        self._highlighter.set_text(self._path, (), lines)
+        self._request()
+
+    def _request(self) -> None:
+        self._highlighter.forget_requests()
+        self._highlighter.request("new", [block.blockNumber() for block in self._in_view()])
+
+    def _in_view(self) -> "list[QTextBlock]":
+        editor, found = self._editor, list["QTextBlock"]()
+        block = editor.cursorForPosition(editor.viewport().rect().topLeft()).block()
+        room = editor.viewport().height() // max(1, editor.fontMetrics().height()) + 2
+        while block.isValid() and len(found) < room:
+            found.append(block)
+            block = block.next()
+        return found
+
+    def _paint(self) -> None:
+        """Give the lines in view their colours, as far as these are known."""
+        for block in self._in_view():
+            ranges = self._ranges(block.text(), self._highlighter.spans("new", block.blockNumber()))
+            if ranges != block.layout().formats():
+                block.layout().setFormats(ranges)
+                self._editor.document().markContentsDirty(block.position(), block.length())
+
+    def _ranges(self, text: str, spans: "LineSpans") -> list[QTextLayout.FormatRange]:
+        ranges: list[QTextLayout.FormatRange] = []
+        for start, end, role in spans:
+            found = QTextLayout.FormatRange()
+            found.start = utf16_length(text[:start])
+            found.length = utf16_length(text[start:end])
+            found.format = QTextCharFormat()
+            found.format.setForeground(self._theme.colour(role))
+            ranges.append(found)
+        return ranges
