@@ -36,6 +36,7 @@ from desktop_agent.core.recorder import Sink
 from desktop_agent.core.resuming.opening import LONG_BYTES, Resumed, resume_beside, show_end
 from desktop_agent.core.rulebook import LiveRules
 from desktop_agent.core.sandbox.find import SandboxSearch
+from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.session_search.index import SessionSearch
 from desktop_agent.core.session_state import SessionState
@@ -44,6 +45,7 @@ from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.live_config import LiveConfig
 from desktop_agent.core.slash.own import declarations_of, read_own_commands
 from desktop_agent.core.slash.parts import Services
+from desktop_agent.core.stand_ins import sweep
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.filing import Filing, file_session
@@ -218,6 +220,7 @@ class Workbench:
             rules=rules,
             limits=limits,
         )
+        await asyncio.to_thread(_sweep, plan)
         return self._assemble(plan)
 
     async def open_session(
@@ -263,6 +266,7 @@ class Workbench:
             limits=limits,
             is_attended=is_attended,
         )
+        await asyncio.to_thread(_sweep, plan)
         return OpenedSession(self._assemble(plan), transcript)
 
     async def read_end(self, session_id: SessionId) -> Transcript:
@@ -422,6 +426,12 @@ class Workbench:
             lock.release()
             raise
         return SessionStorage(session_id, lock, journal), torn
+
+
+def _sweep(plan: SessionPlan) -> None:
+    """Remove what a sandbox of a killed process has left in the folder. Blocks."""
+    allowed = map(Path, plan.settings.current.execution.allowed_paths)
+    sweep(places_of_stand_ins((plan.root, *allowed)))
 
 
 def _checked(resumed: Resumed) -> SessionState:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from desktop_agent.core.changes.capture import CaptureStoppedError
 from desktop_agent.core.model import Uncaptured
 from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.stand_ins import bears_stamp
 
 Signature = tuple[int, int, int, int, int]
 """What `stat` says about a file: change time, modification time (both in ns), size, inode, mode.
@@ -136,6 +137,22 @@ def learn(known: Known, scan: Scan) -> None:
             known.pop(path, None)  # a file took the place of a folder
         elif path in known:
             known[path].mode = signature[4]
+
+
+def leave_out_stand_ins(scan: Scan) -> None:
+    """Take out the folders on which a sandbox stands: they are nobody's change, and go with the command.
+
+    The folder above is listed again at the next look, because what is put into a stand-in does not show there.
+    """
+    for path, signature in list(scan.changed.items()):
+        folder = scan.listed.get(path)
+        if folder is None or folder.files or folder.folders or not bears_stamp(signature[4], signature[1]):
+            continue
+        del scan.changed[path], scan.listed[path]
+        parent, name = split(path)
+        if (above := scan.listed.get(parent)) is not None:
+            above.folders = tuple(other for other in above.folders if other != name)
+            above.signature = UNKNOWN
 
 
 def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:

@@ -17,7 +17,7 @@ from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedErro
 from desktop_agent.core.changes.entries import Entry, as_note
 from desktop_agent.core.changes.git_index import unchanged_objects
 from desktop_agent.core.changes.git_objects import GitObjects, index_stamp, object_id
-from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy, repositories_in
+from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy, leave_out_stand_ins, repositories_in
 from desktop_agent.core.changes.shared_scanner import SharedScanner
 from desktop_agent.core.changes.transitions import Touched, in_order, with_renames
 from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state
@@ -123,6 +123,7 @@ class StatCapture:
         """Walk the folder and write down what is new, as the next generation if there is something."""
         deadline = time.monotonic() + self._limits.max_seconds
         scan = self._scanner.scan(known, self._limits, stop)
+        leave_out_stand_ins(scan)
         if scan.changed or scan.gone or session.generation == 0:
             _Writer(self._root, session, self._limits, self._objects()).write(scan, deadline, stop)
         self._leave_to_git(session)

@@ -131,8 +131,11 @@ class ChildProcess:
         group: CommandGroup | None,
         pipes: ChildPipes,
         transport: asyncio.SubprocessTransport,
+        let_go: Callable[[], None] | None = None,
     ) -> None:
+        """`let_go` is called in a thread once nothing of the command is left, before anybody hears of its end."""
         self._clock = clock
+        self._let_go = let_go
         self._grace_s = grace_s
         self._pipes = pipes
         self._transport = transport
@@ -186,6 +189,8 @@ class ChildProcess:
             exit_code = self._transport.get_returncode()
         except asyncio.CancelledError:
             self._kill_at_once()
+            if self._let_go is not None:
+                self._let_go()
             raise
         finally:
             self._pipes.stop_listening()
@@ -194,6 +199,8 @@ class ChildProcess:
         if exit_code is not None:
             await self._pipes.closed
         excess = "" if self._group is None else await asyncio.to_thread(self._group.close)
+        if self._let_go is not None:
+            await asyncio.to_thread(self._let_go)
         return ProcessEnd(
             exit_code=_as_shells_count(exit_code), ended=ended, survivors=survivors, excess=self._excess or excess
         )

@@ -14,7 +14,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +31,7 @@ from desktop_agent.core.processes.reader import OutputReader, ThreadSink, open_p
 from desktop_agent.core.processes.terminal import Terminal, typed_lines
 from desktop_agent.core.processes.tree import MARK_VARIABLE, ProcessTree
 from desktop_agent.core.processes.watch import LimitWatch
+from desktop_agent.core.stand_ins import holding
 
 GRACE_S = 0.5
 """From TERM to KILL. A command that ends when asked needs less; one that does not must not make a stop take long."""
@@ -47,6 +48,8 @@ class Command:
     """None: there is nothing to read."""
     tty: bool = False
     """Whether its input and output are a terminal; `stdin` is then typed."""
+    stand_ins: tuple[Path, ...] = ()
+    """Folders that must be there while it runs, for a sandbox to mount on; who starts it has them made and removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +153,9 @@ class ProcessRunner:
         group = None if groups is None else await asyncio.to_thread(groups.make, name, limits)
         try:
             bounded = replace(command, argv=await asyncio.to_thread(_limited, command, limits, group))
-            child = await self._start(lambda mark: _spawn_read(bounded, mark, output, types_end=not has_person), group)
+            child = await self._start(
+                lambda mark: _spawn_read(bounded, mark, output, types_end=not has_person), group, command.stand_ins
+            )
         except BaseException:
             if group is not None:
                 group.leave()
@@ -163,7 +168,8 @@ class ProcessRunner:
 
         The caller must `end` the child, whatever happens. Raises `OSError` when it cannot be started.
         """
-        return await self._start(lambda mark: _spawn_piped(command, mark, ChildPipes({1: output, 2: errors})))
+        spawn: _Spawn = lambda mark: _spawn_piped(command, mark, ChildPipes({1: output, 2: errors}))  # noqa: E731
+        return await self._start(spawn, stand_ins=command.stand_ins)
 
     async def aclose(self) -> None:
         """End every command, and everything any of them ever started that still lives."""
@@ -203,21 +209,36 @@ class ProcessRunner:
         self._watch_over.add(child.pid, child.new_tree(), limits, ended)
         child.when_gone(lambda gone: self._watch_over.remove(gone.pid))
 
-    async def _start(self, spawn: _Spawn, group: CommandGroup | None = None) -> ChildProcess:
-        starting = asyncio.create_task(self._watch(spawn, group))
+    async def _start(
+        self, spawn: _Spawn, group: CommandGroup | None = None, stand_ins: Sequence[Path] = ()
+    ) -> ChildProcess:
+        starting = asyncio.create_task(self._watch(spawn, group, stand_ins))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
             await unhurried(_end_when_started(starting))
             raise
 
-    async def _watch(self, spawn: _Spawn, group: CommandGroup | None) -> ChildProcess:
+    async def _watch(self, spawn: _Spawn, group: CommandGroup | None, stand_ins: Sequence[Path]) -> ChildProcess:
         await self._prepare()
         self._started += 1
         mark = f"{self._mark}.{self._started}"
-        pipes, transport = await spawn(mark)
+        held = ExitStack()
+        try:
+            if stand_ins:
+                await asyncio.to_thread(held.enter_context, holding(stand_ins))
+            pipes, transport = await spawn(mark)
+        except BaseException:
+            held.close()
+            raise
         child = ChildProcess(
-            self._clock, grace_s=self._grace_s, mark=mark, group=group, pipes=pipes, transport=transport
+            self._clock,
+            grace_s=self._grace_s,
+            mark=mark,
+            group=group,
+            pipes=pipes,
+            transport=transport,
+            let_go=held.close if stand_ins else None,
         )
         self._children.add(child)
         child.when_gone(self._children.discard)

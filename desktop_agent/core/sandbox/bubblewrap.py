@@ -5,8 +5,7 @@ folder.
 When the command ends, or we do, the kernel ends everything it started, daemons too: they live in its process namespace.
 
 What must not even be created (a missing `.git`) is covered by an empty folder, for which the kernel needs a real one to
-stand on. A shell around bubblewrap removes that again; after a power cut an empty folder stays, which git ignores and
-the next command removes. Two commands at once in such a workspace: the first to end takes the second's cover along.
+stand on: a stand-in (`stand_ins`), which is there as long as a command that needs it.
 
 A filter of system calls keeps the command from Unix sockets, with a network or without: D-Bus, X11, an ssh agent or
 Docker would do for it what it may not do. A read-only mount does not stop a connect, and covering the sockets that the
@@ -27,6 +26,7 @@ from desktop_agent.core.sandbox.confinement import Confinement, check, split_env
 from desktop_agent.core.sandbox.guarded import Guards, folders_above, git_folders_in, homes_in, protection_in
 from desktop_agent.core.sandbox.home import HomeView
 from desktop_agent.core.sandbox.landlock import filter_only
+from desktop_agent.core.stand_ins import is_stand_in
 
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
 _KEPT_IN_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
@@ -61,7 +61,7 @@ class Bubblewrap:
         argv = (self.program, *options, *view.options(), "--chdir", folder, "--", *filter_only(command.argv))
         if view.is_tidied:
             argv = view.tidying(argv)
-        return replace(command, argv=argv, environ=environ.outer)
+        return replace(command, argv=argv, environ=environ.outer, stand_ins=tuple(view.stand_ins))
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class _View:
     mounts: dict[Path, tuple[str, ...]] = field(default_factory=dict[Path, tuple[str, ...]])
     covered: dict[Path, None] = field(default_factory=dict[Path, None])
     """Where something else stands than what is really there."""
-    folders_to_remove: list[Path] = field(default_factory=list[Path])
+    stand_ins: list[Path] = field(default_factory=list[Path])
     files_to_remove: list[Path] = field(default_factory=list[Path])
 
     def show(self, path: Path, *, is_writable: bool) -> None:
@@ -108,7 +108,7 @@ class _View:
 
     def forbid_folder(self, path: Path) -> None:
         self.cover(path, "--tmpfs", str(path))
-        self.folders_to_remove.append(path)
+        self.stand_ins.append(path)
 
     def pin(self, roots: Iterable[Path]) -> None:
         """Keep folders above something special from being renamed: the kernel does not rename where it has mounted.
@@ -132,18 +132,14 @@ class _View:
 
     @property
     def is_tidied(self) -> bool:
-        return bool(self.folders_to_remove or self.files_to_remove)
+        return bool(self.files_to_remove)
 
     def tidying(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """Return `argv` in a shell that afterwards removes what bubblewrap had to make, and keeps the exit code."""
-        shell = shutil.which("sh", path="/bin:/usr/bin")
-        rmdir, rm = (shutil.which(name, path="/bin:/usr/bin") for name in ("rmdir", "rm"))
-        if shell is None or rmdir is None or rm is None:
-            raise SandboxError("The sandbox needs /bin/sh, rm and rmdir.")
+        """Return `argv` in a shell that afterwards removes what must not be there, and keeps the exit code."""
+        shell, rm = (shutil.which(name, path="/bin:/usr/bin") for name in ("sh", "rm"))
+        if shell is None or rm is None:
+            raise SandboxError("The sandbox needs /bin/sh and rm.")
         lines = ["trap : HUP INT TERM", '"$@"', "code=$?"]
-        # Deepest first: rmdir leaves alone what is not empty.
-        folders = sorted(self.folders_to_remove, key=lambda path: -len(path.parts))
-        lines += [f"{rmdir} -- {shlex.quote(str(path))} 2>/dev/null" for path in folders]
         lines += [f"{rm} -rf -- {shlex.quote(str(path))} 2>/dev/null" for path in self.files_to_remove]
         return (shell, "-c", "\n".join([*lines, "exit $code"]), "sh", *argv)
 
@@ -167,8 +163,8 @@ def _view_of(confinement: Confinement, guards: Guards) -> _View:
     _show_folders(view, confinement)
     protection = protection_in(confinement, guards)
     for path in protection.existing:
-        # An empty folder that stands where one is missing is what a power cut left of us.
-        if path.name == ".git" and _is_empty_folder(path):
+        # Another command's stand-in, or one that a killed process left. An empty `.git` is no repository either.
+        if is_stand_in(path) or (path.name == ".git" and _is_empty_folder(path)):
             view.forbid_folder(path)
         else:
             view.show(path, is_writable=False)

@@ -148,6 +148,13 @@ def git_folders_in(confinement: Confinement) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(folder for dot_git in dot_gits for folder in _git_folders(dot_git)))
 
 
+def places_of_stand_ins(roots: Iterable[Path]) -> tuple[Path, ...]:
+    """Return where a command that a killed process ran in `roots` may have left stand-ins. Blocks."""
+    roots = tuple(roots)
+    fixed = (root / name for root in roots for name in (OWN_FOLDER, ".ssh", ".git", ".git/hooks", ".git/info"))
+    return (*fixed, *(folder / ".git" for folder in _submodules(roots)))
+
+
 def homes_in(confinement: Confinement, guards: Guards) -> HomeView:
     """Return how a command sees the home folders: with the repository that its workspace lies in. Blocks."""
     repository = tuple(_repository_around(confinement.workspace.resolve()))
@@ -218,12 +225,16 @@ def _dot_gits(roots: Iterable[Path]) -> Iterator[Path]:
 
 def _missing_in_submodules(roots: Iterable[Path]) -> Iterator[Path]:
     """Yield the `.git` that submodules do not have yet. Git enters their folders as soon as there is one."""
+    return (folder / ".git" for folder in _submodules(roots) if not os.path.lexists(folder / ".git"))
+
+
+def _submodules(roots: Iterable[Path]) -> Iterator[Path]:
     for root in roots:
         with suppress(OSError), (root / ".gitmodules").open(encoding="utf-8", errors="surrogateescape") as file:
             for name in _SUBMODULE_PATH.findall(file.read(_SUBMODULES_READ)):
                 folder = root / name.strip().strip('"')
-                if folder.resolve() == folder and folder.is_dir() and not os.path.lexists(folder / ".git"):
-                    yield folder / ".git"
+                if folder.resolve() == folder and folder.is_dir():
+                    yield folder
 
 
 def _subfolders(folder: Path) -> list[Path]:

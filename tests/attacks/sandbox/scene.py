@@ -23,6 +23,7 @@ from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.sandbox.find import every_sandbox
+from desktop_agent.core.stand_ins import holding
 
 NOBODY = 65534
 HERE = Path(__file__).parent
@@ -251,23 +252,24 @@ def _probed(sandbox: Sandbox, case: Case, targets: Targets) -> dict[str, str]:
         json.dumps(targets.scene()),
     )
     wrapped = sandbox.wrap(Command(argv=argv, cwd=targets.workspace, environ=dict(os.environ)), confinement)
-    probing = subprocess.Popen(
-        wrapped.argv,
-        cwd=wrapped.cwd,
-        env=dict(wrapped.environ),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    with probing:
-        assert probing.stdin
-        assert probing.stdout
-        assert probing.stdout.readline() == "ready\n"
-        targets.listen("late")
-        probing.stdin.write("go\n")
-        probing.stdin.flush()
-        return cast("dict[str, str]", json.loads(probing.stdout.read()))
+    with holding(wrapped.stand_ins):
+        probing = subprocess.Popen(
+            wrapped.argv,
+            cwd=wrapped.cwd,
+            env=dict(wrapped.environ),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        with probing:
+            assert probing.stdin
+            assert probing.stdout
+            assert probing.stdout.readline() == "ready\n"
+            targets.listen("late")
+            probing.stdin.write("go\n")
+            probing.stdin.flush()
+            return cast("dict[str, str]", json.loads(probing.stdout.read()))
 
 
 def main() -> None:

@@ -1,0 +1,113 @@
+"""Stand-ins: the empty folders on which a sandbox mounts its covers, where the user has none.
+
+What must not be made by a command (a missing `.git`) is covered, and the kernel needs a real folder to cover. These are
+ours, never the command's nor the user's: no capture records one, and none outlives the commands that need it.
+
+A stand-in tells itself: it is empty, and its modification time is one that no clock shows any more. As soon as somebody
+puts something into it, the time is another one and the folder is theirs. Every process that needs one holds a shared
+lock on it, which dies with the process; who can have the lock alone is the last, and removes it. So a killed
+application leaves nothing that the next one could not tell. A list of them on disk was rejected: it is wrong as soon as
+a folder is moved, or the list is lost.
+"""
+
+import os
+import stat
+import sys
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+STAMP_NS = 1_073_741_824 * 10**9
+"""The modification time of every stand-in: even seconds, which every file system can keep."""
+
+_FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def is_stand_in(path: Path) -> bool:
+    """Whether a stand-in is at `path` now. Blocks."""
+    try:
+        status = path.lstat()
+        return bears_stamp(status.st_mode, status.st_mtime_ns) and not any(path.iterdir())
+    except OSError:
+        return False
+
+
+def bears_stamp(mode: int, modified_ns: int) -> bool:
+    """Whether a file of this mode and modification time is a stand-in, if it is also empty."""
+    return stat.S_ISDIR(mode) and modified_ns == STAMP_NS
+
+
+@contextmanager
+def holding(paths: Iterable[Path]) -> Generator[None]:
+    """Have a folder at each of `paths`, the outer ones first, and let go of those that we made. Blocks.
+
+    What is there already is left as it is. One that cannot be made is left to the sandbox, which says so.
+    """
+    with ExitStack() as ours:
+        if sys.platform != "win32":
+            for path in sorted(paths, key=lambda path: len(path.parts)):
+                handle = _held(path)
+                if handle is not None:
+                    ours.callback(_let_go, path, handle)
+        yield
+
+
+def sweep(paths: Iterable[Path]) -> None:
+    """Remove the stand-ins among `paths` that a killed process has left. Blocks."""
+    for path in sorted(paths, key=lambda path: -len(path.parts)):
+        if is_stand_in(path):
+            _remove_unless_held(path)
+
+
+if sys.platform != "win32":
+    import fcntl
+
+    def _held(path: Path) -> int | None:
+        """Return an open folder with our lock on it, made if need be."""
+        while True:
+            try:
+                path.mkdir(mode=0o755)
+                os.utime(path, ns=(STAMP_NS, STAMP_NS))
+            except FileExistsError:
+                pass
+            except OSError:
+                return None
+            try:
+                handle = os.open(path, os.O_RDONLY | _FOLDER)
+            except FileNotFoundError:  # its last user has just removed it
+                continue
+            except OSError:  # a file, as `.git` of a worktree
+                return None
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_SH)
+            if _is_at(path, handle):
+                return handle
+            os.close(handle)
+
+    def _let_go(path: Path, handle: int) -> None:
+        os.close(handle)
+        if is_stand_in(path):
+            _remove_unless_held(path)
+
+    def _remove_unless_held(path: Path) -> None:
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | _FOLDER)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_at(path, handle) and is_stand_in(path):
+                    path.rmdir()  # which leaves alone what has been filled meanwhile
+            finally:
+                os.close(handle)
+
+    def _is_at(path: Path, handle: int) -> bool:
+        """Whether the open folder is still the one at `path`."""
+        try:
+            now, held = path.lstat(), os.fstat(handle)
+        except OSError:
+            return False
+        return (now.st_dev, now.st_ino) == (held.st_dev, held.st_ino)
+
+else:
+
+    def _remove_unless_held(path: Path) -> None:
+        """Leave it: no sandbox of this system makes any."""
