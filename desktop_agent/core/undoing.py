@@ -5,6 +5,7 @@ that no turn is running.
 """
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -181,9 +182,10 @@ class Undoing:
 def _is_a_name(path: str) -> bool:
     """Whether changes name files so: from the workspace on, without detours, and as bytes that a disk can have."""
     try:
-        is_storable = b"\0" not in path.encode()
+        name = os.fsencode(path)
     except UnicodeEncodeError:
         return False
+    is_storable = b"\0" not in name and os.fsdecode(name) == path
     return is_storable and PurePosixPath(path).as_posix() == path and ".." not in path.split("/") and path[:1] != "/"
 
 

@@ -1,5 +1,6 @@
 """Redo in the window is the inverse of undo, whatever was undone before it and whoever wrote since."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -193,3 +194,20 @@ async def test_the_keys_undo_and_redo_one_step_after_another(ground: Ground, the
             assert ground.read("a.txt") == "".join(LINES)
             await stage.trigger(stage.actions.redo_turn)
             assert ground.read("a.txt") == text_with(**DONE)
+
+
+async def test_names_that_are_no_text_are_undone_and_redone_by_hunk_and_by_turn(ground: Ground, theme: Theme) -> None:
+    name = os.fsdecode(b"caf\xe9-\xff.txt")
+    ground.write(name, "".join(LINES))
+    edit = Call("run_terminal_cmd", {"command": "sed -i 's/^line 5$/five/; s/^line 30$/thirty/' ./caf*"})
+    async with staged(ground, theme, [[edit], [Say("one")]]) as stage:
+        await begin(stage)
+        changed = text_with(line_5="five\n", line_30="thirty\n")
+        assert ground.read(name) == changed
+        await stage.undo_hunk(0)
+        assert ground.read(name) == text_with(line_30="thirty\n")
+        await stage.press("undoTurnButton")
+        assert ground.read(name) == "".join(LINES)
+        await stage.press("redoButton")
+        await stage.press("redoButton")
+        assert ground.read(name) == changed

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.cli import main
 from desktop_agent.core import events as ev
 from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.model import ChangeSelection, Clash, FileImage, FileOutcome
@@ -250,3 +251,35 @@ def test_an_outcome_says_in_words_what_became_of_the_file() -> None:
     assert describe_outcome(clash) == (
         "left alone: a.txt (You changed it. Versions: the agent's 7 bytes, yours 7 bytes, wanted absent.)"
     )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are Unicode there")
+def test_names_that_are_no_text_go_through_every_command(changes: Command, session: RecordedSession) -> None:
+    old, new, deep = "old-\udcff", "new-\udcfe", "d\udcf0/caf\udce9"
+    (session.folder / old).write_bytes(b"one\n")
+    session.rename(old, new)
+    session.write(deep, b"two\n")
+    session.write("gone-\udcff", b"x\n")
+    session.write("gone-\udcff", None)
+    told = changes("list", session.id).out
+    assert [name in told for name in ("old-\\udcff", "new-\\udcfe", "d\\udcf0/caf\\udce9")] == [True] * 3
+    listed = changes("list", session.id, "--json").json["changes"]
+    assert [change["path"] for change in listed] == [old, new, deep, "gone-\udcff", "gone-\udcff"]
+    patch = changes("diff", session.id, "--json").json["patch"].encode("utf-8", "surrogateescape")
+    there = session.folder.parent / "elsewhere"
+    there.mkdir()
+    (there / old).write_bytes(b"one\n")
+    apply(there, patch)
+    assert (there / new).read_bytes() == b"one\n"
+    assert (there / deep).read_bytes() == b"two\n"
+    assert changes("undo", session.id).code == 0
+    assert (session.folder / old).read_bytes() == b"one\n"
+    assert not (session.folder / deep).exists()
+    assert changes("redo", session.id).code == 0
+    assert session.read(deep) == b"two\n"
+    assert changes("undo", session.id, "--file", deep).code == 0
+    assert not (session.folder / deep).exists()
+    for form in ("md", "html", "jsonl", "patch"):
+        target = session.folder.parent / f"export.{form}"
+        assert main(["sessions", "export", session.id, "--format", form, "--output", str(target)]) == 0
+        assert target.read_bytes()

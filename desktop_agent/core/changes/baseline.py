@@ -91,7 +91,7 @@ class BaselineSession:
         rows = self._database.execute(f"SELECT path, signature, is_racy FROM entry WHERE died = {_FOREVER}")
         return as_known(
             (path, UNKNOWN if is_racy else signature, signature[4])
-            for path, signature, is_racy in ((row[0], _unpacked(row[1]), row[2]) for row in rows)
+            for path, signature, is_racy in ((_name(row[0]), _unpacked(row[1]), row[2]) for row in rows)
         )
 
     def current(self, path: str) -> Entry | None:
@@ -108,7 +108,7 @@ class BaselineSession:
         self._database.execute(
             f"INSERT OR REPLACE INTO entry (born, size, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                generation, entry.size, entry.path, _SIGNATURE.pack(*entry.signature), entry.is_racy,
+                generation, entry.size, _stored(entry.path), _SIGNATURE.pack(*entry.signature), entry.is_racy,
                 bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept,
             ),
         )  # fmt: skip
@@ -121,20 +121,22 @@ class BaselineSession:
 
     def end(self, path: str, generation: int) -> None:
         """Write down that `path` is gone, or something else, from `generation` on."""
-        self._database.execute(f"UPDATE entry SET died = ? WHERE path = ? AND died = {_FOREVER}", (generation, path))
+        self._database.execute(
+            f"UPDATE entry SET died = ? WHERE path = ? AND died = {_FOREVER}", (generation, _stored(path))
+        )
 
     def touch(self, entry: Entry) -> None:
         """Write down other times of what is otherwise the same."""
         self._database.execute(
             f"UPDATE entry SET signature = ?, is_racy = ? WHERE path = ? AND died = {_FOREVER}",
-            (_SIGNATURE.pack(*entry.signature), entry.is_racy, entry.path),
+            (_SIGNATURE.pack(*entry.signature), entry.is_racy, _stored(entry.path)),
         )
 
     def fill(self, entry: Entry, content: bytes | None) -> None:
         """Write down the content of a file that had not been read, and has not changed since."""
         self._database.execute(
             f"UPDATE entry SET digest = ?, object = ?, kept = ? WHERE path = ? AND died = {_FOREVER}",
-            (bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept, entry.path),
+            (bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept, _stored(entry.path)),
         )
         self._keep(entry, content)
 
@@ -145,12 +147,12 @@ class BaselineSession:
             "UNION SELECT path FROM entry WHERE died > ? AND died < ?",
             (generation, generation, _FOREVER),
         )
-        return sorted(row[0] for row in rows)
+        return sorted(_name(row[0]) for row in rows)
 
     def is_touched_between(self, path: str, first: int, last: int) -> bool:
         """Whether `path` was written down anew after generation `first` and up to `last`."""
         query = "SELECT 1 FROM entry WHERE path = ? AND (born BETWEEN ? AND ? OR died BETWEEN ? AND ?)"
-        return self._database.execute(query, (path, first + 1, last, first + 1, last)).fetchone() is not None
+        return self._database.execute(query, (_stored(path), first + 1, last, first + 1, last)).fetchone() is not None
 
     # -- contents --
 
@@ -172,7 +174,7 @@ class BaselineSession:
     def leave_to_git(self, paths: Iterable[str]) -> None:
         """Keep no copy of these any more: git has them."""
         self._database.executemany(
-            f"UPDATE entry SET kept = 'git' WHERE path = ? AND died = {_FOREVER}", ((path,) for path in paths)
+            f"UPDATE entry SET kept = 'git' WHERE path = ? AND died = {_FOREVER}", ((_stored(path),) for path in paths)
         )
         self._drop_copies()
 
@@ -251,7 +253,7 @@ class BaselineSession:
         now = time.time_ns()
         self._database.executemany(
             "INSERT INTO written VALUES (?, ?, ?, ?)",
-            ((path, *as_note(image), now) for path, image in images.items()),
+            ((_stored(path), *as_note(image), now) for path, image in images.items()),
         )
 
     def written_since(self, at_ns: int) -> dict[str, set[tuple[str, int]]]:
@@ -260,12 +262,12 @@ class BaselineSession:
         for path, digest, mode in self._database.execute(
             "SELECT path, digest, mode FROM written WHERE at_ns >= ?", (at_ns,)
         ):
-            found.setdefault(path, set()).add((digest, mode))
+            found.setdefault(_name(path), set()).add((digest, mode))
         return found
 
     def _one(self, path: str, where: str, *values: int) -> Entry | None:
         row = self._database.execute(
-            f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND {where}", (path, *values)
+            f"SELECT {_COLUMNS} FROM entry WHERE path = ? AND {where}", (_stored(path), *values)
         ).fetchone()
         return None if row is None else _entry(row)
 
@@ -340,16 +342,30 @@ def _prepare(database: sqlite3.Connection) -> None:
     database.execute(f"PRAGMA user_version = {_FORMAT}")
 
 
-def _entry(row: tuple[str, bytes, int, bytes, bytes, Kept]) -> Entry:
+def _entry(row: tuple[str | bytes, bytes, int, bytes, bytes, Kept]) -> Entry:
     path, signature, is_racy, digest, identifier, kept = row
     return Entry(
-        path=path,
+        path=_name(path),
         signature=_unpacked(signature),
         is_racy=bool(is_racy),
         digest=digest.hex(),
         object=identifier.hex(),
         kept=kept,
     )
+
+
+def _stored(path: str) -> str | bytes:
+    """Return a path as the database holds it: its bytes where they are no text."""
+    if not path.isascii():
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            return os.fsencode(path)
+    return path
+
+
+def _name(path: str | bytes) -> str:
+    return path if isinstance(path, str) else os.fsdecode(path)
 
 
 def _unpacked(signature: bytes) -> Signature:

@@ -226,11 +226,6 @@ class SafetyCopies:
         unit = units.setdefault(name, Unit(name, is_guess=place.is_guess))
         if unit.problem:
             return
-        try:
-            path.encode()
-        except UnicodeEncodeError:
-            unit.problem = "A name in it is not valid Unicode, so no safety copy was made."
-            return
         unit.files.append((path, status))
         unit.size += 0 if stat.S_ISDIR(status.st_mode) else status.st_size
         if len(unit.files) > self._limits.max_files or unit.size > self._limits.max_bytes:
@@ -329,8 +324,7 @@ def _everything_below(unit: str) -> Iterator[tuple[str, os.stat_result]]:
         for entry in _entries(pending.pop()):
             if entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
-            with suppress(OSError, UnicodeEncodeError):
-                entry.path.encode()
+            with suppress(OSError):
                 status = entry.stat(follow_symlinks=False)
                 if stat.S_IFMT(status.st_mode) in (stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR):
                     yield entry.path, status

@@ -50,11 +50,12 @@ class KnownFolder:
     folders: tuple[str, ...] = ()
     repository: str = ""
     """What git would take for a repository here: `.git`, or `.` where the folder looks like the inside of one."""
-    unnameable: tuple[str, ...] = ()
 
 
 Known = dict[str, KnownFolder]
-"""All folders by path relative to the workspace, which is itself the empty path."""
+"""All folders by path relative to the workspace, which is itself the empty path.
+
+A byte of a name that is not UTF-8 is a lone surrogate in it, as everywhere in Python (PEP 383)."""
 
 
 class Part(NamedTuple):
@@ -277,8 +278,6 @@ class _Walk:
             self._go_on_in([prefix + name for name in folder.folders])
         if different:
             self._scan.changed |= {prefix + name: now for name, now in different.items()}
-        if folder.unnameable:
-            self._name_unnameable(folder.unnameable)
         return True
 
     def _list(self, path: str, place: str | int, now: Signature) -> None:
@@ -287,16 +286,13 @@ class _Walk:
         signature = UNKNOWN if is_racy(now, self._scan.started_ns, _RACY_FOLDER_NS) else now
         new = KnownFolder(mode=now[4], signature=signature)
         folders: list[str] = []
-        unnameable: list[str] = []
         has_git = False
         prefix = f"{path}/" if path else ""
         with os.scandir(place) as entries:
             for entry in entries:
                 name = entry.name
                 has_git = has_git or name == ".git"
-                if not _is_encodable(name):
-                    unnameable.append(ascii(prefix + name))
-                elif entry.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False):
                     if name not in self._ignored:
                         folders.append(name)
                 else:
@@ -307,10 +303,8 @@ class _Walk:
                     self._note_file(prefix + name, entry, old.files.get(name), new)
         new.folders = tuple(folders)
         new.repository = ".git" if has_git else "." if _is_bare(new) else ""
-        new.unnameable = tuple(unnameable)
         self._scan.listed[path] = new
         self._go_on_in([prefix + name for name in folders])
-        self._name_unnameable(unnameable)
         self._note_gone(prefix, old, new)
 
     def _note_folder(self, path: str, now: Signature) -> None:
@@ -349,10 +343,6 @@ class _Walk:
             self._gone_below(prefix + name)
             self._scan.gone.append(prefix + name)
 
-    def _name_unnameable(self, paths: Iterable[str]) -> None:
-        reason = "Its name is not valid Unicode."
-        self._scan.out_of_reach.extend(Uncaptured(path=path, reason=reason) for path in paths)
-
 
 def _is_bare(folder: KnownFolder) -> bool:
     return "HEAD" in folder.files and "objects" in folder.folders and "refs" in folder.folders
@@ -360,13 +350,3 @@ def _is_bare(folder: KnownFolder) -> bool:
 
 def _signature(status: os.stat_result) -> Signature:
     return status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode
-
-
-def _is_encodable(name: str) -> bool:
-    if name.isascii():
-        return True
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -141,11 +141,15 @@ def test_a_place_for_a_file_is_no_folder_and_a_missing_one_is_nothing(root: Path
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are Unicode there")
-def test_a_name_that_is_no_text_is_named_and_not_copied(root: Path) -> None:
+def test_a_name_that_is_no_text_is_copied_like_any_other(root: Path) -> None:
     write(root, "node_modules/a")
-    Path(os.fsdecode(os.fsencode(root / "node_modules") + b"/\xff")).write_text("x")
-    copy = copies_of(root).make([Place(root / "node_modules")])
-    assert [gap.path for gap in copy.gaps] == ["node_modules"]
+    odd = root / "node_modules" / os.fsdecode(b"\xff")
+    odd.write_text("x")
+    copies = copies_of(root)
+    copy = copies.make([Place(root / "node_modules")])
+    odd.unlink()
+    (lost,) = (item for item in copies.compare(copy).inside if item.after is None)
+    assert (copy.gaps, lost.path, lost.before and lost.before.content) == ((), "node_modules/\udcff", b"x")
 
 
 def test_git_s_own_files_are_told_as_outside(root: Path) -> None:
