@@ -11,6 +11,7 @@ from desktop_agent.core.model import (
     ApprovalPolicy,
     ChangeSelection,
     Decision,
+    FileImage,
     LineComment,
     ModelRef,
     Reverted,
@@ -124,6 +125,8 @@ class WriteFile:
     expected: Digest | None
     content: bytes | None
     """The whole new content; `None` removes the file."""
+    like: FileImage | None = None
+    """What it becomes, also where something of another kind stands now; without it, kind and mode stay as they are."""
     reverts: tuple[Reverted, ...] = ()
     """What counts as undone or redone by it."""
     purpose: Literal["edit", "undo", "redo"] = "edit"

@@ -140,12 +140,15 @@ class Undoing:
                 f"{op.path} was changed in the meantime, so it was not written.",
                 hint="Look at it again; your text is still where you wrote it.",
             )
-        if op.content is not None and before is not None and not _can_hold(before, op.content):
+        content = op.content
+        if content is not None and op.like is None and before is not None and not _can_hold(before, content):
             raise AgentError(f"{op.path} is a {before.kind} and cannot hold this.", hint="Nothing was written.")
         if any(item.change_id not in self._transcript.changes for item in op.reverts):
             raise AgentError(f"No such change of {op.path} is on record.", hint="Nothing was written.")
         if op.content is None:
             after = None
+        elif op.like is not None:
+            after = FileState(content=op.content, mode=op.like.mode, kind=op.like.kind)
         elif before is None:
             after = FileState(content=op.content, mode=new_file_mode())
         else:

@@ -211,3 +211,17 @@ async def test_names_that_are_no_text_are_undone_and_redone_by_hunk_and_by_turn(
         await stage.press("redoButton")
         await stage.press("redoButton")
         assert ground.read(name) == changed
+
+
+async def test_taking_the_undo_where_the_user_put_a_link_brings_the_file_back(ground: Ground, theme: Theme) -> None:
+    async with staged(ground, theme, ONE_TURN) as stage:
+        await begin(stage)
+        path = ground.workspace / "a.txt"
+        path.unlink()
+        path.symlink_to("mine")
+        before = stage.undone()
+        await stage.press("undoTurnButton")
+        await stage.take("useWantedButton")
+        assert (path.is_symlink(), path.read_bytes()) == (False, "".join(LINES).encode())
+        await stage.press("redoButton")
+        assert (path.readlink(), stage.undone()) == (Path("mine"), before)

@@ -150,6 +150,7 @@ class Decisions(QObject):
                 path=resolution.path,
                 expected=resolution.expected,
                 content=resolution.content,
+                like=resolution.like,
                 purpose=resolution.purpose,
                 reverts=_settled(transcript, resolution.outcome, resolution.purpose),
             )

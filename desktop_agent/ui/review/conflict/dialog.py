@@ -163,17 +163,20 @@ class ClashDialog(QDialog):
 
     def _on_take(self) -> None:
         if (versions := self._versions.get(self._row)) and self._row not in self._settled:
-            self._resolve(versions.wanted)
+            self._resolve(versions.wanted, is_whole=True)
 
     def _on_write(self) -> None:
         if (page := self.page) and self._row not in self._settled:
             self._resolve(page.content())
 
-    def _resolve(self, content: bytes | None) -> None:
-        outcome = self._outcome
-        assert outcome.clash is not None
-        expected = outcome.clash.yours.digest if outcome.clash.yours else None
-        self.resolved.emit(Resolution(outcome.path, content, expected, self._purpose, outcome))
+    def _resolve(self, content: bytes | None, *, is_whole: bool = False) -> None:
+        outcome, clash = self._outcome, self._outcome.clash
+        assert clash is not None
+        yours, wanted = clash.yours, clash.wanted
+        is_other = is_whole and wanted is not None and (yours is None or yours.kind != wanted.kind)
+        expected = yours.digest if yours else None
+        like = wanted if is_other else None
+        self.resolved.emit(Resolution(outcome.path, content, expected, self._purpose, outcome, like))
         self._settle(self.tr("removed") if content is None else self.tr("written"))
 
     def _settle(self, words: str) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from desktop_agent.core.ids import Digest
-    from desktop_agent.core.model import FileOutcome
+    from desktop_agent.core.model import FileImage, FileOutcome
 
 Purpose = Literal["undo", "redo"]
 
@@ -19,3 +19,5 @@ class Resolution(NamedTuple):
     purpose: Purpose
     outcome: "FileOutcome"
     """What it settles: the changes and hunks that the undo or redo was about."""
+    like: "FileImage | None" = None
+    """What the file becomes when a version is taken as a whole; without it, it stays of the kind that it is."""
