@@ -41,5 +41,7 @@ def _nodes(folder: Path, root: Path) -> Iterator[tuple[str, Node]]:
         elif entry.is_dir():
             yield name, Node("folder", mode, b"")
             yield from _nodes(path, root)
+        elif path.is_fifo() or path.is_socket():
+            yield name, Node("fifo" if path.is_fifo() else "socket", mode, b"")
         else:
             yield name, Node("file", mode, path.read_bytes())

@@ -71,7 +71,7 @@ def digest_of(content: bytes) -> Digest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileState:
-    """A file in memory: its bytes (a symlink's target path, nothing for a folder), permission bits and kind."""
+    """A file in memory: its bytes (a symlink's target path, nothing for what has none), permission bits and kind."""
 
     content: bytes
     mode: int = DEFAULT_MODE
@@ -108,11 +108,11 @@ class FileTransition:
     """Whether it may be the work of another session's command, which ran at the same time."""
 
 
-def read_state(path: Path, *, with_folders: bool = False) -> FileState | None:
+def read_state(path: Path, *, with_special: bool = False) -> FileState | None:
     """Return the state of `path` itself (a symlink is not followed), or None when nothing is there.
 
-    Raises `OSError` for what cannot be read; special files count as unreadable. A folder is an `IsADirectoryError`,
-    because an edit must never replace one, unless the caller knows what to do `with_folders`.
+    Raises `OSError` for what cannot be read. Folders (an `IsADirectoryError`), named pipes and sockets count as that,
+    because an edit must never replace one, unless the caller knows what to do `with_special`; devices always do.
     """
     try:
         status = path.lstat()
@@ -121,12 +121,17 @@ def read_state(path: Path, *, with_folders: bool = False) -> FileState | None:
     if stat.S_ISLNK(status.st_mode):
         return FileState(content=os.fsencode(path.readlink()), mode=0o777, kind="symlink")
     if stat.S_ISDIR(status.st_mode):
-        if with_folders:
+        if with_special:
             return FileState(content=b"", mode=stat.S_IMODE(status.st_mode), kind="folder")
         raise IsADirectoryError(f"{path} is a folder")
+    if with_special and (kind := _SPECIAL.get(stat.S_IFMT(status.st_mode))):
+        return FileState(content=b"", mode=stat.S_IMODE(status.st_mode), kind=kind)
     if not stat.S_ISREG(status.st_mode):
         raise OSError(f"{path} is neither a file nor a symlink")
     return FileState(content=path.read_bytes(), mode=stat.S_IMODE(status.st_mode))
+
+
+_SPECIAL: dict[int, FileKind] = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 
 
 def _never(_status: os.stat_result) -> bool:
@@ -140,7 +145,7 @@ def _always(_status: os.stat_result) -> bool:
 def write_state(
     path: Path, state: FileState | None, *, check: Check = lambda: None, keeps_names: KeepsNames = _never
 ) -> None:
-    """Make `path` what `state` says: written, linked, a folder, or (None) removed. Missing parents are created.
+    """Make `path` what `state` says: written, linked, a folder, a pipe, or (None) removed. Missing parents are created.
 
     `check` is called at the last moment at which everything can still stay as it is; what it raises stops the write.
     A file with other names is written under all of them if `keeps_names` allows it. Otherwise only `path` gets the new
@@ -164,7 +169,9 @@ def write_state(
         _retried(os.rmdir, path)
     if state.kind == "symlink":
         _replace_symlink(path, os.fsdecode(state.content), check)
-    elif path.is_symlink():
+    elif state.kind != "file":
+        _replace_special(path, state.kind, state.mode, check)
+    elif _is_special(path):
         _write_by_rename(path, state.content, state.mode, None, check)  # takes the link's place, not its target's
     else:
         _write(path, state.content, state.mode, check, keeps_names)
@@ -466,6 +473,34 @@ def _replace_symlink(path: Path, target: str, check: Check) -> None:
     temporary = _temporary_beside(path)
     try:
         _retried(os.symlink, target, temporary)
+        check()
+        _retried(os.replace, temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            _retried(os.unlink, temporary)
+        raise
+    _sync_folder(path.parent)
+
+
+def _is_special(path: Path) -> bool:
+    """Whether a file that is written here takes the place of something that is none."""
+    try:
+        return not stat.S_ISREG(_retried(os.lstat, path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _replace_special(path: Path, kind: FileKind, mode: int, check: Check) -> None:
+    """Put a new pipe, or a socket that nobody listens at, in the place of whatever has the name."""
+    if not hasattr(os, "mkfifo"):
+        raise OSError(errno.ENOTSUP, f"this system has no {kind}")
+    temporary = _temporary_beside(path)
+    try:
+        if kind == "fifo":
+            _retried(os.mkfifo, temporary, 0o600)
+        else:
+            _retried(os.mknod, temporary, stat.S_IFSOCK | 0o600)
+        _retried(os.chmod, temporary, mode)
         check()
         _retried(os.replace, temporary, path)
     except BaseException:

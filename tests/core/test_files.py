@@ -86,9 +86,9 @@ def test_a_folder_is_made_changed_and_removed_like_a_file(tmp_path: Path) -> Non
     path = tmp_path / "in" / "folder"
     for state in (FileState(content=b"", mode=0o750, kind="folder"), FileState(content=b"", mode=0o700, kind="folder")):
         write_state(path, state)
-        assert read_state(path, with_folders=True) == state
+        assert read_state(path, with_special=True) == state
     write_state(path, None)
-    assert read_state(path, with_folders=True) is None
+    assert read_state(path, with_special=True) is None
 
 
 def test_a_folder_that_is_not_empty_is_never_removed(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_files_and_folders_take_each_others_place(tmp_path: Path) -> None:
     folder = FileState(content=b"", mode=0o755, kind="folder")
     for state in (FileState(content=b"file"), folder, FileState(content=b"t", mode=0o777, kind="symlink"), folder):
         write_state(tmp_path / "a", state)
-        assert read_state(tmp_path / "a", with_folders=True) == state
+        assert read_state(tmp_path / "a", with_special=True) == state
     write_state(tmp_path / "a", FileState(content=b"file"))
     assert read_state(tmp_path / "a") == FileState(content=b"file")
 

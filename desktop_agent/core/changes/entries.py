@@ -8,6 +8,19 @@ from desktop_agent.core.changes.scan import Signature
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import FileImage, FileKind
 
+EntryKind = FileKind | Literal["device"]
+"""A device is known to be there, and is neither read nor made again."""
+
+_KINDS: dict[int, EntryKind] = {
+    stat.S_IFDIR: "folder",
+    stat.S_IFLNK: "symlink",
+    stat.S_IFREG: "file",
+    stat.S_IFIFO: "fifo",
+    stat.S_IFSOCK: "socket",
+}
+NO_CONTENT = ("folder", "fifo", "socket")
+"""The kinds that are known in whole by their mode."""
+
 Kept = Literal["copy", "git", ""]
 """Where a file's content can be had again: in the baseline, in git's objects, or nowhere."""
 
@@ -27,10 +40,9 @@ class Entry:
     kept: Kept = ""
 
     @property
-    def kind(self) -> FileKind:
-        """File, symlink or folder."""
-        mode = self.signature[4]
-        return "folder" if stat.S_ISDIR(mode) else "symlink" if stat.S_ISLNK(mode) else "file"
+    def kind(self) -> EntryKind:
+        """What stands at the path."""
+        return _KINDS.get(stat.S_IFMT(self.signature[4]), "device")
 
     @property
     def mode(self) -> int:
@@ -40,7 +52,7 @@ class Entry:
     @property
     def size(self) -> int:
         """Bytes of content."""
-        return 0 if self.kind == "folder" else self.signature[2]
+        return 0 if self.kind in NO_CONTENT else self.signature[2]
 
     @property
     def inode(self) -> int:
@@ -50,7 +62,7 @@ class Entry:
     @property
     def image(self) -> FileImage | None:
         """The entry as the ledger knows files; None when the content was not read."""
-        if not self.digest:
+        if not self.digest or self.kind == "device":
             return None
         return FileImage(digest=self.digest, size=self.size, mode=self.mode, kind=self.kind)
 

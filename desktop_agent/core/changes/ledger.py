@@ -159,7 +159,7 @@ class Ledger:
         """
         if self.link_above(path):
             return None
-        return read_state(self._root / path, with_folders=True)
+        return read_state(self._root / path, with_special=True)
 
     def state(self, image: FileImage | None) -> FileState | None:
         """The whole state that an image stands for. Raises `StorageError` when its content is missing."""

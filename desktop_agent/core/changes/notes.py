@@ -10,6 +10,8 @@ TOO_DIFFERENT_NOTE = (
     "too different to compare line by line: all from the first to the last difference is shown as changed"
 )
 
+_NAMES = {"symlink": "symbolic link", "fifo": "named pipe", "socket": "socket"}
+
 
 def describe(old: Version, new: Version) -> tuple[str, ...]:
     """Return the notes about a change from `old` to `new`, the most important first."""
@@ -37,12 +39,12 @@ def _file_notes(old: Version, new: Version) -> Iterator[str]:
     if new.mode is None:
         return
     if old.mode is None:
-        if new.is_symlink:
-            yield "symbolic link"
+        if new.kind in _NAMES:
+            yield _NAMES[new.kind]
         elif new.mode & 0o111:
             yield f"executable (mode {stat.S_IMODE(new.mode):o})"
-    elif old.is_symlink != new.is_symlink:
-        yield "symbolic link → file" if old.is_symlink else "file → symbolic link"
+    elif old.kind != new.kind:
+        yield f"{_NAMES.get(old.kind, old.kind)} → {_NAMES.get(new.kind, new.kind)}"
     elif stat.S_IMODE(old.mode) != stat.S_IMODE(new.mode):
         yield f"mode {stat.S_IMODE(old.mode):o} → {stat.S_IMODE(new.mode):o}"
 

@@ -19,6 +19,7 @@ CONTEXT_LINES = 3
 _NO_NEWLINE = b"\n\\ No newline at end of file\n"
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f"}
 _ESCAPES["\r"] = "\\r"
+_SPECIAL = {"fifo": "named pipe", "socket": "socket"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,10 @@ def _rank(step: _Step, origins: Set[str], taken: Set[str]) -> int:
 
 def _left_out(change: FileChange) -> Iterator[str]:
     before, after = change.before, change.after
+    if before and before.kind in _SPECIAL:
+        yield f"the {_SPECIAL[before.kind]} {_quoted(change.moved_from or change.path)}, which is gone or different"
+    if after and after.kind in _SPECIAL:
+        yield f"the {_SPECIAL[after.kind]} {_quoted(change.path)}, which is new or different"
     if before and before.kind == "folder" and not (after and after.kind == "folder"):
         yield f"the folder {_quoted(change.moved_from or change.path)}, which is gone"
     if after and after.kind == "folder" and not (before and before.kind == "folder"):
@@ -107,7 +112,7 @@ def _steps(file: PatchFile) -> Iterator[_Step]:
 
 
 def _side(path: str, image: FileImage | None, content: bytes | None) -> _Side | None:
-    if image is None or image.kind == "folder":
+    if image is None or image.kind == "folder" or image.kind in _SPECIAL:
         return None
     return _Side(path, _git_mode(image), content or b"")
 

@@ -23,6 +23,8 @@ from desktop_agent.core.model import FileKind, FileOutcome, OutsideFile, Uncaptu
 from desktop_agent.core.private_files import make_private_file, make_private_folder
 
 _PACK = "copy.pack"
+_COPIED = (stat.S_IFREG, stat.S_IFLNK, stat.S_IFIFO, stat.S_IFSOCK)
+"""The types of files that are copied; devices are not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +215,7 @@ class SafetyCopies:
                     self._add_file(place, entry.path, entry.stat(follow_symlinks=False), units)
 
     def _add_file(self, place: Place, path: str, status: os.stat_result, units: dict[str, Unit]) -> None:
-        if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+        if stat.S_IFMT(status.st_mode) not in _COPIED:
             return
         name = self._unit_of(_folder_of(path), place)
         if name is None:
@@ -281,7 +283,7 @@ class SafetyCopies:
             left_files, left_bytes = left_files - len(new), left_bytes - size
             for path, _ in new:
                 with suppress(OSError):
-                    self._add(report, FileTransition(path, None, read_state(Path(path), with_folders=True)))
+                    self._add(report, FileTransition(path, None, read_state(Path(path), with_special=True)))
 
 
 _NO_UNIT = Unit("")
@@ -326,12 +328,12 @@ def _everything_below(unit: str) -> Iterator[tuple[str, os.stat_result]]:
                 pending.append(entry.path)
             with suppress(OSError):
                 status = entry.stat(follow_symlinks=False)
-                if stat.S_IFMT(status.st_mode) in (stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR):
+                if stat.S_ISDIR(status.st_mode) or stat.S_IFMT(status.st_mode) in _COPIED:
                     yield entry.path, status
 
 
 def _copy(path: str, status: os.stat_result, pack: BinaryIO) -> CopiedFile:
-    state = read_state(Path(path), with_folders=True)
+    state = read_state(Path(path), with_special=True)
     if state is None:
         raise FileNotFoundError(2, "it is gone", path)
     offset = pack.tell()
@@ -354,7 +356,7 @@ def _changed_state(file: CopiedFile) -> FileState | None:
         return None
     if _signature(status) == file.signature:
         return _SAME
-    state = read_state(Path(file.path), with_folders=True)
+    state = read_state(Path(file.path), with_special=True)
     if state is not None and (state.digest, state.mode, state.kind) == (file.digest, file.mode, file.kind):
         return _SAME
     return state

@@ -46,7 +46,7 @@ class KnownFolder:
     signature: Signature = UNKNOWN
     """Equal ones mean: the same names. Unknown until the folder has been listed."""
     files: dict[str, Signature] = field(default_factory=dict[str, Signature])
-    """Files and symlinks by name."""
+    """Files, symlinks and special files by name."""
     folders: tuple[str, ...] = ()
     repository: str = ""
     """What git would take for a repository here: `.git`, or `.` where the folder looks like the inside of one."""
@@ -76,7 +76,7 @@ class Scan:
 
     started_ns: int
     changed: dict[str, Signature] = field(default_factory=dict[str, Signature])
-    """Files, symlinks and folders that are new or look different."""
+    """Files, symlinks, special files and folders that are new or look different."""
     gone: list[str] = field(default_factory=list[str])
     listed: Known = field(default_factory=Known)
     """Folders that were listed anew."""
@@ -316,8 +316,6 @@ class _Walk:
         try:
             now = _signature(entry.stat(follow_symlinks=False))
         except FileNotFoundError:  # deleted since the folder was listed
-            return
-        if not (stat.S_ISREG(now[4]) or stat.S_ISLNK(now[4])):
             return
         self._scan.file_count += 1
         folder.files[entry.name] = now

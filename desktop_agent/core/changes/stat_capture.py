@@ -14,7 +14,7 @@ from threading import Event
 
 from desktop_agent.core.changes.baseline import Baseline, BaselineSession, Span
 from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot
-from desktop_agent.core.changes.entries import Entry, as_note
+from desktop_agent.core.changes.entries import NO_CONTENT, Entry, as_note
 from desktop_agent.core.changes.git_index import unchanged_objects
 from desktop_agent.core.changes.git_objects import GitObjects, index_stamp, object_id
 from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy, leave_out_stand_ins, repositories_in
@@ -207,11 +207,11 @@ class _Writer:
         """Look into what is at `path`; without a digest when it is too large or cannot be read."""
         is_open = path in scan.unread or is_racy(signature, scan.started_ns)
         entry = Entry(path=path, signature=signature, is_racy=is_open, digest="")
-        if entry.kind == "folder":
+        if entry.kind in NO_CONTENT:
             return replace(entry, digest=digest_of(b""), is_racy=False), None
         if (identifier := self._from_git(entry)) is not None:
             return replace(entry, object=identifier, kept="git", is_racy=False), None
-        if path in scan.unread or entry.size > self._limits.max_file_bytes:
+        if entry.kind == "device" or path in scan.unread or entry.size > self._limits.max_file_bytes:
             return entry, None
         try:
             state = read_state(self._root / path)
@@ -315,13 +315,15 @@ class _Report:
         return content if content is not None and digest_of(content) == entry.digest else None
 
     def _state(self, entry: Entry | None) -> FileState | None:
-        if entry is None:
+        if entry is None or entry.kind == "device":
             return None
-        content = b"" if entry.kind == "folder" else self._content(entry)
+        content = b"" if entry.kind in NO_CONTENT else self._content(entry)
         return None if content is None else FileState(content=content, mode=entry.mode, kind=entry.kind)
 
     def _reason(self, item: Touched) -> str:
         entries = [entry for entry in (item.before, item.after) if entry is not None]
+        if any(entry.kind == "device" for entry in entries):
+            return "A device stands or stood there, which an undo neither makes nor removes."
         if any(entry.size > self._limits.max_file_bytes for entry in entries):
             return f"It is larger than {self._limits.max_file_bytes // 2**20} MiB, so no copy was kept."
         if any(entry.kept == "git" for entry in entries):

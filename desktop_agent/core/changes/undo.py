@@ -22,6 +22,7 @@ from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
 
 _RENAMED = "It was renamed to {} since. Undo that first."
+_LINK = "A symlink has taken the place of the folder {}."
 _MISSING = "Its earlier content is missing from the data folder."
 
 
@@ -66,6 +67,8 @@ class Drafter:
         self._leaving: frozenset[str] = frozenset()
         """Folders that go with the files in them, so that what was in their place can come back."""
         self._planned: frozenset[str] = frozenset()
+        self._links: dict[str, str] = {}
+        """The paths that lie below a link now, with that link, which is planned for, too."""
 
     def draft(self, direction: Direction, plans: Sequence[FilePlan]) -> Draft:
         """Return what carrying out `plans` comes to with the files as they are now."""
@@ -75,7 +78,9 @@ class Drafter:
         moved = self._follow_moves(plans)
         # Undo goes backwards over the files, too: the one that came with a new folder goes last, when that is empty.
         ordered = plans if direction == "redo" else tuple(reversed(plans))
+        self._links = {}
         drafted = {plan.path: self._file(direction, plan, moved) for plan in ordered}
+        self._leave_below_links(ordered, drafted)
         for plan in ordered:
             _keep_together(plan, drafted)
         going = {folder for one in drafted.values() if isinstance(one, DraftedWrite) for folder in one.new_folders}
@@ -87,6 +92,15 @@ class Drafter:
         settled = [one for one in drafted.values() if isinstance(one, FileOutcome)]
         return Draft(tuple(sorted(writes, key=_order)), tuple(settled))
 
+    def _leave_below_links(self, plans: Sequence[FilePlan], drafted: dict[str, DraftedWrite | FileOutcome]) -> None:
+        """Leave alone what would be written through a link that stays."""
+        for plan in plans:
+            link = self._links.get(plan.path, "")
+            above, one = drafted.get(link), drafted[plan.path]
+            goes = isinstance(above, DraftedWrite) and above.transition.after != above.transition.before
+            if link and isinstance(one, DraftedWrite) and not goes:
+                drafted[plan.path] = _outcome(plan, "conflict", _LINK.format(link))
+
     def _is_there(self, one: DraftedWrite) -> bool:
         """Whether a folder that was taken to go with its files, and come again, stays after all."""
         after = one.transition.after
@@ -97,10 +111,14 @@ class Drafter:
     def _file(
         self, direction: Direction, plan: FilePlan, moved: dict[str, FileState | None]
     ) -> DraftedWrite | FileOutcome:
-        if not self._ledger.is_inside(plan.path):
-            return _outcome(plan, "conflict", "Its folder does not lie in the workspace any more.")
-        if (link := self._ledger.link_above(plan.path)) and link not in self._planned:
-            return _outcome(plan, "conflict", f"A symlink has taken the place of the folder {link}.")
+        link = self._ledger.link_above(plan.path)
+        if link in self._planned:  # by its turn the folder is there again: `_leave_below_links` sees to that
+            self._links[plan.path] = link
+        else:
+            if not self._ledger.is_inside(plan.path):
+                return _outcome(plan, "conflict", "Its folder does not lie in the workspace any more.")
+            if link:
+                return _outcome(plan, "conflict", _LINK.format(link))
         try:
             yours = self._now(plan.path)
         except OSError as error:

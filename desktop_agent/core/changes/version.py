@@ -4,7 +4,14 @@ import stat
 from dataclasses import dataclass
 
 from desktop_agent.core.changes.text import Text, read_text
-from desktop_agent.core.model import FileImage
+from desktop_agent.core.model import FileImage, FileKind
+
+_TYPES = {
+    "symlink": stat.S_IFLNK,
+    "folder": stat.S_IFDIR,
+    "fifo": stat.S_IFIFO,
+    "socket": stat.S_IFSOCK,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,11 @@ class Version:
         return self.image is None
 
     @property
+    def kind(self) -> FileKind:
+        """What it was; a plain file also when absent."""
+        return self.image.kind if self.image else "file"
+
+    @property
     def is_symlink(self) -> bool:
         """Whether it was a symbolic link, whose content is its target."""
         return self.image is not None and self.image.kind == "symlink"
@@ -36,7 +48,7 @@ class Version:
         """File type and permissions as in `stat`; `None` when absent."""
         if self.image is None:
             return None
-        return (stat.S_IFLNK if self.is_symlink else stat.S_IFREG) | stat.S_IMODE(self.image.mode)
+        return _TYPES.get(self.image.kind, stat.S_IFREG) | stat.S_IMODE(self.image.mode)
 
     @property
     def encoding(self) -> str:

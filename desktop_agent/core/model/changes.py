@@ -9,14 +9,15 @@ ChangeKind = Literal["created", "modified", "deleted", "renamed", "mode_changed"
 Author = Literal["agent", "shell", "mcp", "person", "undo"]
 """Who wrote a change: an edit tool, a command, an MCP server, the person, or the person's undo or redo."""
 
-FileKind = Literal["file", "symlink", "folder"]
+FileKind = Literal["file", "symlink", "folder", "fifo", "socket"]
+"""The last two, a named pipe and what a program listens at, are names without bytes on the disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileImage:
     """The exact state of a file: content by digest, length in bytes, and permission bits.
 
-    For a symlink the content is its target path; a folder has none.
+    For a symlink the content is its target path; folders, named pipes and sockets have none.
     """
 
     digest: Digest

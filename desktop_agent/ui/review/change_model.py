@@ -88,6 +88,7 @@ class ChangeModel(QAbstractListModel):
         if file.special == "mode" and file.modes is not None:
             return "{:o} → {:o}".format(*(mode & 0o7777 for mode in file.modes))
         names = {"folder": self.tr("folder"), "symlink": self.tr("link"), "binary": self.tr("binary")}
+        names |= {"fifo": self.tr("named pipe"), "socket": self.tr("socket")}
         return names.get(file.special, "")
 
     def _in_words(self, file: ChangedFile) -> str:

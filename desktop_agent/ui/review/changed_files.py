@@ -107,7 +107,7 @@ class ChangedFile(NamedTuple):
         return [] if self.is_git else list(dict.fromkeys(record.change.author for record in self.records))
 
     @property
-    def special(self) -> Literal["", "folder", "symlink", "mode", "binary"]:
+    def special(self) -> Literal["", "folder", "symlink", "fifo", "socket", "mode", "binary"]:
         """What it is, or what changed of it, beyond lines of text."""
         before, after = self.standing[0].change.before, self.standing[-1].change.after
         image = after or before

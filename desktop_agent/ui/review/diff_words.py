@@ -109,7 +109,11 @@ def summary(diff: FileDiff) -> tuple[str, str]:
     """Return what there is to say of a file without lines: a heading and a line."""
     if stat.S_ISDIR(diff.new_mode or diff.old_mode or 0):
         return _tr("Folder"), _tr("deleted") if diff.kind == "deleted" else _tr("created")
-    if diff.is_binary:
+    if not diff.new_size and stat.S_ISFIFO(diff.new_mode or diff.old_mode or 0):
+        heading = _tr("Named pipe")
+    elif not diff.new_size and stat.S_ISSOCK(diff.new_mode or diff.old_mode or 0):
+        heading = _tr("Socket")
+    elif diff.is_binary:
         heading = _tr("Binary file")
     elif diff.old_size or diff.new_size:
         heading = _tr("Too large to show line by line")

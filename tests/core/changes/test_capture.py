@@ -116,7 +116,7 @@ def tree(root: Path) -> dict[str, FileState]:
     found: dict[str, FileState] = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
-        state = None if name.split("/")[0] == ".git" else read_state(path, with_folders=True)
+        state = None if name.split("/")[0] == ".git" else read_state(path, with_special=True)
         if state is not None:
             found[name] = state
     return found
@@ -602,9 +602,10 @@ def test_names_that_are_no_text_are_captured_like_any_other(run: Run, root: Path
     assert (item.path, item.before and item.before.content, item.after) == ("bad-\udcff", b"x", None)
 
 
-def test_special_files_do_no_harm(run: Run, root: Path) -> None:
-    for found in (run(lambda: os.mkfifo(root / "pipe")), run("true")):
-        assert (found.items, found.report.out_of_reach) == ([], ())
+def test_a_pipe_is_captured_without_being_opened(run: Run, root: Path) -> None:
+    for command, paths in ((lambda: os.mkfifo(root / "pipe"), ["pipe"]), ("true", []), ("rm pipe", ["pipe"])):
+        found = run(command)
+        assert (found.paths, found.report.out_of_reach) == (paths, ())
 
 
 def test_a_workspace_that_was_removed_is_gone_file_by_file(root: Path, capture: StatCapture) -> None:

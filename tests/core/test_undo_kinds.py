@@ -1,0 +1,161 @@
+"""Undo and redo of what a command did to the kinds of files: each other's place, and names that hold no bytes."""
+
+import os
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.undoing import draft_revert
+from tests.harness import Ground
+from tests.trees import tree_of
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="it has no such files")
+
+LISTEN = "python3 -c 'import os; os.mknod(\"made\", 0o140640)'"
+
+COMMANDS = {
+    "a folder by a link outside": "rm -r d; ln -s OUTSIDE d",
+    "a folder by a link inside": "rm -r d; ln -s other d",
+    "a folder by a link to nowhere": "rm -r d; ln -s nowhere d",
+    "a folder by a link to itself": "rm -r d; ln -s d d",
+    "a folder moved, and a link to it": "mv d elsewhere; ln -s elsewhere d",
+    "an inner folder by a link": "rm -r d/deep; ln -s OUTSIDE d/deep",
+    "both folders by links": "rm -r d/deep; ln -s /etc d/deep; rm -r other; ln -s d/deep other",
+    "a link by a folder": "rm link; mkdir link; echo new > link/f; mkdir link/g; echo newer > link/g/h",
+    "a file by a folder": "rm a; mkdir -p a/b; echo new > a/b/c",
+    "a folder by a file": "rm -r d; echo now > d",
+    "a folder by a pipe": "rm -r d; mkfifo d",
+    "a pipe by a folder": "rm pipe; mkdir pipe; echo x > pipe/f",
+    "a file by a pipe": "rm a; mkfifo -m 600 a",
+    "a pipe by a file": "rm pipe; echo now > pipe",
+    "a pipe by a link": "rm pipe; ln -s a pipe",
+    "a link by a pipe": "rm link; mkfifo link",
+    "a socket by a file": "rm sock; echo now > sock",
+    "a file by a socket": f"rm a; {LISTEN}; mv made a",
+    "pipes made": "mkfifo new; mkdir n; mkfifo n/p; chmod 640 n/p",
+    "a pipe deleted": "rm pipe sock d/inner",
+    "a pipe moved": "mv pipe other/p; mv sock s",
+    "a pipe's mode": "chmod 600 pipe sock",
+    "a folder with a pipe": "rm -r d",
+    "all round": "mv a t; mv d a; mv t d; rm link; mv pipe link; mv other pipe; ln -s OUTSIDE other",
+    "everything": "rm -rf ./*",
+}
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder elsewhere, with a file of the name of one in the workspace."""
+    folder = tmp_path / "outside"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "f").write_text("theirs\n")
+    (folder / "deep/g").write_text("theirs\n")
+    return folder
+
+
+@pytest.fixture
+def ground(ground: Ground) -> Ground:
+    root = ground.workspace
+    ground.write("a", "one\ntwo\n")
+    ground.write("d/f", "f\n")
+    ground.write("d/deep/g", "g\n")
+    ground.write("other/o", "o\n")
+    (root / "link").symlink_to("other")
+    os.mkfifo(root / "pipe", 0o640)
+    os.mkfifo(root / "d/inner")
+    here = Path.cwd()
+    os.chdir(root)  # the name of a socket must be short
+    try:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind("sock")
+    finally:
+        os.chdir(here)
+    return ground
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+async def test_one_undo_and_one_redo_are_exact(ground: Ground, outside: Path, command: str) -> None:
+    before, theirs = tree_of(ground.workspace), tree_of(outside)
+    call = Call("run_terminal_cmd", {"command": command.replace("OUTSIDE", str(outside))})
+    async with ground.session([[call], [Say("Done.")]], approval="never") as s:
+        await s.prompt()
+        after = tree_of(ground.workspace)
+        assert after != before
+        for _ in range(2):
+            s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+            undone = await s.rx.expect(ev.ChangesUndone)
+            assert [outcome for outcome in undone.outcomes if not outcome.is_done] == []
+            assert tree_of(ground.workspace) == before
+            s.submit(ops.RedoSteps())
+            redone = await s.rx.expect(ev.ChangesRedone)
+            assert [outcome for outcome in redone.outcomes if not outcome.is_done] == []
+            assert tree_of(ground.workspace) == after
+    assert tree_of(outside) == theirs
+
+
+async def test_a_link_that_somebody_put_there_since_is_a_conflict_and_is_not_followed(
+    ground: Ground, outside: Path
+) -> None:
+    async with ground.session(
+        [[Call("run_terminal_cmd", {"command": "rm d/f"})], [Say("Done.")]], approval="never"
+    ) as s:
+        await s.prompt()
+        shutil.rmtree(ground.workspace / "d")
+        (ground.workspace / "d").symlink_to(outside)
+        (outside / "f").unlink()
+        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        (outcome,) = (await s.rx.expect(ev.ChangesUndone)).outcomes
+    assert (outcome.path, outcome.state) == ("d/f", "conflict")
+    assert not (outside / "f").exists()
+
+
+async def test_what_is_below_a_link_that_stays_is_a_conflict_already_in_the_draft(
+    ground: Ground, outside: Path
+) -> None:
+    call = Call("run_terminal_cmd", {"command": f"rm -r d; ln -s {outside} d"})
+    async with ground.session([[call], [Say("Done.")]], approval="never") as s:
+        await s.prompt()
+        (ground.workspace / "d").unlink()
+        (ground.workspace / "d").symlink_to(outside / "deep")
+        ledger = Ledger(ground.workspace, Blobs(ground.paths.blobs))
+        draft = draft_revert(s.session.transcript, ledger, "undo", ChangeSelection(turn=1))
+    assert draft is not None
+    assert {outcome.state for outcome in draft.outcomes()} == {"conflict"}
+    assert len(draft.outcomes()) == 5
+
+
+async def test_a_pipe_that_somebody_made_since_is_a_conflict(ground: Ground) -> None:
+    async with ground.session(
+        [[Call("run_terminal_cmd", {"command": "echo x >> a; rm d/f"})], [Say("Done.")]], approval="never"
+    ) as s:
+        await s.prompt()
+        for path in ("a", "d/f"):
+            (ground.workspace / path).unlink(missing_ok=True)
+            os.mkfifo(ground.workspace / path)
+        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        outcomes = (await s.rx.expect(ev.ChangesUndone)).outcomes
+    assert sorted((outcome.path, outcome.state) for outcome in outcomes) == [("a", "conflict"), ("d/f", "conflict")]
+    assert (ground.workspace / "a").is_fifo()
+    assert (ground.workspace / "d/f").is_fifo()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root makes devices")
+async def test_a_device_is_named_because_no_undo_brings_it_back(ground: Ground) -> None:
+    device = ground.workspace / "device"
+    try:
+        os.mknod(device, 0o020600, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("this machine makes none")
+    async with ground.session(
+        [[Call("run_terminal_cmd", {"command": "rm device"})], [Say("Done.")]], approval="never"
+    ) as s:
+        await s.prompt()
+        recorded = s.rx.all(ev.ChangesRecorded)[-1]
+    assert ([item.path for item in recorded.uncaptured], recorded.changes) == (["device"], ())
