@@ -13,6 +13,7 @@ from desktop_agent.core.policy.wrappers import INTERPRETERS, OTHER_SHELLS, SHELL
 MOST_SCRIPTS = 32
 """How many files of one line are looked at."""
 
+_OWN_PATH = re.compile(r"""\bPATH=(?:"[^"]*"|'[^']*'|[^\s;&|)]+)""")
 _SOURCING = frozenset({".", "source"})
 _READERS = frozenset({"awk", "gawk", "mawk", "sed"})
 _RECIPES: dict[str, tuple[str, ...]] = {
@@ -34,6 +35,25 @@ def scripts_of(parsed: ParsedCommand) -> tuple[str, ...]:
     for segment in parsed.segments:
         found.update(dict.fromkeys(_of_segment(segment)))
     return tuple(path for path in found if posixpath.dirname(path) not in SYSTEM_FOLDERS)[:MOST_SCRIPTS]
+
+
+def programs_of(parsed: ParsedCommand) -> tuple[str, ...]:
+    """Return the programs that a line names by their paths, as they stand in it, each once; and what it sources."""
+    found: dict[str, None] = {}
+    for segment in parsed.segments:
+        for parts in (segment.parts, *segment.outer):
+            words = tuple(part.text for part in parts if part.is_known)
+            if words and words[0] in _SOURCING:
+                words = words[1:]
+            if words and "/" in words[0]:
+                found[words[0]] = None
+    return tuple(found)[:MOST_SCRIPTS]
+
+
+def folders_of_programs(line: str) -> tuple[str, ...]:
+    """Return the absolute folders that a line, as its text stands, puts into its `PATH`."""
+    values = [match[0].removeprefix("PATH=").strip("'\"") for match in _OWN_PATH.finditer(line)]
+    return tuple(dict.fromkeys(folder for value in values for folder in value.split(":") if folder.startswith("/")))
 
 
 def _of_segment(segment: Segment) -> Iterator[str]:

@@ -105,6 +105,8 @@ class _View:
         for path in homes.shown:
             self.mounts[path] = ("--ro-bind-try", str(path), str(path))  # a cache may be gone a moment later
             self.covered.pop(path, None)
+        for path, real in homes.other_names:
+            self.mounts[path] = ("--ro-bind-try", str(real), str(path))
 
     def forbid_folder(self, path: Path) -> None:
         self.cover(path, "--tmpfs", str(path))
@@ -172,7 +174,8 @@ def _view_of(confinement: Confinement, guards: Guards) -> _View:
         view.forbid_folder(path)
     view.files_to_remove += protection.missing_files
     for path in (*guards.hidden, *homes.hidden, *confinement.hidden):
-        view.hide(path)
+        for name in (path, *homes.names_of(path)):
+            view.hide(name)
     view.pin(confinement.roots)
     return view
 

@@ -2,13 +2,17 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.errors import SandboxError
 from desktop_agent.core.model import SandboxMode
 from desktop_agent.core.processes.runner import Command
+
+
+def _no_secrets(_: Iterable[Path]) -> tuple[Path, ...]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,10 @@ class Confinement:
     """What it may read although it lies in a hidden place, such as the logs of the session's jobs."""
     visible: tuple[Path, ...] = ()
     """What it may read in a home folder beside tool chains: the user chose it."""
+    programs: tuple[Path, ...] = ()
+    """Programs that its command line names. In `/tmp` they are visible with what was installed with them."""
+    secrets_in: Callable[[Iterable[Path]], tuple[Path, ...]] = _no_secrets
+    """Returns what stays hidden in folders of the real `/tmp` that are visible because of programs. May block."""
     hidden: tuple[Path, ...] = ()
     """What it must not read although it lies in the workspace. Only bubblewrap can do that."""
     repositories: tuple[Path, ...] = ()

@@ -11,7 +11,12 @@ from pathlib import Path, PurePath
 
 from desktop_agent.core.sandbox.confinement import Confinement
 from desktop_agent.core.sandbox.home import Homes
-from desktop_agent.core.sandbox.missing_programs import MissingProgram, missing_program, names_in
+from desktop_agent.core.sandbox.missing_programs import (
+    MissingProgram,
+    missing_program,
+    names_in,
+    program_behind_path,
+)
 
 _LOOKED_AT = 16_000
 """Characters from the end: the reason for a failure is printed last."""
@@ -62,12 +67,14 @@ def denial_in(
     has_closed_top: bool = False,
     is_hidden: Callable[[Path], str] = lambda _: "",
     homes: Homes | None = None,
+    folder: Path | None = None,
 ) -> str | None:
     """Return a sentence that says what the sandbox seems to have refused, or None when nothing points to it.
 
     `has_closed_top`: nothing may be made or removed directly in the workspace, though it may be written (Landlock).
     `is_hidden` says what a path lies in that the command does not see although it is there, empty for nothing. Programs
-    that it did not find by their names are looked for in `homes`, and where programs usually are.
+    that it did not find by their names are looked for in `homes`, and where programs usually are; those that it did not
+    find by their paths, from the `folder` where it ran.
     """
     if exit_code == 0:
         return None
@@ -75,7 +82,7 @@ def denial_in(
     for path in _named_paths(text):
         if hidden := is_hidden(path):
             return f"The sandbox hides {_named(hidden)} from commands; the setting home_visible makes it visible."
-    for program in _missing_programs(text, homes, is_hidden):
+    for program in _missing_programs(text, homes, is_hidden, folder):
         if program.hidden:
             where = f"{_named(str(program.path))} is in {_named(program.hidden)}, which the sandbox hides from commands"
             return f"The program {where}; the setting home_visible makes it visible."
@@ -97,7 +104,7 @@ def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Ca
     Empty for none. `find_hidden` returns what `denial_in` calls `is_hidden`; both block.
     """
     text = _end_of(output)
-    for program in _missing_programs(text, homes, find_hidden()) if names_in(text) else ():
+    for program in _missing_programs(text, homes, find_hidden(), None) if names_in(text) else ():
         if not program.hidden:
             name, place = _named(program.path.name), _named(str(program.path))
             return f"The program {name} is not in the folders of PATH that commands have. It is at {place}."
@@ -109,11 +116,15 @@ def _end_of(output: str) -> str:
     return "\n".join(line[-_LONGEST_LINE:] for line in output[-_LOOKED_AT:].splitlines())
 
 
-def _missing_programs(text: str, homes: Homes | None, is_hidden: Callable[[Path], str]) -> Iterator[MissingProgram]:
+def _missing_programs(
+    text: str, homes: Homes | None, is_hidden: Callable[[Path], str], folder: Path | None
+) -> Iterator[MissingProgram]:
     if homes is not None:
         for name in names_in(text):
             if (program := missing_program(name, homes, is_hidden)) is not None:
                 yield program
+    if folder is not None and (program := program_behind_path(text, folder, is_hidden)) is not None:
+        yield program
 
 
 def _named_paths(text: str) -> Iterator[Path]:

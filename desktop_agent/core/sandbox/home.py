@@ -4,25 +4,27 @@ A list of the places that hold secrets is never complete: the next application k
 `toolchains` lists what may be seen, and everything else in a home folder is absent. What `guarded` lists stays hidden
 also inside what may be seen.
 
-What the model writes never decides what is visible: the places come from the application's own environment, from the
-user's settings, and from links in folders that a command cannot write.
+`/tmp` is treated alike, where a sandbox shows another one. What the model writes never decides what is visible of a
+home: the places come from the application's own environment, from the user's settings, and from links in folders that
+a command cannot write. Of `/tmp`, a program that the command line names is visible with what was installed with it.
 """
 
 import os
 import re
 import stat
 import sys
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import desktop_agent
 from desktop_agent.core.sandbox.confinement import Confinement, Folders, is_within
+from desktop_agent.core.sandbox.installed import SHARED, installed_with
 from desktop_agent.core.sandbox.toolchains import ELSEWHERE, IF_WITHOUT_CREDENTIALS, NAMED_BY, TOOLS
 from desktop_agent.core.secrets import HIDDEN, mask
 
-_TEMP = Path("/tmp")  # noqa: S108 - the sandbox shows another one
+TEMP = Path("/tmp")  # noqa: S108 - the sandbox shows another one
 _ALL_HOMES = (Path("/home"), Path("/Users"))
 _NO_HOMES = frozenset(
     Path(name)
@@ -35,13 +37,6 @@ _NO_HOMES = frozenset(
 """Folders that some entry calls a home, and without which nothing runs."""
 _FIRST_USER, _NOBODY = 1000, 65534
 
-_PROGRAMS = frozenset({"bin", "sbin", "shims", "Scripts"})
-_SIGNS_OF_A_PREFIX = ("lib", "lib64", "libexec", "pyvenv.cfg", "VERSION", "packages")
-_SHARED = frozenset({".local", ".config", ".cache", ".local/share", ".local/state", ".var", "Library", "Documents"})
-"""Folders in a home that hold things of many applications: `bin` in one of them says nothing of the others."""
-
-_MOST_PROGRAMS = 2000
-"""How many entries of one folder of `PATH` are looked at for links."""
 _MOST_LINKS = 40
 _MOST_BYTES = 256 * 1024
 _CREDENTIAL = re.compile(
@@ -111,7 +106,13 @@ class HomeView:
     links: tuple[tuple[Path, str], ...] = ()
     """Symbolic links that lead to what is shown, and where they point."""
     hidden: tuple[Path, ...] = ()
-    """Settings of tools that are not shown, because they seem to hold credentials."""
+    """What is not shown of that: settings of tools that seem to hold credentials, secrets beside programs of `/tmp`."""
+    other_names: tuple[tuple[Path, Path], ...] = ()
+    """By which further paths in the other `/tmp` what is shown is known, over links there; each with what it is."""
+
+    def names_of(self, path: Path) -> Iterator[Path]:
+        """Yield by which other names something in what is shown is known."""
+        yield from (name / path.relative_to(real) for name, real in self.other_names if is_within(path, (real,)))
 
 
 def in_home(home: Path, name: str, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -138,7 +139,7 @@ def view_of_homes(homes: Homes, confinement: Confinement, hidden: Iterable[Path]
     opened = Folders.of((*confinement.shown, *confinement.roots))
     emptied = tuple(path for path in homes.folders if not opened.hold(path))
     harmful = tuple(path.resolve() for path in homes.settings if _seems_to_hold_credentials(path))
-    looks = _Looks(Folders.of((*emptied, _TEMP)), Folders.of((*hidden, *harmful)), opened)
+    looks = _Looks(Folders.of((*emptied, TEMP)), Folders.of((*hidden, *harmful)), opened)
     for path in homes.own:
         looks.follow(path)
     for path in dict.fromkeys((*homes.needed, *_programs(homes, confinement))):
@@ -147,7 +148,9 @@ def view_of_homes(homes: Homes, confinement: Confinement, hidden: Iterable[Path]
         looks.show(path, is_chosen=True)
     shown = Folders.of(map(Path, looks.shown))
     links = tuple((Path(path), target) for path, target in looks.links.items() if not shown.hold(path))
-    return HomeView(emptied, looks.outermost(), links, harmful)
+    outermost = looks.outermost()
+    secrets = confinement.secrets_in(path for path in outermost if TEMP in path.parents)
+    return HomeView(emptied, outermost, links, (*harmful, *secrets), looks.other_names())
 
 
 def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]) -> str:
@@ -156,13 +159,13 @@ def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]
     Blocks. Only the outermost part is named, and only if it is there: the command learns no more of the home.
     """
     path = Path(os.path.normpath(path))
-    for home in (*homes.own, *view.emptied, _TEMP):
+    for home in (*homes.own, *view.emptied, TEMP):
         if path == home or not is_within(path, (home,)) or not os.path.lexists(path):
             continue
         if is_within(path, opened) or is_within(path.resolve(), (*view.shown, *opened)):
             return ""
         parts = path.relative_to(home).parts
-        depth = next((count for count in (2, 1) if "/".join(parts[:count]) in _SHARED and count < len(parts)), 0)
+        depth = next((count for count in (2, 1) if "/".join(parts[:count]) in SHARED and count < len(parts)), 0)
         named = home.joinpath(*parts[: depth + 1])
         is_own = home in homes.own or home in (own.resolve() for own in homes.own)
         return f"~/{named.relative_to(home)}" if is_own else str(named)
@@ -178,6 +181,8 @@ class _Looks:
     opened: Folders
     shown: dict[str, None] = field(default_factory=dict[str, None])
     links: dict[str, str] = field(default_factory=dict[str, str])
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    """Paths in the other `/tmp` that lead over links to what is shown. The links themselves are not there."""
     _targets: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def show(self, path: Path, *, is_chosen: bool = False) -> None:
@@ -189,6 +194,9 @@ class _Looks:
             return  # it would show the whole home
         if is_chosen or not self.hidden.hold(real):
             self.shown[real] = None
+            named = os.path.normpath(path)
+            if named != real and named.startswith(f"{TEMP}/") and not self.opened.hold(named):
+                self.names[named] = real
 
     def follow(self, path: Path) -> str | None:
         """Return where `path` leads, or None, and keep the links on the way that the command would miss."""
@@ -209,7 +217,7 @@ class _Looks:
             met += 1
             if met > _MOST_LINKS:
                 return None
-            if self.closed.hold(here) and not self.opened.hold(here) and not here.startswith(f"{_TEMP}/"):
+            if self.closed.hold(here) and not self.opened.hold(here) and not here.startswith(f"{TEMP}/"):
                 self.links[here] = target
             here = "" if target.startswith("/") else here.rpartition("/")[0]
             rest += target.split("/")[::-1]
@@ -229,6 +237,11 @@ class _Looks:
         """Return what is shown, without what lies in other parts of it, unless something hidden is in between."""
         return tuple(Path(path) for path in self.shown if not self._is_in_another(path))
 
+    def other_names(self) -> tuple[tuple[Path, Path], ...]:
+        """Return the further names of what is shown, but for those that a link in what is shown makes anyway."""
+        shown = Folders.of(map(Path, self.shown))
+        return tuple((Path(name), Path(real)) for name, real in self.names.items() if not shown.hold(name))
+
     def _is_in_another(self, path: str) -> bool:
         around = [prefix for prefix in self.hidden.prefixes if f"{path}/".startswith(prefix)]
         folder = path
@@ -239,38 +252,15 @@ class _Looks:
 
 
 def _programs(homes: Homes, confinement: Confinement) -> Iterator[Path]:
-    """Yield what the folders of `PATH` need: what was installed with them, and where the links in them lead. Blocks."""
-    closed = Folders.of((*homes.folders, _TEMP))
-    writable = Folders.of((*confinement.roots, confinement.temp))
-    installed = dict.fromkeys(map(str, homes.search))  # hundreds of links lead to programs of a few tool chains
-    for folder in homes.search:
-        real = os.path.realpath(folder)
-        # A link in a folder that a command can write may be the command's own.
-        if not closed.hold(real) or writable.hold(real):
-            continue
-        with suppress(OSError), os.scandir(real) as entries:
-            for _, entry in zip(range(_MOST_PROGRAMS), entries, strict=False):
-                if not entry.is_symlink():
-                    continue
-                program = os.path.realpath(entry.path)
-                parent = os.path.dirname(program)  # noqa: PTH120 - hundreds, as text
-                if os.path.basename(parent) in _PROGRAMS:  # noqa: PTH119 - the same
-                    installed[parent] = None
-                else:
-                    yield Path(program)
+    """Yield what the folders of `PATH` and the programs that the command line names need. Blocks."""
     people = (*homes.own, *homes.folders)
-    shared = {*people, *(home / name for home in people for name in _SHARED)}
-    for folder in installed:
-        yield _installed_with(Path(folder), shared)
-
-
-def _installed_with(folder: Path, shared: Container[Path]) -> Path:
-    """Return the folder that a tool chain with its programs in `folder` was installed in; else `folder`."""
-    prefix = folder.parent
-    if folder.name not in _PROGRAMS or prefix in shared or prefix in _NO_HOMES:
-        return folder
-    # Not by `Path`, which does not forgive a folder that is closed to us.
-    return prefix if any(os.path.exists(prefix / name) for name in _SIGNS_OF_A_PREFIX) else folder  # noqa: PTH110
+    shared = {*people, *(home / name for home in people for name in SHARED), *_NO_HOMES}
+    closed = Folders.of((*homes.folders, TEMP))
+    writable = Folders.of((*confinement.roots, confinement.temp))
+    temp = Folders.of((TEMP,))  # the model writes the command line: what it names shows nothing of a home
+    yield from installed_with(
+        homes.search, confinement.programs, closed=closed, temp=temp, writable=writable, shared=shared
+    )
 
 
 def _homes_of_others() -> Iterator[Path]:

@@ -1,11 +1,13 @@
 """Programs that a command did not find although they are on this machine: where they are, and why it did not find them.
 
 A shell names what it misses without a path: `foo: not found`. So the names are looked up where the application would
-find them, and in the folders that people install programs in.
+find them, and in the folders that people install programs in. A program that is named by its path may be a link to what
+is hidden, or a script whose interpreter is.
 """
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ _QUOTED = rf"['\"‘`]?{_NAME}['\"’`]?"
 _NOT_FOUND = (
     re.compile(rf"(?:^|[:\s]){_NAME}: (?:command )?not found$", re.MULTILINE),  # sh, bash, sudo
     re.compile(rf"command not found: {_NAME}$", re.MULTILINE),  # zsh
+    re.compile(rf": (?:line )?\d+: {_NAME}: Permission denied$", re.MULTILINE),  # sh, bash behind Landlock
     re.compile(
         rf"^(?:/\S+/)?(?:env|xargs|make(?:\[\d+\])?|g?nice|nohup|setsid|stdbuf|time): {_QUOTED}: No such file",
         re.MULTILINE,
@@ -27,6 +30,17 @@ _NOT_FOUND = (
     re.compile(rf"exec: {_QUOTED}: executable file not found"),  # Go
 )
 _MOST_NAMES = 5
+_PATH = r"(?P<path>(?:[^\s:'\"‘’`]+(?: [^\s:'\"‘’`]+)*)?/[^:'\"‘’`\n]+)"
+_PATH_NOT_FOUND = (
+    re.compile(
+        rf"(?:^|: |['\"‘`]){_PATH}['\"’`]?: (?:No such file|not found$|cannot execute: required file|bad interpreter"
+        r"|Permission denied)",
+        re.MULTILINE,
+    ),
+    re.compile(rf"[Nn]o such file or directory: ['\"]{_PATH}['\"]"),  # Python, zsh
+    re.compile(rf"\bspawn {_PATH} ENOENT\b"),  # Node
+)
+_LONGEST_FIRST_LINE = 1024
 
 _IN_HOME = (
     ".local/bin", "bin", ".cargo/bin", "go/bin", ".npm-global/bin", ".deno/bin", ".bun/bin", ".volta/bin",
@@ -70,6 +84,33 @@ def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -
     for path in (*installed, *_programs(name, usual)):
         return MissingProgram(path, is_hidden(path))
     return None
+
+
+def program_behind_path(text: str, folder: Path, is_hidden: Callable[[Path], str]) -> MissingProgram | None:
+    """Return what is hidden of a program that `text` says is not at its path; `folder` is where the command ran.
+
+    Blocks. That is where a link leads, or the interpreter that the first line of a script names.
+    """
+    found = dict.fromkeys(match["path"] for pattern in _PATH_NOT_FOUND for match in pattern.finditer(text))
+    for named in tuple(found)[-_MOST_NAMES:]:
+        path = folder / named
+        for needed in (Path(os.path.realpath(path)), *_interpreter_of(path)):
+            if hidden := is_hidden(needed):
+                return MissingProgram(needed, hidden)
+    return None
+
+
+def _interpreter_of(script: Path) -> Iterator[Path]:
+    try:
+        if not stat.S_ISREG(os.stat(script).st_mode):  # noqa: PTH116 - a pipe would keep us waiting
+            return
+        with script.open("rb") as file:
+            line = file.readline(_LONGEST_FIRST_LINE)
+    except (OSError, ValueError):
+        return
+    words = os.fsdecode(line.removeprefix(b"#!")).split() if line.startswith(b"#!") else []
+    if words and words[0].startswith("/"):
+        yield Path(words[0])
 
 
 def _programs(name: str, folders: Iterable[Path]) -> Iterator[Path]:

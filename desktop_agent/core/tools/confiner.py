@@ -4,6 +4,7 @@ It fails closed. A command that was decided to be confined runs confined or not 
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from desktop_agent.core.child_environment import confined_environment, leading_o
 from desktop_agent.core.errors import SandboxError, ToolError
 from desktop_agent.core.model import ToolResult
 from desktop_agent.core.policy.call import Confinement as Level
+from desktop_agent.core.policy.scripts import folders_of_programs, programs_of
+from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.private_files import make_private_folder
 from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.programs import search_path
@@ -19,7 +22,9 @@ from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import Confinement, confinement_for
 from desktop_agent.core.sandbox.denial import denial_in, misplaced_program_in
 from desktop_agent.core.sandbox.find import SandboxSearch, find_sandbox
-from desktop_agent.core.sandbox.guarded import hidden_from
+from desktop_agent.core.sandbox.guarded import Guards, hidden_from
+from desktop_agent.core.sandbox.home import Homes
+from desktop_agent.core.tools.secret_files import secrets_beside_programs
 from desktop_agent.core.tools.secret_names import SecretNames
 from desktop_agent.core.tools.terminal_text import printed_in
 
@@ -128,6 +133,8 @@ class Walls:
         self._passed = passed
         self._sandbox = sandbox
         self._confinement = confinement
+        self._folder: Path | None = None
+        self._search: tuple[Path, ...] = ()
 
     @property
     def may_write(self) -> bool:
@@ -163,8 +170,17 @@ class Walls:
             return command
         environ = confined_environment(command.environ, self._own, self._passed)
         command = replace(command, environ=environ)
+        line = command.argv[-1]
+        folders = (*environ.get("PATH", "").split(os.pathsep), *folders_of_programs(line))
+        self._search = tuple(Path(folder) for folder in folders if folder.startswith("/"))
+        self._folder = command.cwd
+        named = (command.argv[0], *programs_of(parse(line)))
+        programs = tuple(Path(program) for program in dict.fromkeys(named) if program.startswith("/"))
+        self._confinement = replace(
+            self._confinement, has_terminal=command.tty, programs=programs, secrets_in=secrets_beside_programs
+        )
         try:
-            return self._sandbox.wrap(command, replace(self._confinement, has_terminal=command.tty))
+            return self._sandbox.wrap(command, self._confinement)
         except SandboxError as error:
             raise ToolError(f"The command could not be confined, so it was not run: {error}") from error
 
@@ -185,7 +201,8 @@ class Walls:
             self._confinement,
             has_closed_top=self._sandbox.name == "landlock",
             is_hidden=hidden_from(self._confinement, guards),
-            homes=guards.homes,
+            homes=self._homes(guards),
+            folder=self._folder,
         )
         return said or ""
 
@@ -196,4 +213,8 @@ class Walls:
             return ""
         guards = self._sandbox.guards
         output = printed_in(result.content)
-        return misplaced_program_in(output, guards.homes, lambda: hidden_from(confinement, guards))
+        return misplaced_program_in(output, self._homes(guards), lambda: hidden_from(confinement, guards))
+
+    def _homes(self, guards: Guards) -> Homes:
+        """Return the homes, with the folders in which this command looked for programs: only to explain why in vain."""
+        return replace(guards.homes, search=tuple(dict.fromkeys((*guards.homes.search, *self._search))))

@@ -2,6 +2,8 @@
 
 import os
 from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from desktop_agent.core.errors import ToolError
@@ -12,6 +14,10 @@ MOST_ENTRIES = 500_000
 
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv"})
 """What tools fill: certificates of packages look like keys, and hiding them breaks what uses them."""
+
+MOST_BESIDE_PROGRAMS = 20_000
+_LIBRARIES = frozenset({"lib", "lib64", "libexec", "include", "share", "site-packages"})
+"""What is installed with programs and rarely is the user's own: the same goes for it."""
 
 
 def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
@@ -43,4 +49,26 @@ def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
                 "command was not run in the read-only sandbox. Open a smaller folder, or ask to run it unconfined."
             )
             raise ToolError(text, error_type="permission")
+    return tuple(found)
+
+
+def secrets_beside_programs(folders: Iterable[Path], *, most: int = MOST_BESIDE_PROGRAMS) -> tuple[Path, ...]:
+    """Return what often holds secrets, or leads to another program, in folders where programs are installed. Blocks.
+
+    The upper levels first, and only the first `most` entries; the libraries of programs are not looked through.
+    """
+    found: list[Path] = []
+    waiting = deque((folder, "") for folder in folders)
+    entries = 0
+    while waiting and entries < most:
+        root, folder = waiting.popleft()
+        with suppress(OSError), os.scandir(root / folder) as listing:
+            for entry in listing:
+                entries += 1
+                path = f"{folder}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in _SKIPPED | _LIBRARIES:
+                        waiting.append((root, f"{path}/"))
+                elif sensitivity(path) == "secret" or not (entry.is_symlink() or entry.is_file()):
+                    found.append(root / path)
     return tuple(found)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import threading
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
 
 TOOL = RunTerminalCmd()
+PYTHON = shlex.quote(sys.executable)
 
 
 async def run(work: "Workspace", command: str, **arguments: object) -> ToolResult:
@@ -297,7 +299,7 @@ async def test_people_see_colours_and_the_model_reads_plain_text(work: "Workspac
 
 async def test_a_command_can_have_a_terminal(work: "Workspace") -> None:
     """T-94."""
-    group = f"{sys.executable} -c 'import os; print(os.tcgetpgrp(0))'"
+    group = f"{PYTHON} -c 'import os; print(os.tcgetpgrp(0))'"
     script = f"test -t 0 && test -t 1 && test -t 2 && stty size && echo mine > /dev/tty && {group} && echo $$"
     size, mine, foreground, own = (await output(work, script, tty=True)).split("\n")[:4]
     assert (size, mine) == ("40 120", "mine")
@@ -307,7 +309,7 @@ async def test_a_command_can_have_a_terminal(work: "Workspace") -> None:
 
 async def test_in_a_terminal_answers_are_typed_when_they_are_asked_for(work: "Workspace") -> None:
     """The second prompt throws away what was typed before it, as those for passwords do; the program starts slowly."""
-    script = f"""sleep 0.5; {sys.executable} -c '
+    script = f"""sleep 0.5; {PYTHON} -c '
 import getpass
 name = input("Name: ")
 word = getpass.getpass("Password: ")
