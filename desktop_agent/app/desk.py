@@ -13,6 +13,7 @@ from desktop_agent.ui.chat.view import TranscriptView
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.find_bar import FindBar
+from desktop_agent.ui.focus_keeper import FocusKeeper
 from desktop_agent.ui.icons import Icons
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.main_window import MainWindow, Panels
@@ -69,6 +70,7 @@ def furnish(
     conversation = _stack(viewing_bar, hold_banner, banner, project_banner, find_bar, transcript)
     window.furnish(Panels(sessions, files, conversation, composer, review, jobs))
     window.top_bar.attach_icons(icons)
+    FocusKeeper(transcript, composer, window)
     actions = window.actions_
     panels = SessionPanels(window.top_bar, transcript, composer, pickers, review, files, jobs)
     wiring = SessionWiring(window, theme, actions, panels, diffs, spawner.spawn, _now, judges.judge)

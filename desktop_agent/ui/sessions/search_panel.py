@@ -87,12 +87,11 @@ class SearchPanel(QFrame):
         self._search()
 
     def close_panel(self) -> None:
-        """Go back to what lies below."""
+        """Go back to what lies below; `FocusKeeper` gives the keyboard back."""
         if self.isVisible():
             cast("QApplication", QApplication.instance()).removeEventFilter(self)
             self._timer.stop()
             self.hide()
-            self._over.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
     def query(self) -> "SearchQuery | None":

@@ -35,6 +35,8 @@ class KeyEditor(QWidget):
         self._provider = provider
         self._status: KeyStatus | None = None
         self._is_busy = False
+        self._pressed: QPushButton | None = None
+        """The button that made it busy, if it had the keyboard."""
         self._field = QLineEdit()
         self._show = QPushButton(self.tr("Show"))
         self._save = QPushButton(self.tr("Save key"))
@@ -59,6 +61,11 @@ class KeyEditor(QWidget):
 
     def show_busy(self, message: str) -> None:
         """Show that something is being done; nothing else can be asked for meanwhile."""
+        if not self._is_busy:
+            focused = self.focusWidget()
+            self._pressed = focused if isinstance(focused, QPushButton) and focused.hasFocus() else None
+        if self._pressed is not None:
+            self.take_focus()  # what was pressed is disabled now, and the keyboard would go to another setting
         self._is_busy = True
         say(self._result, message)
         self._update()
@@ -68,6 +75,9 @@ class KeyEditor(QWidget):
         self._is_busy = False
         say(self._result, check.message, "good" if check.is_good else "error")
         self._update()
+        pressed, self._pressed = self._pressed, None
+        if pressed is not None and self._field.hasFocus() and pressed.isVisible() and pressed.isEnabled():
+            pressed.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def forget(self) -> None:
         """Empty the field for good."""
@@ -190,8 +200,10 @@ class KeyEditor(QWidget):
 
     def _on_keep(self) -> None:
         self._ask_to_remove(is_asking=False)
+        self._remove.setFocus()
 
     def _on_really_remove(self) -> None:
+        self.take_focus()
         self._ask_to_remove(is_asking=False)
         self.removed.emit(self._provider)
 

@@ -483,6 +483,25 @@ def test_a_check_shows_that_it_runs_and_what_came_of_it(desk: Desk) -> None:
     assert desk.button("checkKeyButton").isEnabled()
 
 
+def test_a_check_keeps_the_keyboard_at_the_key(desk: Desk) -> None:
+    desk.dialog.show_key_status(KeyStatus(source="keyring", place="SecretService"))
+    check = desk.button("checkKeyButton")
+    check.setFocus()
+    desk.click("checkKeyButton")
+    desk.dialog.show_key_busy("Checking the key…")
+    assert desk.field.hasFocus()
+    desk.dialog.show_key_result(KeyCheck(is_good=True, message="The key works."))
+    assert check.hasFocus()
+    remove = desk.button("removeKeyButton")
+    remove.click()
+    assert desk.button("keepKeyButton").hasFocus()
+    desk.click("keepKeyButton")
+    assert remove.hasFocus()
+    remove.click()
+    desk.click("reallyRemoveKeyButton")
+    assert desk.field.hasFocus()
+
+
 def test_only_a_kept_key_can_be_removed_and_only_after_a_second_thought(desk: Desk) -> None:
     desk.dialog.show_key_status(KeyStatus(source="environment", place="ANTHROPIC_API_KEY"))
     assert not desk.button("removeKeyButton").isVisible()
