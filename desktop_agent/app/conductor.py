@@ -21,6 +21,7 @@ from desktop_agent.app.draft import Draft
 from desktop_agent.app.exchange import Exchange
 from desktop_agent.app.file_opening import open_file
 from desktop_agent.app.later import LaterDiffs
+from desktop_agent.app.model_following import ModelFollowing
 from desktop_agent.app.quit_question import QuitQuestion
 from desktop_agent.app.resending import take_back_since
 from desktop_agent.app.searching import Searching
@@ -78,6 +79,8 @@ class Conductor(QObject):
         self._setup = Setup(desk.window, theme, bench.paths, bench.live, bench.keys, bench.environ, spawner)
         self._pasted_keys = PastedKeys(desk.window)
         self._settings = SettingsDesk(desk, theme, bench, self._setup, spawner)
+        self._model_following = ModelFollowing(desk.wiring, self._default_model, self)
+        self._unsubscribe = bench.live.subscribe(self._model_following.on_settings_changed)
         self._viewing = Viewing(bench, self._clock, self)
         self._choosing = asyncio.Lock()
         self._choice = 0
@@ -122,6 +125,7 @@ class Conductor(QObject):
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
         self._settings.stop()
+        self._unsubscribe()
         self._bench.keys.give_up()
         await self._unsent.aclose()
         await self._viewing.aclose()
@@ -240,6 +244,7 @@ class Conductor(QObject):
         is_viewed = self._viewing.is_viewing(bridge)
         self._desk.viewing_bar.show_state(is_free=False)
         self._desk.viewing_bar.setVisible(is_viewed)
+        self._model_following.note_shown(bridge)
         self._desk.wiring.show(bridge)
         if not is_viewed:
             self._viewing.leave()

@@ -51,6 +51,7 @@ class SessionWiring(QObject):
     Signals:
         settings_requested: the person should see the settings, for a key for instance.
         review_requested: the review panel should come into sight.
+        retry_requested: the last prompt is about to be asked again.
         folder_requested: the person wrote something, but nothing is open that could answer.
         rules_changed: other rules are in force in the shown session; carries them.
         job_output_requested: the person wants to read what a `Job` printed.
@@ -58,6 +59,7 @@ class SessionWiring(QObject):
 
     settings_requested = Signal()
     review_requested = Signal()
+    retry_requested = Signal()
     folder_requested = Signal()
     rules_changed = Signal(object)
     job_output_requested = Signal(object)
@@ -339,6 +341,7 @@ class SessionWiring(QObject):
         entries = self._bridge.transcript.entries if self._bridge is not None else ()
         for entry in reversed(entries):
             if entry.kind == "prompt":
+                self.retry_requested.emit()
                 self._submit_prompt(entry.text)
                 return
 

@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QToolButton, QWidget
 
+from desktop_agent.app.setup import Setup
+from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.settings_file import save_setting
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.settings.dialog import SettingsDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.servers import fault
@@ -104,6 +108,65 @@ def test_trying_again_uses_the_key_of_now(go: Go, project: Path, answer: Any, mo
 
         go([str(project), "--base-url", server.url], journey)
         assert [given_key(exchange) for exchange in server.messages] == [OLD_KEY, NEW_KEY]
+
+
+async def change_setting(person: Driver, key: str, value: str) -> None:
+    """Let the settings say this, as the dialog does."""
+    setup = person.window.findChild(Setup) or person.window.main_window.findChild(Setup)
+    assert setup is not None
+    setup.open_settings()
+    dialog = await person.see(SettingsDialog, "settingsDialog")
+    dialog.changed.emit(key, value)
+    await person.see(QPushButton, "undoSettingButton")
+    dialog.reject()
+    await person.until_true(lambda: person.find(SettingsDialog, "settingsDialog") is None, "the settings are closed")
+
+
+def test_a_changed_address_and_model_reach_a_conversation_that_has_not_begun(go: Go, project: Path) -> None:
+    with serve(reply(text("Hello."))) as server:
+
+        async def journey(person: Driver) -> None:
+            assert person.transcript.model is not None
+            await change_setting(person, "model.name", "claude-opus-5-5")
+            await change_setting(person, "model.base_url", server.url)
+            await person.until_true(lambda: shown_address(person) == server.url, "the address is in force")
+            picker = await person.see(QToolButton, "modelPicker")
+            assert "claude-opus-5-5" in picker.text()
+            await send(person)
+            await ended(person, "completed")
+
+        go([str(project)], journey)
+        assert server.messages[0].fields["model"] == "claude-opus-5-5"
+
+
+def test_trying_again_uses_the_address_and_model_that_the_settings_say_now(go: Go, project: Path) -> None:
+    with (
+        serve(fault.not_found()) as wrong,
+        serve(reply(text("Hello.")), fault.not_found(), reply(text("Here."))) as right,
+    ):
+        save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.base_url", value=wrong.url)
+
+        async def journey(person: Driver) -> None:
+            await send(person)
+            await ended(person, "provider_error")
+            await change_setting(person, "model.base_url", right.url)
+            await click_label(person, "Try again")
+            await ended(person, "completed", turn=2)
+            await send(person, "and more")
+            await ended(person, "provider_error", turn=3)
+            await change_setting(person, "model.name", "claude-opus-5-5")
+            assert person.transcript.model is not None
+            assert person.transcript.model.model != "claude-opus-5-5"  # it has begun
+            await click_label(person, "Try again")
+            await ended(person, "completed", turn=4)
+            assert person.transcript.model.model == "claude-opus-5-5"
+
+        go([str(project)], journey)
+
+
+def shown_address(person: Driver) -> str | None:
+    model = person.transcript.model
+    return model.base_url if model is not None else None
 
 
 def test_a_file_instead_of_a_folder_leads_to_the_choice_of_one_and_the_words_wait(go: Go, project: Path) -> None:

@@ -1,0 +1,67 @@
+"""Lets a changed address or model of the settings reach the conversation that is shown."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+from PySide6.QtCore import QObject
+
+from desktop_agent.core import ops
+from desktop_agent.core.model import ModelRef
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.session_wiring import SessionWiring
+
+_ANSWERS = ("text", "thinking", "tool", "page")
+
+
+class ModelFollowing(QObject):
+    """Follows the settings where the user did not choose otherwise: before a conversation begins, and on *Try again*.
+
+    One that has begun stays with the model it began with: it may lead to another provider's computers.
+    """
+
+    def __init__(self, wiring: SessionWiring, default: Callable[[], ModelRef], parent: QObject) -> None:
+        """`default` returns the model that the settings, or the command line, say now."""
+        super().__init__(parent)
+        self._wiring = wiring
+        self._default = default
+        self._known: WeakKeyDictionary[SessionBridge, ModelRef] = WeakKeyDictionary()
+        """What the settings said when the conversation was last brought in line with them."""
+        wiring.retry_requested.connect(self.on_retry)
+
+    def note_shown(self, bridge: SessionBridge) -> None:
+        """Follow the settings for this conversation from now on."""
+        self._known.setdefault(bridge, self._default())
+
+    def on_settings_changed(self) -> None:
+        """Bring what is shown in line, unless a model has answered in it."""
+        bridge = self._wiring.bridge
+        if bridge is not None and not has_begun(bridge.transcript):
+            self._bring_in_line(bridge)
+
+    def on_retry(self) -> None:
+        """Bring what is shown in line: the user tries again because something was changed."""
+        if self._wiring.bridge is not None:
+            self._bring_in_line(self._wiring.bridge)
+
+    def _bring_in_line(self, bridge: SessionBridge) -> None:
+        model, now = bridge.transcript.model, self._default()
+        before = self._known.get(bridge, now)
+        self._known[bridge] = now
+        if model is not None and (wanted := followed(model, before, now)) != model:
+            bridge.submit(ops.SetMode(model=wanted))
+
+
+def followed(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:
+    """Return what `model` becomes when the settings said `before` and say `now`: what the user chose is kept."""
+    if model == before:
+        return now
+    if model.provider == now.provider and model.base_url == before.base_url:
+        return replace(model, base_url=now.base_url)
+    return model
+
+
+def has_begun(transcript: Transcript) -> bool:
+    """Whether a model has answered in it."""
+    return any(entry.kind in _ANSWERS for entry in transcript.entries)
