@@ -154,6 +154,7 @@ class Assembly:
         approvals = Approvals()
         processes = ProcessRunner(self.clock, limits=partial(_command_limits, plan.settings))
         jobs = Jobs(processes, self.clock, folder=self._job_logs(plan))
+        jobs.on_end, jobs.on_look = effects.end_job, effects.look
         reports = JobReports(jobs, recorder, self.clock)
         rulebook = RuleBook(self.rules, state.rules, recorder)
         policies = self._policies(plan, rulebook)

@@ -386,6 +386,8 @@ class ChangesPrepared(DurableEvent):
     changes: tuple[FileChange, ...]
     snapshot: int | None = None
     """For a command, whose changes are not known before: the snapshot of the folder that tells them afterwards."""
+    is_background: bool = False
+    """Whether the command goes on in the background: it is looked at again and again, until a last time."""
     type: Literal["changes_prepared"] = "changes_prepared"
 
 
@@ -406,6 +408,8 @@ class ChangesRecorded(DurableEvent):
     """Files outside the workspace, and git's own, that it destroyed; only a recovery puts them back."""
     is_recoverable: bool = False
     """Whether the command was one that destroys, and a safety copy was made before it ran."""
+    is_last_look: bool = False
+    """Whether a background command has ended, so that nothing more of it will come."""
     type: Literal["changes_recorded"] = "changes_recorded"
 
 

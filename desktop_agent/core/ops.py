@@ -267,6 +267,13 @@ class RunCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LookAtChanges:
+    """Have it recorded what background commands have changed so far: somebody looks at the review."""
+
+    type: Literal["look_at_changes"] = "look_at_changes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StopJob:
     """End a background command with everything it started."""
 
@@ -317,6 +324,7 @@ Op = (
     | RemovePin
     | InspectContext
     | RunCommand
+    | LookAtChanges
     | StopJob
     | RevokeRule
     | Shutdown

@@ -44,6 +44,8 @@ class Unfinished:
     """Those of them that were taken up."""
     asked: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
     """What those of them ask that wait for an approval."""
+    jobs: dict[CallId, ev.ChangesPrepared] = field(default_factory=dict[CallId, ev.ChangesPrepared])
+    """Background commands that were not looked at a last time. They keep nothing else open."""
     acted: set[CallId] = field(default_factory=set[CallId])
     """Those of them that may have done something: they were allowed to, or prepared to."""
 
@@ -85,15 +87,24 @@ class Unfinished:
                 self.asked.pop(call_id, None)
                 if isinstance(decision, Allowed):
                     self.acted.add(call_id)
+            case ev.ChangesPrepared() | ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
+                self._write(event)
+            case _:
+                pass
+
+    def _write(self, event: ev.ChangesPrepared | ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone) -> None:
+        match event:
+            case ev.ChangesPrepared(call_id=call_id, is_background=True):
+                self.jobs[call_id] = event
             case ev.ChangesPrepared(call_id=call_id):
                 self.prepared = event
                 self.acted.add(call_id)
-            case ev.ChangesRecorded(call_id=call_id):
+            case ev.ChangesRecorded(call_id=call_id, is_last_look=is_last_look):
+                if is_last_look:
+                    self.jobs.pop(call_id, None)
                 self._conclude(call_id)
-            case ev.ChangesUndone() | ev.ChangesRedone():
-                self.prepared = None
             case _:
-                pass
+                self.prepared = None
 
     def _conclude(self, call_id: CallId) -> None:
         if self.prepared is not None and self.prepared.call_id == call_id:
@@ -126,6 +137,13 @@ async def settle(unfinished: Unfinished, ledger: Ledger, effects: Effects, log: 
         await log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=Aborted(reason=reason)))
     for block in list(unfinished.calls.values()):
         await _answer(turn, block, log, is_started=block.id in unfinished.started)
+
+
+async def settle_jobs(unfinished: Unfinished, effects: Effects) -> None:
+    """Record what background commands of a killed process changed after the last look at them."""
+    for call_id, prepared in list(unfinished.jobs.items()):
+        if not effects.is_watching(call_id):
+            await effects.conclude_job(prepared.turn, call_id, Snapshot(prepared.snapshot or 0))
 
 
 async def _settle_changes(prepared: ev.ChangesPrepared, ledger: Ledger, effects: Effects, log: EventLog) -> None:

@@ -27,7 +27,7 @@ from desktop_agent.core.model import Decision, ModelRef
 from desktop_agent.core.providers.base import Provider, ProviderSource
 from desktop_agent.core.providers.pool import ProviderPool
 from desktop_agent.core.recorder import Recorder, hearing
-from desktop_agent.core.recovery import settle, settle_begun
+from desktop_agent.core.recovery import Unfinished, settle, settle_begun, settle_jobs
 from desktop_agent.core.retries import Retries
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.session_state import SessionState
@@ -188,6 +188,8 @@ class Session:
                 await self._changes.rewind(op)
             case ops.SetMode():
                 await self._set_mode(op)
+            case ops.LookAtChanges():
+                await self._parts.effects.look()
             case ops.StopJob(job_id=job_id):
                 self._stop_job(job_id)
             case ops.RevokeRule(rule_id=rule_id):
@@ -319,6 +321,7 @@ class Session:
             if notice is not None:
                 await self._record(notice)
             await self._settle(number)
+            await self._parts.effects.look()
             duration_s = round(self._parts.clock.monotonic() - started, 3)
             await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
             self._parts.titling.after_turn(reason)
@@ -445,9 +448,11 @@ class Session:
         if self._is_held:
             await settle_begun(unfinished, self._parts.recorder)
             self._parts.approvals.hold(unfinished.asked.values())
-            return
-        if unfinished.is_clean:
-            return
+        elif not unfinished.is_clean:
+            await self._conclude(unfinished)
+        await settle_jobs(unfinished, self._parts.effects)
+
+    async def _conclude(self, unfinished: Unfinished) -> None:
         turn = self.transcript.turn if unfinished.turn is None else unfinished.turn
         await self._settle(turn)
         if unfinished.turn is not None:
@@ -483,6 +488,7 @@ class Session:
         async with AsyncExitStack() as ends:
             ends.push_async_callback(self._parts.release)
             ends.push_async_callback(self._parts.recorder.aclose)
+            ends.push_async_callback(self._parts.jobs.aclose)  # what they changed at the end goes on record, too
             ends.push_async_callback(self._parts.titling.aclose)
             for close in self._providers.closers():
                 ends.push_async_callback(close)

@@ -52,6 +52,7 @@ class Undoing:
         done when the folder is gone or another one stands in its place.
         """
         await asyncio.to_thread(self._ledger.require_root)
+        await self._effects.look()
         draft = await asyncio.to_thread(draft_revert, self._transcript, self._ledger, direction, op.selection)
         destroyed = self._destroyed(op)
         if draft is None and destroyed is None:
@@ -63,6 +64,7 @@ class Undoing:
     async def redo(self, op: ops.RedoSteps) -> bool:
         """Take back the undos that `op` names. As `revert` otherwise; False when there is no such undo any more."""
         await asyncio.to_thread(self._ledger.require_root)
+        await self._effects.look()
         steps = steps_meant(self._transcript, op)
         if not steps:
             return False
@@ -73,6 +75,7 @@ class Undoing:
 
     async def write(self, op: ops.WriteFile) -> None:
         """Write a file as the person wants it. Raises `AgentError` when it is not what the person saw."""
+        await self._effects.look()
         transition = await asyncio.to_thread(self._transition, op)
         if transition is not None:
             await unhurried(self._write(op, transition))

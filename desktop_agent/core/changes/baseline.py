@@ -205,6 +205,33 @@ class BaselineSession:
             (time.time_ns(), self.generation, number),
         )
 
+    def move(self, numbers: Iterable[int], to: int) -> list[int]:
+        """Let snapshots begin where the last look at snapshot `to` was; return the numbers of what they were before.
+
+        Those stay for as long as somebody asks who was at work at that time.
+        """
+        until = self._database.execute("SELECT last_generation, ended_ns FROM snapshot WHERE number = ?", (to,))
+        row = until.fetchone()
+        if row is None or row[0] is None:
+            return []
+        past: list[int] = []
+        for number in numbers:
+            cursor = self._database.execute(
+                "INSERT INTO snapshot "
+                "(generation, last_generation, process, process_started, begun_ns, ended_ns, is_released) "
+                "SELECT generation, ?, process, process_started, begun_ns, ?, 1 FROM snapshot WHERE number = ?",
+                (*row, number),
+            )
+            assert cursor.lastrowid is not None
+            past.append(cursor.lastrowid)
+            self._database.execute(
+                "UPDATE snapshot SET generation = ?, begun_ns = ?, last_generation = NULL, ended_ns = NULL "
+                "WHERE number = ?",
+                (*row, number),
+            )
+        self._sweep()
+        return past
+
     def overlapping(self, span: Span) -> list[Span]:
         """Return the commands of others that ran while this one did."""
         rows = self._database.execute(

@@ -55,6 +55,13 @@ class Capture(Protocol):
         """
         ...
 
+    def advance(self, snapshots: Iterable[Snapshot], to: Snapshot) -> None:
+        """Let `snapshots` be of the folder as the last report about `to` found it, once that is on record.
+
+        Their numbers stay. For commands that are looked at again and again while they run.
+        """
+        ...
+
     def release(self, snapshot: Snapshot) -> None:
         """Let go of a snapshot whose report is on record. Doing it twice is no harm."""
         ...

@@ -6,7 +6,7 @@ changed since the last walk, whoever made that. Limits are in `CaptureSettings`;
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +48,8 @@ class StatCapture:
         self._limits = settings()
         self._open: dict[int, frozenset[str]] = {}
         """The snapshots that were taken and not yet looked at again, with the repositories there were then."""
+        self._own: set[int] = set()
+        """All snapshots of this session: its commands are told apart by who looks, not by what is shared."""
         self._repositories: frozenset[str] = frozenset()
         self._scanner = make_scanner(self._root)
         self._known: Known | None = None
@@ -63,6 +65,7 @@ class StatCapture:
             self._look(session, known, stop)
             snapshot = Snapshot(session.pin())
         self._open[snapshot.number] = self._repositories
+        self._own.add(snapshot.number)
         return snapshot
 
     def collect(self, snapshot: Snapshot, on_change: OnChange) -> CaptureReport:
@@ -79,9 +82,18 @@ class StatCapture:
         with self._baseline.session() as session:
             span = session.span(snapshot.number) or span
             paths = session.touched_since(span.generation)
-            lost = _Report(session, span, self._objects(), self._limits).send(paths, on_change) if paths else []
+            lost = (
+                _Report(session, span, self._objects(), self._limits, self._own).send(paths, on_change) if paths else []
+            )
             made = sorted(self._repositories - before) if before is not None else ()
             return CaptureReport(tuple(lost), scan.not_watched(self._limits), tuple(made))
+
+    def advance(self, snapshots: Iterable[Snapshot], to: Snapshot) -> None:
+        """Let `snapshots` be of the folder as the last report about `to` found it. See `Capture`."""
+        numbers = [snapshot.number for snapshot in snapshots]
+        with self._baseline.session() as session:
+            self._own.update(session.move(numbers, to.number))
+        self._open.update(dict.fromkeys(numbers, self._repositories))
 
     def release(self, snapshot: Snapshot) -> None:
         """Let go of a snapshot. See `Capture`."""
@@ -238,13 +250,18 @@ class _Report:
     """The difference between a snapshot and now, as changes and as what could not be captured."""
 
     def __init__(
-        self, session: BaselineSession, span: Span, objects: GitObjects | None, limits: CaptureSettings
+        self,
+        session: BaselineSession,
+        span: Span,
+        objects: GitObjects | None,
+        limits: CaptureSettings,
+        own: Collection[int] = (),
     ) -> None:
         self._session = session
         self._span = span
         self._objects = objects
         self._limits = limits
-        self._others = session.overlapping(span)
+        self._others = [other for other in session.overlapping(span) if other.number not in own]
         self._written = session.written_since(span.begun_ns)
 
     def send(self, paths: Iterable[str], on_change: OnChange) -> list[Uncaptured]:

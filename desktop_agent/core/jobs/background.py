@@ -7,7 +7,7 @@ A job's output (both streams, as written) goes to a log file of its own, which `
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +36,10 @@ class Jobs:
         self._running: dict[str, _Running] = {}
         self.on_change: Callable[[], None] | None = None
         """Called on the loop's thread when a job has started or ended."""
+        self.on_end: Callable[[str], Awaitable[None]] | None = None
+        """Awaited when nothing of a job runs any more, before anybody hears of its end."""
+        self.on_look: Callable[[], Awaitable[None]] | None = None
+        """Awaited when somebody looks after the jobs."""
 
     async def start(self, command: Command, *, shown: str, timeout_s: float | None = None) -> Job:
         """Start `command`, which people read as `shown`. It runs until it ends, is stopped, or `timeout_s` passes.
@@ -57,6 +61,11 @@ class Jobs:
         running.life = asyncio.create_task(self._see_to_its_end(job_id, running, timeout_s))
         self._say_changed()
         return job
+
+    async def look(self) -> None:
+        """Have it captured what the jobs have changed so far."""
+        if self.on_look is not None:
+            await self.on_look()
 
     def list(self) -> tuple[Job, ...]:
         """Return every job of the session, in the order they were started."""
@@ -111,6 +120,8 @@ class Jobs:
         if end.excess:
             await asyncio.to_thread(running.log.write, f"\n[stopped: {end.excess}]\n".encode())
         await asyncio.to_thread(running.log.close)
+        if self.on_end is not None:
+            await self.on_end(job_id)
         job = self._jobs[job_id]
         last_line = await asyncio.to_thread(_last_line, job.log)
         self._jobs[job_id] = replace(

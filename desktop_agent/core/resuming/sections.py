@@ -101,6 +101,8 @@ def sections_of(known: Known) -> Iterator[Section]:
     yield "rest", _rest().dump_python(rest, mode="json")
     if unfinished.prepared is not None:
         yield "prepared", encode_event(unfinished.prepared)
+    for event in unfinished.jobs.values():
+        yield "job", encode_event(event)
     for event in known.beginning.events:
         yield "beginning", encode_event(event)
     for name, series in _series().items():
@@ -121,6 +123,9 @@ def known_of(sections: Iterable[Section], offset: int, breathe: Callable[[], Non
             case "prepared":
                 event = decode_event(cast("JsonObject", value))
                 known.state.unfinished.prepared = event if isinstance(event, ev.ChangesPrepared) else None
+            case "job":
+                event = cast("ev.ChangesPrepared", decode_event(cast("JsonObject", value)))
+                known.state.unfinished.jobs[event.call_id] = event
             case "beginning":
                 event = cast("ev.KnownEvent", decode_event(cast("JsonObject", value)))
                 known.beginning = known.beginning._replace(events=(*known.beginning.events, event))

@@ -19,6 +19,7 @@ from desktop_agent.core.ids import CallId, ChangeId, change_id
 from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
 from desktop_agent.core.processes.child import unhurried
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
+from desktop_agent.core.tools.watched_jobs import WatchedJob, WatchedJobs
 
 T = TypeVar("T")
 LastImages = Callable[[], Mapping[str, FileImage | None]]
@@ -51,12 +52,17 @@ class Effects:
         self._counts = Counter(int(identifier.partition(".")[0]) for identifier in recorded)
         self._last_images = last_images
         self._told: set[Uncaptured] = set()
+        self._jobs = WatchedJobs()
+        self._looking = asyncio.Lock()
+        """Held by who looks at the folder or writes in it, so that no job is given what a call is writing."""
+        self._is_command_running = False
 
     async def prepare(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
         """Store the images of a plan and return its changes. The workspace stays as it is.
 
         What the person did since to one of its files goes on record first, as theirs.
         """
+        await self.look()
         last = self._last_images()
         known = [item for item in transitions if item.path in last]
         theirs = await asyncio.to_thread(self._since, last, [(item.path, item.before) for item in known])
@@ -86,7 +92,7 @@ class Effects:
 
     def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
         """Return ids for `count` more changes of `turn`, which nothing else will get."""
-        ids = tuple(self._id(turn, number) for number in range(1, count + 1))
+        ids = tuple(change_id(turn, self._counts[turn] + number) for number in range(1, count + 1))
         self._counts[turn] += count
         return ids
 
@@ -96,6 +102,11 @@ class Effects:
         What the person did since to files of this session goes on record first, as theirs. Cancelling stops the look.
         """
         await self._safeguard.prepare(call_id, run)
+        async with self._looking:
+            return await self._begin_command(turn, call_id)
+
+    async def _begin_command(self, turn: int, call_id: CallId) -> Snapshot:
+        await self._look()
         snapshot = await self._begin()
         try:
             await self._record_person(turn, await asyncio.to_thread(self._changed_since, self._last_images()))
@@ -105,17 +116,43 @@ class Effects:
         except asyncio.CancelledError:
             await asyncio.to_thread(self._capture.release, snapshot)
             raise
+        self._is_command_running = True
         return snapshot
 
-    async def collect(
-        self, turn: int, call_id: CallId, snapshot: Snapshot, known_gaps: Sequence[Uncaptured] = ()
-    ) -> tuple[str, ...]:
+    async def collect(self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str = "") -> tuple[str, ...]:
         """Record what changed since the snapshot as the work of `call_id`, and let go of it.
 
-        `known_gaps` are said together with what could not be captured. Once begun it is finished, like `apply`.
-        Returns the paths of the repositories that the command made, which are recorded, too.
+        While a job runs that the call has started, what it changes from now on is captured at every `look`. What an
+        earlier job is known to write is recorded as that one's. Once begun it is finished, like `apply`. Returns the
+        paths of the repositories that the command made, which are recorded, too.
         """
-        return await _to_its_end(self._collect_and_record(turn, call_id, snapshot, known_gaps), f"collect {call_id}")
+        return await _to_its_end(self._collect_and_record(turn, call_id, snapshot, job_id), f"collect {call_id}")
+
+    async def look(self) -> None:
+        """Record what background commands have changed so far, each as the work of the call that started it.
+
+        Does nothing while another command runs: its own look, when it ends, tells them apart.
+        """
+        if self._jobs:
+            async with self._looking:
+                await _to_its_end(self._look(), "look at jobs")
+
+    async def end_job(self, job_id: str) -> None:
+        """Record what a background command has changed to its end. A full disk is told by whatever is recorded next."""
+        async with self._looking:
+            self._jobs.end(job_id)
+            with suppress(StorageError):
+                await self._look()
+
+    def is_watching(self, call_id: CallId) -> bool:
+        """Whether the background command of this call is looked after, so that its end will be recorded."""
+        return self._jobs.is_watched(call_id)
+
+    async def conclude_job(self, turn: int, call_id: CallId, snapshot: Snapshot) -> None:
+        """Record what the background command of a killed process changed after the last look at it."""
+        async with self._looking:
+            self._jobs.add(call_id, WatchedJob(turn, call_id, snapshot, has_ended=True))
+            await _to_its_end(self._look(), f"conclude {call_id}")
 
     def repositories(self, root: Path) -> tuple[Path, ...]:
         """Return every `.git` in the workspace, as it was when the last command began."""
@@ -139,12 +176,16 @@ class Effects:
                 await asyncio.to_thread(self._capture.release, task.result())
             raise
 
-    async def _collect_and_record(
-        self, turn: int, call_id: CallId, snapshot: Snapshot, known_gaps: Sequence[Uncaptured]
-    ) -> tuple[str, ...]:
+    async def _collect_and_record(self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str) -> tuple[str, ...]:
+        async with self._looking:
+            self._is_command_running = False
+            return await self._collect_command(turn, call_id, snapshot, job_id)
+
+    async def _collect_command(self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str) -> tuple[str, ...]:
         findings = await self._safeguard.finish(call_id)
-        changes, outside, lost, made = await asyncio.to_thread(self._collect, turn, snapshot, findings.report)
-        uncaptured = tuple(dict.fromkeys((*lost, *findings.gaps, *known_gaps)))
+        found, outside, lost, made = await asyncio.to_thread(self._collect, turn, call_id, snapshot, findings.report)
+        changes = found.pop(call_id, ())
+        uncaptured = tuple(dict.fromkeys((*lost, *findings.gaps)))
         if changes or uncaptured or findings.refs or outside:
             is_lossy = bool(changes or outside) or any(change.is_loss for change in findings.refs)
             event = ev.ChangesRecorded(
@@ -157,21 +198,69 @@ class Effects:
                 is_recoverable=bool(outside) or (findings.is_destructive and is_lossy),
             )
             await self._log.record(event)
-            self._counts[turn] += len(changes)
-        await asyncio.to_thread(self._capture.release, snapshot)
+        await self._record_jobs(found, ())
+        if job_id and not self._jobs.has_ended(job_id):
+            event = ev.ChangesPrepared(
+                turn=turn, call_id=call_id, purpose="apply", changes=(), snapshot=snapshot.number, is_background=True
+            )
+            await self._log.record(event)
+            self._jobs.add(job_id, WatchedJob(turn, call_id, snapshot, {change.path for change in changes}))
+            await self._advance(snapshot)
+        else:
+            await self._advance(snapshot)
+            await asyncio.to_thread(self._capture.release, snapshot)
         await self._safeguard.forget()
         return made
+
+    async def _look(self) -> None:
+        """Look at the jobs, if no other command runs. Under the lock."""
+        if not self._jobs or self._is_command_running:
+            return
+        snapshot = self._jobs.all[0].snapshot
+        found, _, lost, made = await asyncio.to_thread(self._collect, 0, "", snapshot, SafetyReport())
+        del made  # it is among what was lost, which the review shows
+        await self._record_jobs(found, lost)
+        await self._advance(snapshot)
+
+    async def _record_jobs(self, found: Mapping[CallId, tuple[FileChange, ...]], lost: tuple[Uncaptured, ...]) -> None:
+        """Put on record what the jobs changed; `lost` is said of the youngest."""
+        for job in reversed(self._jobs.all):
+            changes = found.get(job.call_id, ())
+            job.paths.update(change.path for change in changes)
+            if changes or lost or job.has_ended:
+                event = ev.ChangesRecorded(
+                    turn=job.turn,
+                    call_id=job.call_id,
+                    changes=changes,
+                    uncaptured=lost,
+                    is_last_look=job.has_ended,
+                )
+                await self._log.record(event)
+            lost = ()
+
+    async def _advance(self, to: Snapshot) -> None:
+        """Go on from what was just recorded, and let go of the jobs that have ended."""
+        if self._jobs:
+            snapshots = [job.snapshot for job in self._jobs.all]
+            await asyncio.to_thread(self._capture.advance, snapshots, to)
+        for job in self._jobs.all:
+            if job.has_ended:
+                await asyncio.to_thread(self._capture.release, job.snapshot)
+        self._jobs.forget_ended()
 
     async def record_applied(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
         """Put on record that `changes` are on disk now."""
         if changes:
             await self._log.record(ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes))
-            self._counts[turn] += len(changes)
+            highest = max(int(change.id.partition(".")[2]) for change in changes)
+            self._counts[turn] = max(self._counts[turn], highest)
 
     async def _apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
-        await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=changes))
-        await asyncio.to_thread(self._write, changes)
-        await self.record_applied(turn, call_id, changes)
+        async with self._looking:
+            await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=changes))
+            await asyncio.to_thread(self._write, changes)
+            await self.record_applied(turn, call_id, changes)
+            await self._look()  # so that what a job does to the same files comes on top
 
     def _write(self, changes: tuple[FileChange, ...]) -> None:
         """Write the files, and announce before it what will be there: a command may be looked after meanwhile."""
@@ -211,24 +300,32 @@ class Effects:
     ) -> tuple[FileChange, ...]:
         real = [item for item in transitions if item.before != item.after]
         with self._ledger.recorder() as recorder:
-            for number, item in enumerate(real, start=1):
-                recorder.add(item, author=author, change_id=self._id(turn, number))
+            for item, change_id in zip(real, self.reserve_ids(turn, len(real)), strict=True):
+                recorder.add(item, author=author, change_id=change_id)
         return recorder.changes
 
     def _collect(
-        self, turn: int, snapshot: Snapshot, copied: SafetyReport
-    ) -> tuple[tuple[FileChange, ...], tuple[OutsideFile, ...], tuple[Uncaptured, ...], tuple[str, ...]]:
+        self, turn: int, call_id: CallId, snapshot: Snapshot, copied: SafetyReport
+    ) -> tuple[dict[CallId, tuple[FileChange, ...]], tuple[OutsideFile, ...], tuple[Uncaptured, ...], tuple[str, ...]]:
+        """Return what changed since the snapshot by the call that did it; without `call_id`, jobs did all of it."""
         told = {transition.path for transition in copied.inside}
         try:
             self._ledger.require_root()
         except WorkspaceError as error:  # every file would count as deleted, or as made by the command
             outside = tuple(self._ledger.record_outside(transition) for transition in copied.outside)
             lost = Uncaptured(path=".", reason=f"{error.title} Its changes were not captured.")
-            return (), outside, (lost,), ()
+            return {}, outside, (lost,), ()
+        makers: list[CallId] = []
+        last: Mapping[str, FileImage | None] = self._last_images() if self._jobs else {}
         with self._ledger.recorder() as recorder:
 
             def record(transition: FileTransition) -> None:
-                recorder.add(transition, author="shell", change_id=self._id(turn, len(recorder) + 1))
+                job = self._jobs.maker_of(transition) if call_id else self._jobs.likeliest(transition)
+                if job is not None and _is_on_record(transition, last):
+                    return  # before the process was killed, or because it was written for an undo
+                (change_id,) = self.reserve_ids(turn if job is None else job.turn, 1)
+                makers.append(call_id if job is None else job.call_id)
+                recorder.add(transition, author="shell", change_id=change_id)
 
             def record_unless_copied(transition: FileTransition) -> None:
                 if transition.path not in told:
@@ -244,10 +341,17 @@ class Effects:
         submodules = (change.path for change in recorder.changes if _is_submodule_list(change))
         made = (*report.repositories, *submodules)
         planted = tuple(Uncaptured(path=path, reason=_PLANTED) for path in report.repositories)
-        return recorder.changes, outside, lost + news + planted, made
+        changes: dict[CallId, list[FileChange]] = {}
+        for maker, change in zip(makers, recorder.changes, strict=True):
+            changes.setdefault(maker, []).append(change)
+        by_maker = {maker: tuple(theirs) for maker, theirs in changes.items()}
+        return by_maker, outside, lost + news + planted, made
 
-    def _id(self, turn: int, number: int) -> ChangeId:
-        return change_id(turn, self._counts[turn] + number)
+
+def _is_on_record(transition: FileTransition, last: Mapping[str, FileImage | None]) -> bool:
+    if transition.path not in last:
+        return False
+    return last[transition.path] == (transition.after.image() if transition.after is not None else None)
 
 
 def _is_submodule_list(change: FileChange) -> bool:

@@ -15,7 +15,7 @@ from desktop_agent.core.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.ids import CallId
 from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.model import FileChange, TodoItem, ToolCall, ToolResult, ToolUseBlock, Uncaptured
+from desktop_agent.core.model import FileChange, TodoItem, ToolCall, ToolResult, ToolUseBlock
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.processes.runner import ProcessRunner
@@ -46,7 +46,6 @@ MADE_REPOSITORIES = (
     "The command left a git repository or a list of submodules: {}. Git runs the programs that such a repository "
     "names. Do not run git there before the user has looked at it.\n"
 )
-LATER_CHANGES = Uncaptured(path=".", reason="What the background command changes from now on is not captured.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,13 +287,13 @@ class Execution:
             folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
             run = CommandRun(tool.command(arguments), folder, is_confined=not walls.may_write_git)
             snapshot = await self._effects.begin_command(turn, call.block.id, run)
-            known_gaps: tuple[Uncaptured, ...] = ()
+            job_id = ""
             walls = walls.keeping(self._effects.repositories(context.boundary.root))
             try:
                 result = await tool.run(arguments, replace(context, confine=walls.confine))
-                known_gaps = (LATER_CHANGES,) if "job_id" in result.metadata else ()
+                job_id = str(result.metadata.get("job_id", ""))
             finally:
-                made = await self._effects.collect(turn, call.block.id, snapshot, known_gaps)
+                made = await self._effects.collect(turn, call.block.id, snapshot, job_id)
         if made and walls.words:  # outside the walls, the user allowed the command that made it
             result = replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
         if not walls.words:

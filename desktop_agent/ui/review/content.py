@@ -100,6 +100,7 @@ class ReviewContent(QWidget):
 
     def choose(self, baseline: Baseline) -> None:
         """Review this from now on."""
+        self._look_at_jobs()
         self._reviewed.baseline = baseline
         self._disk_state = None
         self._bar.set_problem("")
@@ -142,10 +143,18 @@ class ReviewContent(QWidget):
         self._pane.set_mode(mode)
 
     def look_again(self) -> None:
-        """Ask git again: the person was elsewhere, and may have changed files there."""
+        """Ask git again: the user was elsewhere, and may have changed files there."""
+        self._look_at_jobs()
         self._git.look()
         if self._reviewed.baseline.is_git:
             self._git.load(self._reviewed.baseline)
+
+    def _look_at_jobs(self) -> None:
+        """Have it recorded what background commands have changed; otherwise it shows when they end."""
+        if self._reviewed.has_running_jobs:
+            from desktop_agent.core.ops import LookAtChanges
+
+            self.op_requested.emit(LookAtChanges())
 
     def _show_files(self) -> None:
         to_compare = self._reviewed.update_files()
@@ -380,6 +389,7 @@ class ReviewContent(QWidget):
         self._theme.changed.connect(self._on_theme_changed)
         self._list.current_changed.connect(self._file.show)
         self._list.clicked.connect(self._pane.try_again)
+        self._list.clicked.connect(self._look_at_jobs)
         self._pane.mode_chosen.connect(self._on_mode_chosen)
         self._file.open_requested.connect(self.file_open_requested)
         self._file.call_requested.connect(self.call_requested)
@@ -410,6 +420,7 @@ class ReviewContent(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self._look_at_jobs()
         self._redraw.resume()
 
     def hideEvent(self, event: QHideEvent) -> None:

@@ -93,6 +93,11 @@ class Reviewed:
         """Whether a turn runs, so that nothing can be undone."""
         return bool(self._transcript and self._transcript.is_running)
 
+    @property
+    def has_running_jobs(self) -> bool:
+        """Whether background commands run, which may have changed more than is on record."""
+        return bool(self._transcript and any(job.state == "running" for job in self._transcript.jobs))
+
     def kept(self, file: ChangedFile) -> "set[HunkKey]":
         """The hunks of this file that the person decided to keep."""
         return self._transcript.kept.get(file.path, set()) if self._transcript else set()

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal, TypeVar
 
 import pytest
@@ -33,10 +35,12 @@ from desktop_agent.core.model import (
     FileDiff,
     FileImage,
     FileOutcome,
+    Job,
     Reverted,
     Uncaptured,
 )
 from desktop_agent.core.ops import (
+    LookAtChanges,
     MarkReviewed,
     RedoChanges,
     RedoSteps,
@@ -1015,3 +1019,18 @@ def test_changes_that_wait_for_the_panel_are_not_denied(panel: ReviewPanel, sess
     panel.set_transcript(session.transcript)
     assert "Reading the changes…" in texts(panel)
     assert "No changes yet" not in texts(panel)
+
+
+def test_looking_at_the_review_has_it_captured_what_background_commands_did(
+    reviewed: ReviewPanel, session: Session
+) -> None:
+    asked = QSignalSpy(reviewed.op_requested)
+    reviewed.hide()
+    reviewed.show()
+    assert asked.count() == 0, "nothing runs"
+    started = datetime(2026, 11, 21, tzinfo=UTC)
+    job = Job(id="job-1", command="make", cwd=Path("/w"), pid=1, log=Path("/w/log"), started_at=started)
+    session.transcript.apply(ev.JobsReported(jobs=(job,)))
+    reviewed.hide()
+    reviewed.show()
+    assert asked.at(0) == [LookAtChanges()]

@@ -70,6 +70,7 @@ class JobControl(ReadTool[JobControlArguments]):
     async def run(self, arguments: JobControlArguments, context: ToolContext) -> ToolResult:
         """Do it. Cancelling a wait leaves the job running; cancelling a stop does not keep it from ending."""
         jobs = context.jobs
+        await jobs.look()
         if arguments.action == "list":
             return _answer(_listing(await jobs.snapshot()))
         job_id = _known(arguments.job_id or "", jobs)
