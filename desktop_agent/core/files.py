@@ -14,11 +14,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import ParamSpec, Self, TypeVar
+from typing import Final, ParamSpec, Self, TypeVar
 
+from desktop_agent.core.exchange import ExchangeUnsupportedError, exchange, rename_to_free
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import FileImage, FileKind
 
@@ -34,6 +36,8 @@ Check = Callable[[], None]
 
 KeepsNames = Callable[[os.stat_result], bool]
 """Whether a write may change this file under all its names (hard links). Asked only where there are several."""
+
+MEANWHILE = "it was changed at this very moment"
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -134,6 +138,21 @@ def read_state(path: Path, *, with_special: bool = False) -> FileState | None:
 _SPECIAL: dict[int, FileKind] = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 
 
+class ChangedError(OSError):
+    """Somebody wrote the file between the look at it and the write."""
+
+
+class Anything(Enum):
+    """That a write may displace whatever is there."""
+
+    ANYTHING = "anything"
+
+
+ANYTHING: Final = Anything.ANYTHING
+Expected = FileState | Anything | None
+"""What a write may displace; None: nothing may be there."""
+
+
 def _never(_status: os.stat_result) -> bool:
     return False
 
@@ -143,11 +162,19 @@ def _always(_status: os.stat_result) -> bool:
 
 
 def write_state(
-    path: Path, state: FileState | None, *, check: Check = lambda: None, keeps_names: KeepsNames = _never
+    path: Path,
+    state: FileState | None,
+    *,
+    check: Check = lambda: None,
+    keeps_names: KeepsNames = _never,
+    before: Expected = ANYTHING,
 ) -> None:
     """Make `path` what `state` says: written, linked, a folder, a pipe, or (None) removed. Missing parents are created.
 
     `check` is called at the last moment at which everything can still stay as it is; what it raises stops the write.
+    What somebody writes after that is seen by what the write displaces: if it is not `before`, it is put back and this
+    raises `ChangedError`. Where the system cannot exchange two names, the check is all there is.
+
     A file with other names is written under all of them if `keeps_names` allows it. Otherwise only `path` gets the new
     content, as a file of its own.
 
@@ -157,7 +184,10 @@ def write_state(
     if state is None:
         with suppress(FileNotFoundError):
             check()
-            _retried(os.rmdir if is_folder else os.unlink, path)
+            if is_folder:
+                _retried(os.rmdir, path)
+            else:
+                _remove(path, before)
             _sync_folder(path.parent)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -167,14 +197,16 @@ def write_state(
         return
     if is_folder:
         _retried(os.rmdir, path)
+        before = ANYTHING if before is ANYTHING else None
     if state.kind == "symlink":
-        _replace_symlink(path, os.fsdecode(state.content), check)
+        _replace_symlink(path, os.fsdecode(state.content), check, before)
     elif state.kind != "file":
-        _replace_special(path, state.kind, state.mode, check)
+        _replace_special(path, state.kind, state.mode, check, before)
     elif _is_special(path):
-        _write_by_rename(path, state.content, state.mode, None, check)  # takes the link's place, not its target's
+        # It takes the link's place, not its target's.
+        _write_by_rename(path, state.content, state.mode, None, check, before)
     else:
-        _write(path, state.content, state.mode, check, keeps_names)
+        _write(path, state.content, state.mode, check, keeps_names, before)
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
@@ -191,7 +223,14 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
     _write(Path(os.path.realpath(path)), content, mode, lambda: None, _always)
 
 
-def _write(target: Path, content: bytes, mode: int | None, check: Check, keeps_names: KeepsNames) -> None:
+def _write(
+    target: Path,
+    content: bytes,
+    mode: int | None,
+    check: Check,
+    keeps_names: KeepsNames,
+    before: Expected = ANYTHING,
+) -> None:
     """Do as `write_atomically`, but never through a symlink, also where one takes the file's place meanwhile."""
     try:
         old = _retried(os.lstat, target)
@@ -202,17 +241,17 @@ def _write(target: Path, content: bytes, mode: int | None, check: Check, keeps_n
     has_names = old is not None and old.st_nlink > 1
     if old is not None and has_names and keeps_names(old):
         check()
-        _write_in_place(target, content, mode, old)
+        _write_in_place(target, content, mode, old, before)
         return
     try:
-        _write_by_rename(target, content, mode, old, check)
+        _write_by_rename(target, content, mode, old, check, before)
     except PermissionError as error:
         if old is None:
             raise
         if has_names:
             raise PermissionError(error.errno, _NAMES_ELSEWHERE) from error
         check()
-        _write_in_place(target, content, mode, old)
+        _write_in_place(target, content, mode, old, before)
 
 
 class Draft:
@@ -314,7 +353,14 @@ def intended_name(name: str) -> str:
     return name.removeprefix(TEMPORARY_MARK).removesuffix(_TEMPORARY_SUFFIX).partition(".")[2]
 
 
-def _write_by_rename(target: Path, content: bytes, mode: int | None, old: os.stat_result | None, check: Check) -> None:
+def _write_by_rename(
+    target: Path,
+    content: bytes,
+    mode: int | None,
+    old: os.stat_result | None,
+    check: Check,
+    before: Expected = ANYTHING,
+) -> None:
     """Write a new file beside `target`, give it all that the old one has, and put it in its place."""
     temporary = _temporary_beside(target)
     # A replacement stays private until it has its final mode; a plain new file gets what the umask leaves of 0666.
@@ -331,7 +377,7 @@ def _write_by_rename(target: Path, content: bytes, mode: int | None, old: os.sta
         finally:
             _close(descriptor)
         check()
-        _retried(os.replace, temporary, target)
+        _place(temporary, target, before)
     except BaseException:
         with suppress(OSError):
             _retried(os.unlink, temporary)
@@ -339,10 +385,82 @@ def _write_by_rename(target: Path, content: bytes, mode: int | None, old: os.sta
     _sync_folder(target.parent)
 
 
+def _place(temporary: Path, target: Path, before: Expected) -> None:
+    """Give what is at `temporary` the name `target`, in place of `before` and of nothing else.
+
+    Raises `ChangedError` when something else was there: it has its name again then, and ours is at `temporary`.
+    """
+    if before is ANYTHING:
+        _retried(os.replace, temporary, target)
+        return
+    try:
+        if before is None:
+            rename_to_free(temporary, target)
+            return
+        exchange(temporary, target)
+    except ExchangeUnsupportedError:
+        _retried(os.replace, temporary, target)
+        return
+    except (FileExistsError, FileNotFoundError) as error:
+        raise ChangedError(errno.EBUSY, MEANWHILE) from error
+    if _is_still(temporary, before):
+        with suppress(OSError):  # ours is in its place, and a left-over is swept
+            _retried(os.unlink, temporary)
+        return
+    try:
+        exchange(temporary, target)
+    except FileNotFoundError:  # somebody has removed ours already
+        rename_to_free(temporary, target)
+    except OSError:  # theirs is not ours to remove
+        _retried(os.rename, temporary, _kept_beside(target))
+        raise
+    raise ChangedError(errno.EBUSY, MEANWHILE)
+
+
+def _remove(path: Path, before: Expected) -> None:
+    """Remove the file or symlink at `path` if it is `before`; otherwise leave it, and raise `ChangedError`."""
+    if before is ANYTHING:
+        _retried(os.unlink, path)
+        return
+    aside = _temporary_beside(path)
+    try:
+        rename_to_free(path, aside)
+    except ExchangeUnsupportedError:
+        _retried(os.unlink, path)
+        return
+    if _is_still(aside, before):
+        try:
+            _retried(os.unlink, aside)
+        except OSError:
+            rename_to_free(aside, path)
+            raise
+        return
+    try:
+        rename_to_free(aside, path)
+    except FileExistsError as error:  # two of them at once: the later one has the name, the other keeps its content
+        kept = _kept_beside(path)
+        rename_to_free(aside, kept)
+        raise ChangedError(errno.EBUSY, f"{MEANWHILE}, twice; the first version is {kept.name}") from error
+    raise ChangedError(errno.EBUSY, MEANWHILE)
+
+
+def _kept_beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.kept-{secrets.token_hex(4)}")
+
+
+def _is_still(path: Path, before: Expected) -> bool:
+    try:
+        return read_state(path, with_special=True) == before
+    except OSError:  # it cannot be read
+        return False
+
+
 _NAMES_ELSEWHERE = "it has other names (hard links) that must keep their content, and its folder takes no new file"
 
 
-def _write_in_place(target: Path, content: bytes, mode: int | None, old: os.stat_result) -> None:
+def _write_in_place(
+    target: Path, content: bytes, mode: int | None, old: os.stat_result, expected: Expected = ANYTHING
+) -> None:
     """Write over the content of `target`, and put the old content back when that fails.
 
     Raises `OSError` when it is not the file of `old` any more, or has got another name meanwhile.
@@ -354,6 +472,8 @@ def _write_in_place(target: Path, content: bytes, mode: int | None, old: os.stat
             raise OSError(errno.EBUSY, "it was exchanged at this very moment")
         old_mode = stat.S_IMODE(now.st_mode)
         before = _read_all(descriptor)
+        if isinstance(expected, FileState) and before != expected.content:
+            raise ChangedError(errno.EBUSY, MEANWHILE)
         is_overwritten = False
         try:
             # What is longer than the old content goes first: a full disk shows before anything old is overwritten.
@@ -469,12 +589,12 @@ def _make_folder(path: Path, mode: int, *, is_there: bool) -> None:
     _sync_folder(path.parent)
 
 
-def _replace_symlink(path: Path, target: str, check: Check) -> None:
+def _replace_symlink(path: Path, target: str, check: Check, before: Expected = ANYTHING) -> None:
     temporary = _temporary_beside(path)
     try:
         _retried(os.symlink, target, temporary)
         check()
-        _retried(os.replace, temporary, path)
+        _place(temporary, path, before)
     except BaseException:
         with suppress(OSError):
             _retried(os.unlink, temporary)
@@ -490,7 +610,7 @@ def _is_special(path: Path) -> bool:
         return False
 
 
-def _replace_special(path: Path, kind: FileKind, mode: int, check: Check) -> None:
+def _replace_special(path: Path, kind: FileKind, mode: int, check: Check, before: Expected) -> None:
     """Put a new pipe, or a socket that nobody listens at, in the place of whatever has the name."""
     if not hasattr(os, "mkfifo"):
         raise OSError(errno.ENOTSUP, f"this system has no {kind}")
@@ -502,7 +622,7 @@ def _replace_special(path: Path, kind: FileKind, mode: int, check: Check) -> Non
             _retried(os.mknod, temporary, stat.S_IFSOCK | 0o600)
         _retried(os.chmod, temporary, mode)
         check()
-        _retried(os.replace, temporary, path)
+        _place(temporary, path, before)
     except BaseException:
         with suppress(OSError):
             _retried(os.unlink, temporary)

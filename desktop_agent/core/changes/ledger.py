@@ -16,9 +16,19 @@ from pathlib import Path, PurePosixPath
 from desktop_agent.core.changes.anchored import anchored
 from desktop_agent.core.changes.other_names import IsSpecial, has_names_elsewhere, is_hidden
 from desktop_agent.core.changes.recorder import ChangeRecorder
-from desktop_agent.core.changes.untouched import MEANWHILE, UNSEEN, ChangedError, Mark, mark_of, unless_touched
+from desktop_agent.core.changes.untouched import MEANWHILE, UNSEEN, Mark, mark_of, unless_touched
 from desktop_agent.core.errors import StorageError, ToolError, WorkspaceError
-from desktop_agent.core.files import FileState, FileTransition, is_left_over, is_torn, read_state, write_state
+from desktop_agent.core.files import (
+    ANYTHING,
+    ChangedError,
+    Expected,
+    FileState,
+    FileTransition,
+    is_left_over,
+    is_torn,
+    read_state,
+    write_state,
+)
 from desktop_agent.core.ids import ChangeId, Digest
 from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
@@ -122,14 +132,14 @@ class Ledger:
         try:
             for change, before, after in states:
                 done.append((change, before))
-                self._write(change.path, after, seen[change.path])
+                self._write(change.path, after, seen[change.path], before)
         except OSError as error:
             failed, _ = done[-1]
             for change, before in reversed(done):
                 is_ours = change is not failed and self.is_at(change.path, change.after)
                 if is_ours or (change is failed and not isinstance(error, ChangedError)):  # somebody else's stays
                     with suppress(OSError):
-                        self._restore(change.path, before, change.new_folders)
+                        self._restore(change, before, self.state(change.after) if is_ours else ANYTHING)
             path = failed.path
             raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
 
@@ -238,12 +248,12 @@ class Ledger:
             if not self.is_inside(change.path):
                 return "Its folder does not lie in the workspace any more."
             seen = mark_of(self._root / change.path)
-            current = _image(self.current(change.path))
-            if current != change.before:
-                if current == change.after:
+            now = self.current(change.path)
+            if _image(now) != change.before:
+                if _image(now) == change.after:
                     return ""  # it is another name of a file that was just written
                 return MEANWHILE
-            self._write_or_leave_no_folder(change, seen)
+            self._write_or_leave_no_folder(change, seen, now)
             if change.after is None:
                 self._remove_empty(write.new_folders)
         except ChangedError:
@@ -256,29 +266,30 @@ class Ledger:
             return f"It could not be written: {error.strerror or error}."
         return ""
 
-    def _restore(self, path: str, state: FileState | None, new_folders: Sequence[str]) -> None:
-        self._write(path, state)
+    def _restore(self, change: FileChange, state: FileState | None, ours: Expected) -> None:
+        self._write(change.path, state, before=ours)
         if state is None:
-            self._remove_empty(new_folders)
+            self._remove_empty(change.new_folders)
 
     def _remove_empty(self, folders: Sequence[str]) -> None:
         for folder in reversed(folders):
             with suppress(OSError):  # not empty: somebody uses it now
                 (self._root / folder).rmdir()
 
-    def _write_or_leave_no_folder(self, change: FileChange, seen: Mark) -> None:
+    def _write_or_leave_no_folder(self, change: FileChange, seen: Mark, before: FileState | None) -> None:
         try:
-            self._write(change.path, self.state(change.after), seen)
+            self._write(change.path, self.state(change.after), seen, before)
         except OSError:
             if change.before is None:
                 self._remove_empty(change.new_folders)
             raise
 
-    def _write(self, path: str, state: FileState | None, seen: Mark = UNSEEN) -> None:
-        """Write the file, if it still is the one that was `seen`; otherwise this raises `ChangedError`."""
+    def _write(self, path: str, state: FileState | None, seen: Mark = UNSEEN, before: Expected = ANYTHING) -> None:
+        """Write the file, if it still is the one that was `seen`, and `before`; else this raises `ChangedError`."""
         try:
             with anchored(self._root, path, makes_folders=state is not None, identity=self._held.identity) as place:
-                write_state(place, state, check=unless_touched(place, seen), keeps_names=self._keeps_names)
+                check = unless_touched(place, seen)
+                write_state(place, state, check=check, keeps_names=self._keeps_names, before=before)
         except FileNotFoundError:
             if state is not None:
                 raise

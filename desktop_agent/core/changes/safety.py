@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from desktop_agent.core.changes.untouched import MEANWHILE, ChangedError, mark_of, unless_touched
+from desktop_agent.core.changes.untouched import MEANWHILE, mark_of, unless_touched
 from desktop_agent.core.errors import StorageError
-from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state, write_state
+from desktop_agent.core.files import ChangedError, FileState, FileTransition, digest_of, read_state, write_state
 from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import FileKind, FileOutcome, OutsideFile, Uncaptured
 from desktop_agent.core.private_files import make_private_file, make_private_folder
@@ -388,7 +388,7 @@ def restore_outside(
             if image != file.before:
                 before = file.before
                 state = FileState(content=content(before.digest), mode=before.mode, kind=before.kind)
-                write_state(path, state, check=unless_touched(path, seen))
+                write_state(path, state, check=unless_touched(path, seen), before=current)
             restored.append(file)
         except ChangedError:
             problems.append(FileOutcome(path=file.path, state="conflict", change_ids=(), reason=MEANWHILE))

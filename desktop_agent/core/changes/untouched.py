@@ -5,6 +5,8 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from desktop_agent.core.files import ChangedError
+
 Mark = tuple[int, ...] | None
 """By what a file is known to be the same and untouched; None where there is none."""
 
@@ -12,10 +14,6 @@ UNSEEN: Mark = ()
 """That of a folder, which others may fill while it is looked at."""
 
 MEANWHILE = "It was changed at this very moment; that version was left alone."
-
-
-class ChangedError(OSError):
-    """Somebody wrote the file between the look at it and the write."""
 
 
 def mark_of(path: Path) -> Mark:

@@ -1,15 +1,20 @@
 """Changes are durable before they happen, applied whole, and taken back without touching anybody else's work."""
 
 import os
-from collections.abc import Sequence
+import sys
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from desktop_agent.core import files
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Drafter
+from desktop_agent.core.changes.untouched import MEANWHILE
 from desktop_agent.core.errors import StorageError, ToolError
+from desktop_agent.core.exchange import ExchangeUnsupportedError, exchange, rename_to_free
 from desktop_agent.core.files import FileState, FileTransition, read_state
 from desktop_agent.core.model import FileChange, FileOutcome
 from desktop_agent.core.store.blobs import Blobs
@@ -309,3 +314,78 @@ def test_what_somebody_writes_while_an_edit_waits_for_the_disk_is_not_overwritte
     with pytest.raises(ToolError):
         ledger.apply([change])
     assert (root / "a").read_bytes() == b"mine\n"
+
+
+def racing(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
+    """Let somebody `write` after the last check and before the rename: a barrier in front of the system's own call."""
+    for name in ("exchange", "rename_to_free"):
+        real = getattr(files, name)
+
+        def call(source: Path, target: Path, real: Callable[[Path, Path], None] = real) -> None:
+            monkeypatch.setattr(files, "exchange", exchange)
+            monkeypatch.setattr(files, "rename_to_free", rename_to_free)
+            writer = threading.Thread(target=write)
+            writer.start()
+            writer.join()
+            real(source, target)
+
+        monkeypatch.setattr(files, name, call)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges names")
+@pytest.mark.parametrize("after", [b"two\n", None])
+@pytest.mark.parametrize("how", ["write", "replace", "remove"])
+def test_what_somebody_writes_between_the_last_check_and_the_rename_stays(
+    ledger: Ledger, root: Path, monkeypatch: pytest.MonkeyPatch, after: bytes | None, how: str
+) -> None:
+    (root / "a").write_bytes(b"one\n")
+    change = record(ledger, root, "a", None if after is None else state(after))
+
+    def write() -> None:
+        match how:
+            case "write":
+                (root / "a").write_bytes(b"mine\n")
+            case "replace":
+                (root / "b").write_bytes(b"mine\n")
+                (root / "b").replace(root / "a")
+            case _:
+                (root / "a").unlink()
+
+    racing(monkeypatch, write)
+    problems = ledger.apply_each([LedgerWrite(change)])
+    if how == "remove":
+        assert list(root.iterdir()) == []
+        assert problems == ({} if after is None else {"1.1": MEANWHILE})
+    else:
+        assert problems == {"1.1": MEANWHILE}
+        assert {path.name: path.read_bytes() for path in root.iterdir()} == {"a": b"mine\n"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes a name only when it is free")
+def test_a_file_that_somebody_makes_at_the_moment_of_a_creation_stays(
+    ledger: Ledger, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = record(ledger, root, "a", state(b"ours\n"))
+    racing(monkeypatch, lambda: (root / "a").write_bytes(b"mine\n"))
+    with pytest.raises(ToolError):
+        ledger.apply([change])
+    assert {path.name: path.read_bytes() for path in root.iterdir()} == {"a": b"mine\n"}
+
+
+def test_where_the_system_cannot_exchange_names_files_are_written_as_before(
+    ledger: Ledger, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*_: object) -> None:
+        raise ExchangeUnsupportedError
+
+    monkeypatch.setattr(files, "exchange", unsupported)
+    monkeypatch.setattr(files, "rename_to_free", unsupported)
+    (root / "a").write_bytes(b"one\n")
+    changes = [
+        record(ledger, root, "a", state(b"two\n"), "1.1"),
+        record(ledger, root, "b", state(b"new\n"), "1.2"),
+    ]
+    ledger.apply(changes)
+    assert {path.name: path.read_bytes() for path in root.iterdir()} == {"a": b"two\n", "b": b"new\n"}
+    assert not ledger.apply_each([LedgerWrite(record(ledger, root, "a", None, "1.3"))])
+    assert not (root / "a").exists()
