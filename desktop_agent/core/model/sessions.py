@@ -38,6 +38,8 @@ class SessionSummary:
     is_archived: bool = False
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
+    asks: int = 0
+    """How many questions wait in it, in this process, another one, or none: they wait until they are answered."""
 
     @property
     def is_listed(self) -> bool:

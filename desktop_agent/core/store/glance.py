@@ -35,6 +35,8 @@ _TOKENS = re.compile(
 )
 _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
 """What puts a session in order does not use it."""
+_TURNS = frozenset({b"turn_started", b"turn_ended"})
+"""No question outlives its turn."""
 _ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
 
 
@@ -72,6 +74,7 @@ class _Fold:
         self._at = self._active_at = b""
         self._turn = 0
         self._usage = (0, 0, 0, 0)
+        self._asks = 0
         if known is not None:
             self._go_on_from(known)
 
@@ -88,6 +91,7 @@ class _Fold:
         )
         self._at, self._active_at = known.updated_at.isoformat().encode(), known.active_at.isoformat().encode()
         self._turn = known.turns
+        self._asks = known.asks
         usage = known.usage
         self._usage = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
 
@@ -100,8 +104,14 @@ class _Fold:
         self._at = at
         if kind not in _FILING:
             self._active_at = at
+        if kind in _TURNS:
+            self._asks = 0
         if kind == b"turn_started":
             self._turn = int(turn or 0)
+        elif kind == b"approval_requested":
+            self._asks += 1
+        elif kind == b"approval_resolved":
+            self._asks = max(0, self._asks - 1)
         elif kind == b"usage_reported":
             self._add_usage(line)
         elif kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._transcript.title):
@@ -119,7 +129,7 @@ class _Fold:
             return
 
     def summary(self, size_bytes: int) -> SessionSummary | None:
-        """Return what the lines come to. What stands there as running was cut off: it is idle now."""
+        """Return what the lines come to. What stands there as running was cut off: it is idle, unless it asks."""
         if not self._at:
             return None
         transcript = self._transcript
@@ -131,7 +141,7 @@ class _Fold:
             created_at=transcript.opened_at,
             updated_at=moment_of(self._at.decode()),
             active_at=moment_of((self._active_at or self._at).decode()),
-            state="idle",
+            state="waiting" if self._asks else "idle",
             turns=self._turn,
             size_bytes=size_bytes,
             usage=Usage(
@@ -145,6 +155,7 @@ class _Fold:
             is_archived=transcript.is_archived,
             forked_from=transcript.forked_from,
             purpose=transcript.purpose,
+            asks=self._asks,
         )
 
 

@@ -112,6 +112,7 @@ def _fields(summary: SessionSummary | None) -> list[object] | None:
         [summary.is_title_given, summary.is_pinned, summary.is_archived],
         summary.forked_from,
         summary.purpose,
+        summary.asks,
     ]
 
 
@@ -137,6 +138,7 @@ def _summary(
     marks: list[bool],
     forked_from: SessionId,
     purpose: SessionPurpose,
+    asks: int,
 ) -> SessionSummary:
     created_at, updated_at, active_at = map(datetime.fromisoformat, moments)
     input_tokens, output_tokens, cache_read_tokens, cache_write_tokens = tokens
@@ -148,7 +150,7 @@ def _summary(
         created_at=created_at,
         updated_at=updated_at,
         active_at=active_at,
-        state="idle",
+        state="waiting" if asks else "idle",
         turns=turns,
         size_bytes=size_bytes,
         usage=Usage(
@@ -162,4 +164,5 @@ def _summary(
         is_archived=is_archived,
         forked_from=forked_from,
         purpose=purpose,
+        asks=asks,
     )

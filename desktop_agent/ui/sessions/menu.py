@@ -19,23 +19,25 @@ class SessionMenu(QMenu):
     """The menu of one session; it deletes itself when it closes.
 
     Signals:
-        opening: show the session.
-        renaming: let the person type another title.
-        wished: one of `SESSION_WISHES`.
+        opening: show the session (its id).
+        renaming: let the person type another title: id.
+        wished: one of `SESSION_WISHES`, id.
     """
 
-    opening = Signal()
-    renaming = Signal()
-    wished = Signal(str)
+    opening = Signal(str)
+    renaming = Signal(str)
+    wished = Signal(str, str)
 
     def __init__(self, session: "SessionSummary", parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("sessionMenu")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.addAction(self.tr("Open")).triggered.connect(self.opening)
+        self._session_id = session.id
+        """Rows move while a menu is open; it is about this session all the same."""
+        self.addAction(self.tr("Open")).triggered.connect(self._on_open)
         rename = self.addAction(self.tr("Rename"))
         rename.setShortcut(Qt.Key.Key_F2)
-        rename.triggered.connect(self.renaming)
+        rename.triggered.connect(self._on_rename)
         self._add("unpin" if session.is_pinned else "pin")
         self._add("copy")
         self.addSeparator()
@@ -53,7 +55,13 @@ class SessionMenu(QMenu):
 
     def _on_triggered(self, action: QAction) -> None:
         if (wish := action.data()) in SESSION_WISHES:
-            self.wished.emit(wish)
+            self.wished.emit(wish, self._session_id)
+
+    def _on_open(self) -> None:
+        self.opening.emit(self._session_id)
+
+    def _on_rename(self) -> None:
+        self.renaming.emit(self._session_id)
 
     def _words(self, wish: SessionWish) -> str:
         match wish:

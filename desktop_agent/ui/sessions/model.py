@@ -69,6 +69,15 @@ class SessionModel(QAbstractListModel):
             if at == len(self._rows) or self._rows[at] != row:
                 self._bring(row, at)
 
+    def show_in_place(self, sessions: "Iterable[SessionSummary]") -> None:
+        """Show what is new of the sessions that are listed, and move no row: the user points at one."""
+        known = {session.id: session for session in sessions}
+        for at, row in enumerate(self._rows):
+            session = known.get(row.session.id) if row.session is not None else None
+            if session is not None and session != row.session:
+                self._rows[at] = row._replace(session=session)
+                self.dataChanged.emit(self.index(at), self.index(at))
+
     def _grouped(self, sessions: "Iterable[SessionSummary]", workspace: str | None, with_archived: bool) -> list[Row]:
         pinned: list[Row] = []
         here: list[Row] = []

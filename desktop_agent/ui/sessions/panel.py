@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
+    QAbstractItemDelegate,
     QAbstractItemView,
     QFrame,
     QHBoxLayout,
@@ -54,6 +55,9 @@ class SessionList(QWidget):
         self._workspace: str | None = None
         self._current: str | None = None
         self._shows_archived = False
+        self._menu: SessionMenu | None = None
+        self._is_change_expected = False
+        """Whether the user asked for something that moves rows."""
         self._model = SessionModel(now, self)
         self._model.renamed.connect(self.rename_requested)
         self._build(theme)
@@ -102,6 +106,7 @@ class SessionList(QWidget):
         self._list.chosen.connect(self._choose)
         self._list.deleting.connect(self._delete)
         self._list.customContextMenuRequested.connect(self._show_menu)
+        self._list.let_go.connect(self._update)
         theme.changed.connect(self._list.viewport().update)
 
         empty = self._empty = QLabel()
@@ -133,7 +138,11 @@ class SessionList(QWidget):
 
     def _update(self) -> None:
         sessions = self._sessions or ()
-        self._model.show(sessions, self._workspace, with_archived=self._shows_archived)
+        if self._is_held():
+            self._model.show_in_place(sessions)
+        else:
+            self._is_change_expected = False
+            self._model.show(sessions, self._workspace, with_archived=self._shows_archived)
         archived = sum(session.is_archived for session in sessions)
         self._archive.setVisible(archived > 0)
         said = self.tr("Hide archived") if self._shows_archived else self.tr("Show archived ({0})").format(archived)
@@ -146,7 +155,17 @@ class SessionList(QWidget):
         self._pages.setCurrentIndex(0 if self._model.rowCount() else 1)
         self._select_current()
 
+    def _is_held(self) -> bool:
+        """Whether rows have to stay: the user points at one, its menu is open, or its title is being typed."""
+        is_used = self._menu is not None or self._list.is_pointed or self._list.is_editing
+        return is_used and not self._is_change_expected and self._model.rowCount() > 0
+
+    def _on_menu_closed(self) -> None:
+        self._menu = None
+        self._update()
+
     def _toggle_archived(self) -> None:
+        self._is_change_expected = True
         self._shows_archived = not self._shows_archived
         self._update()
 
@@ -172,12 +191,18 @@ class SessionList(QWidget):
         index = self._list.currentIndex()
         return self._model.row_at(index.row()).session if index.isValid() else None
 
-    def _wish(self, wish: str) -> None:
-        if (session := self._session()) is not None:
-            self.wished.emit(wish, session.id)
+    def _wish(self, wish: str, session_id: str) -> None:
+        self._is_change_expected = True
+        self.wished.emit(wish, session_id)
 
     def _delete(self) -> None:
-        self._wish("delete")
+        if (session := self._session()) is not None:
+            self._wish("delete", session.id)
+
+    def _rename(self, session_id: str) -> None:
+        if (row := self._model.find(session_id)) >= 0:
+            self._list.setCurrentIndex(self._model.index(row))
+            self._list.rename()
 
     def _show_menu(self, at: QPoint) -> None:
         index = self._list.indexAt(at)
@@ -185,10 +210,11 @@ class SessionList(QWidget):
         if session is None:
             return
         self._list.setCurrentIndex(index)
-        menu = SessionMenu(session, self)
-        menu.opening.connect(self._choose)
-        menu.renaming.connect(self._list.rename)
+        menu = self._menu = SessionMenu(session, self)
+        menu.opening.connect(self.session_chosen)
+        menu.renaming.connect(self._rename)
         menu.wished.connect(self._wish)
+        menu.destroyed.connect(self._on_menu_closed)
         menu.popup(self._list.viewport().mapToGlobal(at))
 
 
@@ -198,14 +224,18 @@ class _Rows(QListView):
     Signals:
         chosen: Enter on the current row.
         deleting: Delete on the current row.
+        let_go: the pointer left, or a title was typed.
     """
 
     chosen = Signal()
     deleting = Signal()
+    let_go = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.ring = FocusRing(self)
+        self.is_pointed = False
+        """Whether the pointer is over the rows."""
         self.setObjectName("sessionList")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setMouseTracking(True)
@@ -216,6 +246,22 @@ class _Rows(QListView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+
+    @property
+    def is_editing(self) -> bool:
+        """Whether a title is being typed."""
+        return self.state() == QAbstractItemView.State.EditingState
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Enter, QEvent.Type.Leave):
+            self.is_pointed = event.type() == QEvent.Type.Enter
+            if not self.is_pointed:
+                self.let_go.emit()
+        return super().viewportEvent(event)
+
+    def closeEditor(self, editor: QWidget, hint: QAbstractItemDelegate.EndEditHint) -> None:
+        super().closeEditor(editor, hint)
+        self.let_go.emit()
 
     def rename(self) -> None:
         """Let the person type another title in the current row."""

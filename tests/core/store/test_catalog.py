@@ -16,7 +16,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.errors import SessionNotFoundError, UsageError
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.model import Usage
+from desktop_agent.core.model import ApprovalRequest, Denied, ModelRef, Usage
 from desktop_agent.core.providers.scripted import Hang, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -25,6 +25,7 @@ from desktop_agent.core.transcript import replay
 from desktop_agent.headless.single_call import CallOptions, SingleCall
 from tests.harness import Ground, ImpatientClock
 
+MODEL = ModelRef(provider="demo", model="demo")
 MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 
 
@@ -120,6 +121,35 @@ async def test_what_was_cut_off_while_it_ran_is_listed_as_idle(ground: Ground, c
     (ground.paths.sessions.parent / "copy").rename(folder)
     (summary,) = catalog.summaries()
     assert (summary.state, summary.title) == ("idle", "go")
+
+
+def request_of(call_id: str) -> ApprovalRequest:
+    return ApprovalRequest(
+        call_id=call_id,
+        tool="run_terminal_cmd",
+        title="Run this command?",
+        reason="It asks.",
+        arguments_digest="0" * 64,
+    )
+
+
+def state_of(ground: Ground, session_id: SessionId) -> str:
+    summary = fresh(ground).summary(session_id)
+    assert summary is not None
+    return summary.state
+
+
+async def test_a_question_that_waits_is_listed_until_it_is_answered(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "Fix it")
+    asked = [ev.ApprovalRequested(turn=2, request=request_of(call_id)) for call_id in ("call-1", "call-2")]
+    append(catalog, session_id, ev.TurnStarted(turn=2, model=MODEL), *asked)
+    assert state_of(ground, session_id) == "waiting"
+    append(catalog, session_id, ev.ApprovalResolved(turn=2, call_id="call-1", decision=Denied()))
+    assert state_of(ground, session_id) == "waiting"
+    append(catalog, session_id, ev.ApprovalResolved(turn=2, call_id="call-2", decision=Denied()))
+    assert state_of(ground, session_id) == "idle"
+    append(catalog, session_id, asked[0], ev.TurnEnded(turn=2, reason="interrupted", requests=1, duration_s=1.0))
+    assert state_of(ground, session_id) == "idle"
 
 
 async def test_a_deleted_cache_is_made_anew(ground: Ground, catalog: Catalog) -> None:

@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QEnterEvent
+from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListView, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -210,3 +211,57 @@ def test_without_archived_sessions_nothing_offers_them(desk: Desk) -> None:
     button = desk.panel.findChild(QPushButton, "archivedButton")
     assert isinstance(button, QPushButton)
     assert not button.isVisible()
+
+
+def order(desk: Desk) -> list[object]:
+    model = desk.rows.model()
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
+
+
+def point(desk: Desk, *, is_over: bool) -> None:
+    """Move the pointer over the rows, or away."""
+    viewport = desk.rows.viewport()
+    at = QPointF(viewport.rect().center())
+    event = QEnterEvent(at, at, at) if is_over else QEvent(QEvent.Type.Leave)
+    QApplication.sendEvent(viewport, event)
+
+
+def test_rows_stay_where_they_are_while_the_pointer_is_over_them(desk: Desk, make_session: "MakeSession") -> None:
+    point(desk, is_over=True)
+    desk.panel.set_sessions(
+        [
+            make_session("a", "Fix it", ago=timedelta(days=2)),
+            make_session("b", "Explain it", state="working"),
+            make_session("c", "Another"),
+        ]
+    )
+    desk.panel.set_workspace("/elsewhere")
+    assert order(desk) == ["Fix it", "Explain it"]
+    index = desk.rows.model().index(1, 0)
+    assert "is working" in str(index.data(Qt.ItemDataRole.AccessibleTextRole))
+    point(desk, is_over=False)
+    assert order(desk) == ["Other folders", "Explain it", "Another", "Fix it"]
+
+
+def test_what_the_user_asked_for_moves_rows_at_once(desk: Desk, make_session: "MakeSession") -> None:
+    point(desk, is_over=True)
+    desk.rows.setFocus()
+    desk.rows.setCurrentIndex(desk.rows.model().index(0, 0))
+    QTest.keyClick(desk.rows, Qt.Key.Key_Delete)
+    desk.panel.set_sessions([make_session("b", "Explain it")])
+    assert order(desk) == ["Explain it"]
+
+
+def test_a_menu_acts_on_the_session_it_was_opened_for(desk: Desk, make_session: "MakeSession", qtbot: QtBot) -> None:
+    wished = QSignalSpy(desk.panel.wished)
+    at = desk.rows.visualRect(desk.rows.model().index(1, 0)).center()
+    desk.rows.customContextMenuRequested.emit(at)
+    menu = desk.panel.findChild(QMenu, "sessionMenu")
+    assert menu is not None
+    desk.panel.set_sessions([make_session("c", "Another"), make_session("b", "Explain it", ago=timedelta(days=9))])
+    desk.rows.setCurrentIndex(desk.rows.model().index(0, 0))
+    delete = next(action for action in menu.actions() if action.data() == "delete")
+    delete.trigger()
+    assert wished.at(0) == ["delete", "b"]
+    menu.close()
+    qtbot.waitUntil(lambda: order(desk) == ["Another", "Explain it"])
