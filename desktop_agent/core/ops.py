@@ -293,6 +293,8 @@ class RevokeRule:
 class Shutdown:
     """Interrupt what runs, write what is pending, and close. The session accepts nothing after this."""
 
+    keeps_questions: bool = False
+    """Whether a turn that only waits for the user is left waiting: the next opening asks again."""
     type: Literal["shutdown"] = "shutdown"
 
 

@@ -73,9 +73,12 @@ class Recorder:
         # A thread of its own: whatever other sessions keep the shared ones busy with, this one's records come through.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._writing: set[asyncio.Task[None]] = set()
+        self._is_sealed = False
 
     async def record(self, event: ev.KnownEvent) -> None:
         """Write and tell `event`; see `EventLog.record`. Cancelling the caller does not cancel the write."""
+        if self._is_sealed:
+            return
         heard = _answers.get()
         if heard is not None and isinstance(event, ev.Notice):
             heard.append(event)
@@ -86,6 +89,10 @@ class Recorder:
         await asyncio.shield(task)
         if heard is not None:
             heard.append(event)
+
+    def seal(self) -> None:
+        """Leave the journal as it is from now on, as if the process had been killed: what comes is not recorded."""
+        self._is_sealed = True
 
     def emit(self, event: ev.LiveEvent) -> None:
         """Tell a live event."""

@@ -133,8 +133,8 @@ class Session:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether quitting now would interrupt a turn: none that is ending, and none that an earlier process left."""
-        return self._is_interruptible
+        """Whether quitting now would interrupt a turn: none that is ending, and none that only waits for the user."""
+        return self._is_interruptible and not self._parts.state.unfinished.is_waiting
 
     def submit(self, op: ops.Op) -> None:
         """Ask for something. Returns at once; what comes of it is told by events. Call it on the loop's thread."""
@@ -150,6 +150,8 @@ class Session:
             await self._parts.sight.measure_opened()
             while not isinstance(op := await self._mailbox.get(), ops.Shutdown):
                 await self._guard(self._handle(op))
+            if op.keeps_questions and self._parts.state.unfinished.is_waiting:
+                self._parts.recorder.seal()
         finally:
             await self._close()
 

@@ -307,6 +307,26 @@ async def test_closing_keeps_the_question(ground: Ground) -> None:
             assert len(s.session.transcript.pending_approvals) == 1
 
 
+async def test_a_question_that_waits_when_the_window_is_closed_waits_in_the_next(ground: Ground) -> None:
+    """Closing is no answer: nobody said no, and nothing that ran is lost by it."""
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([[READ, EDIT]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.ApprovalRequested)
+        assert not s.session.is_at_work, "quitting stops nothing"
+        session_id = s.id
+        s.submit(ops.Shutdown(keeps_questions=True))
+        await s.task
+    async with reopened(ground, session_id, DONE) as s:
+        [request] = s.transcript.pending_approvals
+        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+        ended = await s.rx.expect(ev.TurnEnded)
+        assert ended.reason == "completed"
+        assert [result.is_error for result in s.results()] == [False, False]
+        assert ground.read("a.py") == "x = 2\n"
+        check_conversation(s.last_request)
+
+
 async def test_an_answer_that_comes_while_the_call_is_planned_anew_counts(ground: Ground) -> None:
     """There is no moment between two processes in which an answer is lost."""
     session_id = await killed_while_asking(ground, BOTH, questions=2, approval="always")
