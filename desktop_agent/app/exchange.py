@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QFileDialog, QProgressDialog, QWidget
 from desktop_agent.app.attempts import Try
 from desktop_agent.app.sessions import LiveSessions
 from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.errors import SessionBusyError
 from desktop_agent.core.export import ExportForm
 from desktop_agent.core.ids import SessionId
@@ -73,11 +72,8 @@ class Exchange(QObject):
         self._try(self._file(session_id, filing))
 
     async def _file(self, session_id: SessionId, filing: Filing) -> None:
-        if session_id in self._live.ids:
-            (await self._live.open(session_id)).submit(_op_of(filing))
-            return
-        await self._bench.file_session(session_id, filing)
-        self.listed.emit()
+        if await self._live.file(session_id, filing):
+            self.listed.emit()
 
     async def _copy(self, session_id: SessionId) -> None:
         copied = await self._bench.fork_session(session_id)
@@ -225,13 +221,3 @@ def _fit_suffix(dialog: QFileDialog, forms: dict[str, ExportForm], chosen: str) 
     dialog.setDefaultSuffix(form)
     if selected := dialog.selectedFiles():
         dialog.selectFile(Path(selected[0]).with_suffix(f".{form}").name)
-
-
-def _op_of(filing: Filing) -> ops.Op:
-    match filing:
-        case ev.SessionRenamed(title=title):
-            return ops.RenameSession(title=title)
-        case ev.SessionPinned(is_pinned=is_pinned):
-            return ops.PinSession(is_pinned=is_pinned)
-        case ev.SessionArchived(is_archived=is_archived):
-            return ops.ArchiveSession(is_archived=is_archived)

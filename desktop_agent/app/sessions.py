@@ -3,6 +3,7 @@
 import asyncio
 import gc
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,9 +17,13 @@ from desktop_agent.core.ids import SessionId, new_prompt_id
 from desktop_agent.core.model import ApprovalPolicy, ModelRef
 from desktop_agent.core.session import Session
 from desktop_agent.core.store.drafts import session_draft
+from desktop_agent.core.store.filing import Filing
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.workbench import Workbench
+
+_FILING_S = 10.0
+"""How long quitting waits for a session that the user has renamed or pinned while it was being opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,8 @@ class LiveSessions:
         self._unsent = unsent
         self._live: dict[SessionId, LiveSession] = {}
         self._opening: dict[SessionId, OpeningSession] = {}
+        self._doors: dict[SessionId, asyncio.Lock] = {}
+        """Held by who opens a session or files it: both hold it for writing."""
 
     @property
     def bridges(self) -> list[SessionBridge]:
@@ -81,6 +88,23 @@ class LiveSessions:
 
         Of a long one the end comes at once, and the rest when it is there: the bridge tells.
         """
+        async with self._doors.setdefault(session_id, asyncio.Lock()):
+            return await self._open(session_id)
+
+    async def file(self, session_id: SessionId, filing: Filing) -> bool:
+        """Rename, pin or archive a session, also one that is being opened; False when it is open and does so itself.
+
+        Raises `AgentError` when that is not possible.
+        """
+        async with self._doors.setdefault(session_id, asyncio.Lock()):
+            known = self._live.get(session_id) or self._opening.get(session_id)
+            if known is None:
+                await self._bench.file_session(session_id, filing)
+                return True
+        known.bridge.submit(_op_of(filing))
+        return False
+
+    async def _open(self, session_id: SessionId) -> SessionBridge:
         known = self._live.get(session_id) or self._opening.get(session_id)
         if known is not None:
             return known.bridge
@@ -104,18 +128,20 @@ class LiveSessions:
             await asyncio.wait([opening.task])  # cancelled, it could leave the session locked
         live = self._live.pop(session_id, None)
         if live is not None:
-            live.session.submit(ops.Shutdown())
+            live.session.submit(ops.Shutdown(keeps_questions=True))
             await live.task
 
     async def aclose(self) -> None:
         """Stop everything and close every session; returns when nothing of them is left."""
+        if filed := [opening.task for opening in self._opening.values() if opening.waiting.filings]:
+            await asyncio.wait(filed, timeout=_FILING_S)
         for opening in self._opening.values():
             opening.task.cancel()
         if self._opening:
             await asyncio.wait([opening.task for opening in self._opening.values()])
         for live in self._live.values():
             await live.pages.aclose()
-            live.session.submit(ops.Shutdown())
+            live.session.submit(ops.Shutdown(keeps_questions=True))
         await asyncio.gather(*(live.task for live in self._live.values()))
         self._live.clear()
 
@@ -123,8 +149,6 @@ class LiveSessions:
         end = await self._bench.read_end(session_id)
         # Before anything can be sent or go wrong: from here to who shows it nothing else gets a turn.
         await self._unsent.fetch(session_draft(session_id))
-        if session_id in self.ids:  # somebody else asked for it meanwhile
-            return await self.open(session_id)
         waiting = _Waiting(partial(self._unsent.note_sent, session_draft(session_id)))
         waiting.bridge = SessionBridge(end, waiting.submit)
         task = asyncio.create_task(self._open_rest(session_id, waiting), name=f"open {session_id}")
@@ -139,7 +163,9 @@ class LiveSessions:
             opened = await self._bench.open_session(session_id, sink=inlet.take)
         except AgentError as error:
             self._unsent.give_back(session_draft(session_id))
+            filings = waiting.filings
             waiting.refuse(error)
+            await self._file_all(session_id, filings)
             return
         finally:
             del self._opening[session_id]
@@ -150,6 +176,12 @@ class LiveSessions:
         for op in waiting.asked:
             opened.session.submit(op)
         self._unsent.note_sent(session_draft(session_id), ())
+
+    async def _file_all(self, session_id: SessionId, filings: Sequence[Filing]) -> None:
+        """Do what was asked for of a session that cannot be opened; why it cannot has been said."""
+        for filing in filings:
+            with suppress(AgentError):
+                await self._bench.file_session(session_id, filing)
 
     def _loader(self, session_id: SessionId, bridge: SessionBridge) -> PageLoader:
         read, find = partial(self._bench.read_page, session_id), partial(self._bench.find_pages, session_id)
@@ -189,6 +221,11 @@ class _Waiting:
         """What was asked for, in its order."""
         return list(self._asked.values())
 
+    @property
+    def filings(self) -> list[Filing]:
+        """What of it is kept even if the session cannot be opened."""
+        return [filing for op in self.asked if (filing := _filing_of(op)) is not None]
+
     def submit(self, op: ops.Op) -> None:
         """Let `op` wait; once the session could not be opened, say so and give back what was written."""
         assert self.bridge is not None
@@ -223,3 +260,25 @@ class _Waiting:
                 self.bridge.deliver(ev.Unqueued(prompt_id=name))
         self._asked.clear()
         self.bridge.failed.emit(error)
+
+
+def _op_of(filing: Filing) -> ops.Op:
+    match filing:
+        case ev.SessionRenamed(title=title):
+            return ops.RenameSession(title=title)
+        case ev.SessionPinned(is_pinned=is_pinned):
+            return ops.PinSession(is_pinned=is_pinned)
+        case ev.SessionArchived(is_archived=is_archived):
+            return ops.ArchiveSession(is_archived=is_archived)
+
+
+def _filing_of(op: ops.Op) -> Filing | None:
+    match op:
+        case ops.RenameSession(title=title):
+            return ev.SessionRenamed(title=title.strip())
+        case ops.PinSession(is_pinned=is_pinned):
+            return ev.SessionPinned(is_pinned=is_pinned)
+        case ops.ArchiveSession(is_archived=is_archived):
+            return ev.SessionArchived(is_archived=is_archived)
+        case _:
+            return None

@@ -1,13 +1,17 @@
 """Whole sessions in the real window: filed, copied, exported, imported and deleted."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QFileDialog, QListView, QMessageBox, QPushButton
 
+from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import TextBlock
 from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.recorder import Sink
 from desktop_agent.core.transcript import NoticeEntry
+from desktop_agent.workbench import OpenedSession, Workbench
 from tests.app.conftest import Go
 from tests.core.export.conftest import Written
 from tests.core.importing.conftest import SAMPLES
@@ -49,6 +53,35 @@ def test_a_session_that_is_not_open_is_pinned_and_put_away(go: Go, project: Path
         await person.until_true(lambda: "Mine" in listed(person), "it has its title")
         sessions.wished.emit("archive", written.id)
         await person.until_true(lambda: listed(person) == [], "it is put away")
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_session_is_pinned_while_it_is_being_opened(
+    go: Go, project: Path, written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The opening has the lock, and the window has no session yet."""
+    has_lock, go_on = asyncio.Event(), asyncio.Event()
+    open_session = Workbench.open_session
+
+    async def held(bench: Workbench, session_id: SessionId, *, sink: Sink) -> OpenedSession:
+        opened = await open_session(bench, session_id, sink=sink)
+        has_lock.set()
+        await go_on.wait()
+        return opened
+
+    monkeypatch.setattr(Workbench, "open_session", held)
+
+    async def journey(person: Driver) -> None:
+        sessions = person.window.desk.sessions
+        await person.until_true(lambda: "An old question" in listed(person), "the session is listed")
+        sessions.session_chosen.emit(written.id)
+        await person.until_true(has_lock.is_set, "it is being opened")
+        sessions.wished.emit("pin", written.id)
+        sessions.rename_requested.emit(written.id, "Mine")
+        go_on.set()
+        await person.until_true(lambda: listed(person)[:2] == ["Pinned", "Mine"], "both were done")
+        assert not person.banner
 
     go([str(project), "--provider", "demo"], journey)
 

@@ -142,6 +142,19 @@ def test_what_was_sent_to_a_session_that_was_still_being_opened_outlives_the_win
     go(["--resume", SESSION_ID], second)
 
 
+def test_a_title_that_is_given_while_the_session_is_being_opened_outlives_the_window(
+    go: Go, journal: Path, slow: SlowBench
+) -> None:
+    async def journey(person: Driver) -> None:
+        await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
+        person.window.desk.sessions.rename_requested.emit(SESSION_ID, "Fruit")
+        await asyncio.sleep(0)
+        asyncio.get_running_loop().call_later(0.2, slow.go_on.set)  # while the window closes
+
+    go(["--resume", SESSION_ID], journey)
+    assert b'"Fruit"' in journal.read_bytes()
+
+
 def test_what_the_session_has_taken_is_no_draft_any_more(go: Go, journal: Path, slow: SlowBench) -> None:
     async def journey(person: Driver) -> None:
         await send_while_it_opens(person, "And the pears?")
