@@ -12,8 +12,8 @@ MOST_TERMS = 32
 LONGEST_TERM = 64
 _SHORTEST_PREFIX = 4
 
-_IDENTIFIER = re.compile(r"[A-Za-z0-9]+")
-"""An identifier, or its part between `_`."""
+_ONLY_IDENTIFIERS = bytes(sign if chr(sign).isascii() and chr(sign).isalnum() else ord(" ") for sign in range(256))
+"""Leaves identifiers, or their parts between `_`, and blanks."""
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _TERM = re.compile(r"\w+")
 
@@ -28,10 +28,10 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 def humps(text: str) -> str:
     """Return the words of all camelCase in `text`, each identifier once: `readFile` gives `read File`."""
-    # One plain expression and then methods of text: an expression that finds humps itself takes four times as long.
-    found = set(_IDENTIFIER.findall(text))
+    # Methods of bytes: an expression that finds identifiers takes four times as long, one that finds humps far longer.
+    found = set(text.encode("ascii", "replace").translate(_ONLY_IDENTIFIERS).split())
     mixed = [word for word in found if not (word.islower() or word.isupper() or word.istitle() or word.isdigit())]
-    return " ".join(map(_split, sorted(mixed)))
+    return " ".join(_split(word.decode("ascii")) for word in sorted(mixed))
 
 
 @lru_cache(maxsize=20_000)
