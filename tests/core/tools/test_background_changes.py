@@ -139,7 +139,8 @@ async def test_what_a_background_command_of_a_killed_application_changed_is_reco
         await s.prompt()
         await tell(ground, "seen")
         s.submit(ops.LookAtChanges())
-        await s.rx.expect(ev.ChangesRecorded)
+        s.submit(ops.RenameSession(title="looked at"))
+        await s.rx.expect(ev.SessionRenamed)  # the look has come to its end, also in the baseline
         await tell(ground, "unseen")
         session_id = s.id
         journal = ground.paths.sessions / session_id / "journal.jsonl"
