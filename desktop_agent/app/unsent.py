@@ -35,6 +35,8 @@ class UnsentKeeper(QObject):
         self._spawner = spawner
         self._key: DraftKey = ""
         self._written: dict[DraftKey, Unsent] = {}
+        self._slots: dict[DraftKey, DraftKey] = {}
+        """Where the draft of a conversation is kept: another window may show the same one."""
         self._unsaved: set[DraftKey] = set()
         self._saving = asyncio.Lock()
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
@@ -46,7 +48,8 @@ class UnsentKeeper(QObject):
     async def fetch(self, key: DraftKey) -> None:
         """Read what is kept for a conversation, so that `enter` can show it at once."""
         if key not in self._written:
-            unsent = await asyncio.to_thread(self._drafts.load, key)
+            slot = self._slots[key] = await asyncio.to_thread(self._drafts.claim, key)
+            unsent = await asyncio.to_thread(self._drafts.load, slot)
             self._written.setdefault(key, unsent)
 
     def enter(self, key: DraftKey) -> None:
@@ -113,6 +116,7 @@ class UnsentKeeper(QObject):
         self._key = ""
         self._pause.stop()
         await self._save()
+        await asyncio.to_thread(self._drafts.release)
 
     # -- what is typed --
 
@@ -149,6 +153,7 @@ class UnsentKeeper(QObject):
             while self._unsaved:
                 key = self._unsaved.pop()
                 try:
-                    await asyncio.to_thread(self._drafts.save, key, self._written.get(key, Unsent()))
+                    slot = self._slots.get(key, key)
+                    await asyncio.to_thread(self._drafts.save, slot, self._written.get(key, Unsent()))
                 except StorageError as error:
                     logger.warning("%s %s", error.title, error.detail)

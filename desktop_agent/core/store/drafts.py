@@ -8,14 +8,18 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import cast
+
+from filelock import FileLock, Timeout
 
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import digest_of, write_atomically
 from desktop_agent.core.ids import SessionId
-from desktop_agent.core.private_files import make_private_folder
+from desktop_agent.core.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.store.lines import open_regular
 
 DraftKey = str
@@ -69,6 +73,27 @@ class Drafts:
     def __init__(self, folder: Path) -> None:
         """Touches no disk."""
         self._folder = folder
+        self._claims: dict[DraftKey, FileLock] = {}
+
+    def claim(self, key: DraftKey) -> DraftKey:
+        """Return the key under which this window keeps the draft of a conversation, until `release`.
+
+        Several windows may show one conversation that is no session of theirs. The first has the draft, with what
+        windows that are closed have left beside it; every other one has a draft of its own.
+        """
+        if key.startswith("session-"):  # the session has a lock, which says whose the draft is
+            return key
+        slots = (key if number == 1 else f"{key}.{number}" for number in count(1))
+        slot = next(slot for slot in slots if slot in self._claims or self._take(slot))
+        if slot == key:
+            self._gather(key)
+        return slot
+
+    def release(self) -> None:
+        """Let other windows have what was claimed."""
+        for lock in self._claims.values():
+            lock.release()
+        self._claims.clear()
 
     def load(self, key: DraftKey) -> Unsent:
         """Return what is kept, or nothing. What was sent before the process ended is to be sent again."""
@@ -90,6 +115,35 @@ class Drafts:
             write_atomically(path, _content(unsent), mode=0o600)
         except OSError as error:
             raise StorageError("What is written here could not be kept.", detail=f"{path}: {error}") from error
+
+    def _take(self, slot: DraftKey) -> bool:
+        """Claim a draft; False when another window has it. Where there can be no locks, there is one window."""
+        try:
+            make_private_folder(self._folder)
+            lock = FileLock(self._folder / f"{slot}.lock", thread_local=False, mode=PRIVATE_FILE)
+            lock.acquire(timeout=0)
+        except Timeout:
+            return False
+        except OSError:
+            return True
+        self._claims[slot] = lock
+        return True
+
+    def _gather(self, key: DraftKey) -> None:
+        """Take over the drafts of this conversation that closed windows have left."""
+        for path in sorted(self._folder.glob(f"{key}.*.json")):
+            slot = path.name.removesuffix(".json")
+            if slot in self._claims or not self._take(slot):
+                continue
+            try:
+                own, left = self.load(key), self.load(slot)
+                text = "\n\n".join(part for part in (own.text, left.text) if part)
+                with suppress(StorageError):  # it stays where it is
+                    self.save(key, replace(own, text=text, edits={**left.edits, **own.edits}))
+                    self.save(slot, Unsent())
+            finally:
+                if lock := self._claims.pop(slot, None):
+                    lock.release()
 
     def _path(self, key: DraftKey) -> Path:
         return self._folder / f"{key}.json"

@@ -1,6 +1,8 @@
 """What is written and not sent is kept as it is, privately, and never in the way."""
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,3 +87,40 @@ def test_a_disk_that_refuses_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("desktop_agent.core.store.drafts.write_atomically", full)
     with pytest.raises(StorageError, match="could not be kept"):
         Drafts(tmp_path).save(KEY, Unsent("text"))
+
+
+FOLDER = folder_draft(Path("/work"))
+
+
+def test_two_windows_that_show_one_conversation_keep_a_draft_each(tmp_path: Path) -> None:
+    first, second = Drafts(tmp_path), Drafts(tmp_path)
+    ours, theirs = first.claim(FOLDER), second.claim(FOLDER)
+    first.save(ours, Unsent("typed here"))
+    second.save(theirs, Unsent("typed there"))
+    assert first.claim(FOLDER) == ours, "a window keeps its own"
+    assert (first.load(ours).text, second.load(theirs).text) == ("typed here", "typed there")
+
+
+def test_what_closed_windows_left_is_in_the_next_one(tmp_path: Path) -> None:
+    first, second = Drafts(tmp_path), Drafts(tmp_path)
+    first.save(first.claim(FOLDER), Unsent("typed here"))
+    second.save(second.claim(FOLDER), Unsent("typed there"))
+    first.release()
+    second.release()
+    third = Drafts(tmp_path)
+    assert third.load(third.claim(FOLDER)) == Unsent("typed here\n\ntyped there")
+    third.save(FOLDER, Unsent("sent"))
+    third.release()
+    assert Drafts(tmp_path).load(third.claim(FOLDER)) == Unsent("sent"), "nothing comes twice"
+
+
+def test_the_draft_of_a_killed_window_is_free(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys; from pathlib import Path; from desktop_agent.core.store.drafts import Drafts, Unsent; "
+        "drafts = Drafts(Path(sys.argv[1])); drafts.save(drafts.claim(sys.argv[2]), Unsent('mine')); "
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    with pytest.raises(subprocess.CalledProcessError):
+        subprocess.check_call([sys.executable, "-c", script, str(tmp_path), FOLDER])
+    drafts = Drafts(tmp_path)
+    assert drafts.load(drafts.claim(FOLDER)) == Unsent("mine")
