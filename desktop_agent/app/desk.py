@@ -77,7 +77,8 @@ def furnish(
     wiring.review_requested.connect(window.show_review)
     jobs.closed.connect(window.hide_jobs)
     review.diff_mode_changed.connect(window.remember_diff_mode)
-    review.set_diff_mode(window.diff_mode)
+    if (mode := window.diff_mode) is not None:
+        review.set_diff_mode(mode)
     files.set_filter_shortcut(actions.filter_files.shortcut().toString())
     actions.connect(actions.find, find_bar.open_bar)
     actions.connect(actions.filter_files, window.show_side)

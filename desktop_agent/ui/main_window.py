@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QSplitter, QVBoxLayout, 
 
 from desktop_agent.ui.actions import Actions
 from desktop_agent.ui.drawer import Drawer
+from desktop_agent.ui.screen_room import screen_room
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.top_bar import TopBar
 
@@ -20,8 +21,6 @@ NARROW_BELOW = 1180
 
 _DEFAULT_SIZE = QSize(1440, 900)
 _MINIMUM_SIZE = QSize(720, 480)
-_FRAME = QSize(16, 40)
-"""What a window manager's frame adds at most: it is not known before the window is shown."""
 _SIDE_WIDTH = 236
 _REVIEW_WIDTH = 540
 _LAYOUT_VERSION = 1
@@ -53,7 +52,7 @@ class MainWindow(QMainWindow):
         self.setObjectName("mainWindow")
         self.setAccessibleName(self.tr("Desktop Agent"))
         self.setWindowTitle(self.tr("Desktop Agent"))
-        self._room = self.screen().availableGeometry().size() - _FRAME
+        self._room = screen_room(self)
         self.setMinimumSize(_MINIMUM_SIZE.boundedTo(self._room))
         self._store = layout_store
         self._may_close = False
@@ -120,9 +119,13 @@ class MainWindow(QMainWindow):
             self._composer.setFocus()
 
     @property
-    def diff_mode(self) -> "RowMode":
-        """How diffs were shown the last time."""
-        return "unified" if self._store.value("diff_mode") == "unified" else "side_by_side"
+    def diff_mode(self) -> "RowMode | None":
+        """How the user chose to see diffs; `None` when they did not choose: what fits the width."""
+        match self._store.value("diff_mode"):
+            case "unified" | "side_by_side" as mode:
+                return mode
+            case _:
+                return None
 
     def remember_diff_mode(self, mode: str) -> None:
         """Show diffs like this at the next start, too."""

@@ -1,9 +1,10 @@
 """Everything a command printed, in a window of its own: searchable, selectable, and quick at any length."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from desktop_agent.ui.screen_room import resize_within_screen
 from desktop_agent.ui.terminal.document import PrintedDocument
 from desktop_agent.ui.terminal.text_view import PrintedView
 from desktop_agent.ui.theme import Space, Theme
@@ -49,7 +50,7 @@ class OutputWindow(QDialog):
         layout.addWidget(self._text, 1)
         layout.addLayout(row)
         QShortcut(QKeySequence.StandardKey.Find, self).activated.connect(self._field.setFocus)
-        self.resize(900, 640)
+        resize_within_screen(self, QSize(900, 640))
 
     def _find_next(self) -> None:
         """Go to the next place, from the beginning again after the last."""

@@ -4,6 +4,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut, QWheelEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
+from desktop_agent.ui.screen_room import resize_within_screen
 from desktop_agent.ui.theme import Space
 
 LARGE = QSize(6_000, 6_000)
@@ -54,7 +55,8 @@ class PictureWindow(QDialog):
         layout.setSpacing(Space.S)
         layout.addWidget(self._area, 1)
         layout.addLayout(row)
-        self.resize(size.boundedTo(QSize(960, 640)).expandedTo(QSize(420, 320)) + QSize(2 * Space.M, 64))
+        wanted = size.boundedTo(QSize(960, 640)).expandedTo(QSize(420, 320)) + QSize(2 * Space.M, 64)
+        resize_within_screen(self, wanted)
 
     def _button(self, text: str, action: object, shortcut: str | QKeySequence.StandardKey | None = None) -> QPushButton:
         button = QPushButton(text, self)

@@ -1,4 +1,4 @@
-"""The first window on a small screen: all of it is on the screen, the composer too."""
+"""On a small screen all of the first window is on the screen, the composer too, and all of each dialog."""
 
 import os
 import subprocess
@@ -11,9 +11,33 @@ from tests.screens import offscreen
 
 _LOOK = """
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
+from desktop_agent.ui.context.inspector import ContextInspector
+from desktop_agent.ui.onboarding.dialog import OnboardingDialog
+from desktop_agent.ui.picture_window import PictureWindow
+from desktop_agent.ui.settings.dialog import SettingsDialog
 from tests.e2e.driver import drive
+
+async def spare(person, room):
+    window, theme = person.window.main_window, person.window.theme
+    picture = QImage(4000, 3000, QImage.Format.Format_RGB32)
+    dialogs = [
+        SettingsDialog(theme, [], lambda: datetime.now(UTC), window),
+        ContextInspector(theme, window),
+        PictureWindow("photo.png", picture, picture.size(), window),
+        OnboardingDialog(theme, window),
+    ]
+    for dialog in dialogs:
+        dialog.setModal(False)
+        dialog.show()
+    await person.pause()
+    sizes = [dialog.frameGeometry() for dialog in dialogs]
+    for dialog in dialogs:
+        dialog.close()
+    return [min(room.width() - size.width(), room.height() - size.height()) for size in sizes]
 
 async def look(person):
     window = person.window.main_window
@@ -24,6 +48,7 @@ async def look(person):
     room = window.screen().availableGeometry()
     print(room.width() - window.frameGeometry().width(), room.height() - window.frameGeometry().height())
     print(window.width() - corner.x(), window.height() - corner.y())
+    print(*await spare(person, room))
     person.window.request_quit()
     await person.until_true(lambda: not window.isVisible(), "the window has closed")
 
@@ -40,12 +65,13 @@ drive([], Path(sys.argv[1]), look)
         pytest.param("1920x1080", "1", marks=pytest.mark.nightly),
     ],
 )
-def test_the_first_window_fits_on_its_screen(tmp_path: Path, screen: str, scale: str) -> None:
+def test_the_first_window_and_dialogs_fit_on_their_screen(tmp_path: Path, screen: str, scale: str) -> None:
     environ = {**os.environ, "QT_QPA_PLATFORM": offscreen(screen), "QT_SCALE_FACTOR": scale}
     argv = [sys.executable, "-c", _LOOK, str(tmp_path)]
     with subprocess.Popen(argv, env=environ, stdout=subprocess.PIPE, text=True) as window:
         out, _ = window.communicate()
     assert window.returncode == 0
-    *_, room, rest = out.splitlines()
+    *_, room, rest, dialogs = out.splitlines()
     assert min(map(int, room.split())) >= 0, "the window is larger than its screen"
     assert min(map(int, rest.split())) >= 0, "the composer is not in the window"
+    assert min(map(int, dialogs.split())) >= 0, f"a dialog is larger than its screen: {dialogs}"

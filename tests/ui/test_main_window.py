@@ -216,7 +216,7 @@ def test_the_size_comes_back(qtbot: QtBot, window: MainWindow, theme: Theme, sto
 
 
 def test_what_was_chosen_for_diffs_comes_back(qtbot: QtBot, window: MainWindow, theme: Theme, store: QSettings) -> None:
-    assert window.diff_mode == "side_by_side"
+    assert window.diff_mode is None
     window.remember_diff_mode("unified")
     assert restarted(qtbot, theme, store).diff_mode == "unified"
 
@@ -265,7 +265,7 @@ def test_a_damaged_layout_is_the_usual_one(
     qtbot.addWidget(window, before_close_func=MainWindow.let_close)
     window.show()
     assert window.width() == 1440
-    assert window.diff_mode == "side_by_side"
+    assert window.diff_mode is None
     assert panels.review.isVisible()
 
 

@@ -126,7 +126,7 @@ class ChangePreview(QWidget):
         self._show_mode()
 
     def _on_mode_toggled(self) -> None:
-        self._view.set_mode("unified" if self._view.wanted_mode == "side_by_side" else "side_by_side")
+        self._view.set_mode("unified" if self._view.mode == "side_by_side" else "side_by_side")
         self._show_mode()
 
     def _show_mode(self) -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.context.bar import ContextBar
@@ -12,12 +12,17 @@ from desktop_agent.ui.context.section_list import SectionList
 from desktop_agent.ui.context.words import section_hint, section_name
 from desktop_agent.ui.context_meter import counted
 from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.screen_room import resize_within_screen
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from desktop_agent.core.model import ContextReport, ContextSection, Pin
+
+
+_LEAST_TEXT_HEIGHT = 40
+"""Small screens have no more room for it."""
 
 
 class ContextInspector(QDialog):
@@ -57,6 +62,7 @@ class ContextInspector(QDialog):
         self._text.setObjectName("contextText")
         self._text.setAccessibleName(self.tr("What this part says"))
         self._text.setFont(theme.code_font())
+        self._text.setMinimumHeight(_LEAST_TEXT_HEIGHT)
         self._text.textChanged.connect(self._on_text)
         self._save = self._button(self.tr("Save summary"), "saveSummaryButton", self._save_summary)
         self._undo = self._button(self.tr("Undo summary"), "undoSummaryButton", self._undo_summary)
@@ -72,7 +78,7 @@ class ContextInspector(QDialog):
         self._compact_button = self._button(self.tr("Summarise older turns"), "compactButton", self._compact)
         self._close = self._button(self.tr("Close"), "", self.accept)
         self._lay_out()
-        self.resize(860, 620)
+        resize_within_screen(self, QSize(860, 620))
 
     def show_report(self, report: "ContextReport", pins: "Sequence[Pin]", *, is_working: bool) -> None:
         """Show these parts and pins. While the agent is working, the summary stays as it is."""

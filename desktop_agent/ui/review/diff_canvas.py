@@ -17,6 +17,8 @@ from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
 
 MIN_SIDE_BY_SIDE_WIDTH = 440
 """Narrower than this, two columns would show no code: the diff is unified, whatever was asked for."""
+NARROW_SIDE_BY_SIDE_WIDTH = 800
+"""Narrower than this, lines of code do not fit into two columns: side by side only for those who chose it."""
 _LINE_PADDING = 3
 _OUTGOING_MS = 50
 _MEASURED_LINES = 20_000
@@ -27,7 +29,7 @@ class DiffCanvas(QAbstractScrollArea):
     """Shows one diff, or a few words where there is none. The rows are painted; only visible ones cost anything.
 
     Signals:
-        mode_changed: the diff is shown in the other mode now, be it by choice or by width.
+        mode_changed: the diff is shown in the other mode now, by choice or by width, or could be now, or no more.
     """
 
     mode_changed = Signal()
@@ -38,6 +40,8 @@ class DiffCanvas(QAbstractScrollArea):
         self._message = ("", "")
         self._diff: FileDiff | None = None
         self._wanted_mode: RowMode = "side_by_side"
+        self._is_mode_chosen = False
+        self._was_narrow = True
         self._rows = Rows(_NO_DIFF, "side_by_side")
         self._outgoing: list[Rows] = []
         self._estimated_width = 0.0
@@ -150,6 +154,7 @@ class DiffCanvas(QAbstractScrollArea):
     def set_mode(self, mode: RowMode) -> None:
         """Show the diff in this mode from now on, as far as the width allows; the lines in view stay in view."""
         self._wanted_mode = mode
+        self._is_mode_chosen = True
         self._apply_mode()
 
     def open_gap(self, row: int) -> None:
@@ -258,6 +263,9 @@ class DiffCanvas(QAbstractScrollArea):
         super().resizeEvent(event)
         self._apply_mode()
         self._update_panes()
+        if self.is_narrow != self._was_narrow:
+            self._was_narrow = self.is_narrow
+            self.mode_changed.emit()
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         ratio = self.devicePixelRatioF()
@@ -288,7 +296,10 @@ class DiffCanvas(QAbstractScrollArea):
 
     def _fitting_mode(self) -> RowMode:
         """A file that was created or deleted has one side: the other would be nothing but stripes."""
-        return "unified" if self.is_narrow or self.is_one_sided else self._wanted_mode
+        if self.is_narrow or self.is_one_sided:
+            return "unified"
+        is_tight = self.viewport().width() < NARROW_SIDE_BY_SIDE_WIDTH
+        return "unified" if is_tight and not self._is_mode_chosen else self._wanted_mode
 
     def _apply_mode(self) -> None:
         mode = self._fitting_mode()

@@ -58,7 +58,7 @@ class DiffPane(QWidget):
         self._theme = theme
         self._source = source
         self._spawn = spawn
-        self._wanted_mode: RowMode = "side_by_side"
+        self._wanted_mode: RowMode | None = None
         self._file: ChangedFile | None = None
         self._key: tuple[str, ...] = ()
         self._request = 0
@@ -87,8 +87,8 @@ class DiffPane(QWidget):
         self._column.addStretch(0)
 
     @property
-    def wanted_mode(self) -> "RowMode":
-        """How the person wants diffs to be shown, where there is room."""
+    def wanted_mode(self) -> "RowMode | None":
+        """How the user wants diffs to be shown, where there is room; `None`: as fits the width."""
         return self._wanted_mode
 
     @property
@@ -117,7 +117,8 @@ class DiffPane(QWidget):
 
     def _furnish(self, view: "ReviewView") -> None:
         view.setObjectName("diffView")
-        view.set_mode(self._wanted_mode)
+        if self._wanted_mode is not None:
+            view.set_mode(self._wanted_mode)
         view.set_actions_shown(True)
         view.mode_changed.connect(self._show_mode)
         view.keep_requested.connect(self._on_keep)
@@ -306,7 +307,7 @@ class DiffPane(QWidget):
         self._show_counts()
 
     def _on_mode_toggled(self) -> None:
-        self.set_mode("unified" if self._wanted_mode == "side_by_side" else "side_by_side")
+        self.set_mode("unified" if self.view.mode == "side_by_side" else "side_by_side")
         self.mode_chosen.emit()
 
     def _on_keep(self, keys: object) -> None:

@@ -61,7 +61,7 @@ class ReviewPanel(QWidget):
         self._git = git
         self._is_git_wanted = False
         """Whether the person reviews what git finds different, though the session changed nothing."""
-        self._mode: RowMode = "side_by_side"
+        self._mode: RowMode | None = None
         self._transcript: Transcript | None = None
         self._content: ReviewContent | None = None
         self._prepared: ReviewContent | None = None
@@ -183,7 +183,8 @@ class ReviewPanel(QWidget):
         self._is_waiting = False
         if self._content is None:
             self._content, self._prepared = self._prepared or self._new_content(), None
-            self._content.set_diff_mode(self._mode)
+            if self._mode is not None:
+                self._content.set_diff_mode(self._mode)
         return self._content
 
     @cached_property
@@ -216,7 +217,8 @@ class ReviewPanel(QWidget):
         content = self._prepared = self._new_content()
         yield
         yield from self._parts.pane.made_in_pieces()  # in its place: moving all of it there takes as long again
-        content.set_diff_mode(self._mode)
+        if self._mode is not None:
+            content.set_diff_mode(self._mode)
         yield
         for widget in content.findChildren(QWidget):
             widget.ensurePolished()

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.ui.hairline import hairline
+from desktop_agent.ui.screen_room import resize_within_screen
 from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.foot import Foot
 from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage
@@ -52,6 +53,8 @@ _SECTIONS: tuple[Section, ...] = (
     "project",
 )
 _NAVIGATION_WIDTH = 184
+_SIZE = QSize(820, 600)
+_MINIMUM_SIZE = QSize(640, 320)
 
 
 class SettingsDialog(QDialog):
@@ -106,8 +109,7 @@ class SettingsDialog(QDialog):
         self._foot = Foot()
         self._lay_out()
         self._connect()
-        self.resize(820, 600)
-        self.setMinimumSize(640, 320)
+        resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
 
     # --- what the window asks -------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.changes.rows import RowMode
 from desktop_agent.core.model import FileDiff
-from desktop_agent.ui.review.diff_canvas import MIN_SIDE_BY_SIDE_WIDTH
+from desktop_agent.ui.review.diff_canvas import MIN_SIDE_BY_SIDE_WIDTH, NARROW_SIDE_BY_SIDE_WIDTH
 from desktop_agent.ui.review.diff_geometry import BAR_HEIGHT, ROW_HEIGHT
 from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.theme import TextSizes, Theme
@@ -21,6 +21,7 @@ EDITED = LINES.replace("line 11\n", "ELEVEN\n").replace("line 41\n", "line forty
 @pytest.fixture
 def view(qtbot: QtBot, theme: Theme) -> DiffView:
     view = DiffView(theme)
+    view.set_mode("side_by_side")
     qtbot.addWidget(view)
     view.resize(700, 400)
     view.show()
@@ -151,6 +152,23 @@ def test_a_narrow_view_is_unified_and_wide_again_side_by_side(qtbot: QtBot, view
     assert (view.mode, view.wanted_mode) == ("unified", "side_by_side")
     with qtbot.waitSignal(view.mode_changed):
         view.resize(700, 400)
+    assert view.mode == "side_by_side"
+
+
+def test_two_columns_that_show_little_code_are_only_for_those_who_chose_them(
+    qtbot: QtBot, theme: Theme, edited: FileDiff
+) -> None:
+    view = DiffView(theme)
+    qtbot.addWidget(view)
+    view.show_diff(edited)
+    view.resize(NARROW_SIDE_BY_SIDE_WIDTH - 1, 400)
+    view.show()
+    qtbot.waitExposed(view)
+    assert view.mode == "unified"
+    view.resize(NARROW_SIDE_BY_SIDE_WIDTH + 40, 400)
+    assert view.mode == "side_by_side"
+    view.resize(NARROW_SIDE_BY_SIDE_WIDTH - 1, 400)
+    view.set_mode("side_by_side")
     assert view.mode == "side_by_side"
 
 

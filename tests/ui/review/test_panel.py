@@ -566,11 +566,13 @@ def test_a_hunk_that_clashed_counts_with_those_undone_before(
 def test_the_mode_is_switched_remembered_and_told(reviewed: ReviewPanel) -> None:
     told = QSignalSpy(reviewed.diff_mode_changed)
     mode = button(reviewed, "diffModeButton")
-    assert (mode.text(), diff_view(reviewed).mode) == ("Side by side", "side_by_side")
+    assert (mode.text(), diff_view(reviewed).mode) == ("Unified", "unified")  # it is 560 wide
     mode.click()
-    assert (mode.text(), diff_view(reviewed).mode, told.at(0)) == ("Unified", "unified", ["unified"])
+    assert (mode.text(), diff_view(reviewed).mode, told.at(0)) == ("Side by side", "side_by_side", ["side_by_side"])
     choose(reviewed, "This session")
-    assert diff_view(reviewed).mode == "unified"
+    assert diff_view(reviewed).mode == "side_by_side"
+    mode.click()
+    assert (mode.text(), diff_view(reviewed).mode, told.at(1)) == ("Unified", "unified", ["unified"])
 
 
 def test_a_panel_too_narrow_for_two_sides_says_so(qtbot: QtBot, reviewed: ReviewPanel) -> None:

@@ -27,6 +27,7 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def view(qtbot: QtBot, theme: Theme) -> ReviewView:
     view = ReviewView(theme)
+    view.set_mode("side_by_side")
     qtbot.addWidget(view)
     view.set_actions_shown(True)
     view.resize(700, 500)

@@ -63,6 +63,7 @@ class WholePage(QWidget):
         layout.addWidget(hairline())
         self._view = DiffView(theme)
         self._view.setObjectName("clashDiffView")
+        self._view.set_mode("side_by_side")
         self._view.show_diff(versions.pair.diff)
         layout.addWidget(self._view, 1)
 
