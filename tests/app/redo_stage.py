@@ -33,28 +33,65 @@ from tests.ui.approvals.stage import NOW
 
 W = TypeVar("W", bound=QWidget)
 
+_POLL_S = 0.001
 PATIENCE_S = 60
 """It only matters for tests that fail."""
+
+
+class Room:
+    """The window and its panels, in which one session after another can be shown."""
+
+    def __init__(self, ground: Ground, theme: Theme) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.frame = MainWindow(theme, QSettings())
+        self.source = BlobDiffs(Blobs(ground.paths.blobs))
+        transcript, composer = TranscriptView(theme), Composer(theme)
+        self.review = ReviewPanel(theme, self.source, self._spawn)
+        jobs, files, pickers = JobsPanel(theme, lambda: NOW), FileTree(theme, self._leave), ModePickers(composer)
+        self.frame.furnish(Panels(QWidget(), files, transcript, composer, self.review, jobs))
+        panels = SessionPanels(self.frame.top_bar, transcript, composer, pickers, self.review, files, jobs)
+        self.wiring = SessionWiring(
+            self.frame, theme, self.frame.actions_, panels, self.source, self._spawn, lambda: NOW
+        )
+        self.frame.resize(1400, 900)
+        self.frame.show()
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _leave(self, work: Coroutine[object, object, None]) -> None:
+        work.close()
+
+    def is_idle(self) -> bool:
+        """Whether nothing is computed for it."""
+        return not self._tasks
+
+    async def clear(self) -> None:
+        """Close every dialog, and stop what is still computed."""
+        for dialog in self.frame.findChildren(QDialog):
+            dialog.reject()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def aclose(self) -> None:
+        await self.clear()
+        await self.source.aclose()
+        self.frame.let_close()
+        self.frame.close()
+        self.frame.deleteLater()
 
 
 class Stage:
     """What the user sees of one session, and can press."""
 
-    def __init__(self, s: Open, ground: Ground, theme: Theme) -> None:
+    def __init__(self, s: Open, ground: Ground, room: Room) -> None:
         self.s = s
         self.ground = ground
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.frame = MainWindow(theme, QSettings())
-        source = BlobDiffs(Blobs(ground.paths.blobs))
-        self._source = source
-        transcript, composer = TranscriptView(theme), Composer(theme)
-        self.review = ReviewPanel(theme, source, self._spawn)
-        jobs, files, pickers = JobsPanel(theme, lambda: NOW), FileTree(theme, self._leave), ModePickers(composer)
-        self.frame.furnish(Panels(QWidget(), files, transcript, composer, self.review, jobs))
-        panels = SessionPanels(self.frame.top_bar, transcript, composer, pickers, self.review, files, jobs)
-        self.wiring = SessionWiring(self.frame, theme, self.frame.actions_, panels, source, self._spawn, lambda: NOW)
-        self.frame.resize(1400, 900)
-        self.frame.show()
+        self.room = room
+        self.frame, self.review, self.wiring = room.frame, room.review, room.wiring
         self.asked: list[ops.Op] = []
         self.bridge = SessionBridge(Transcript(), self._submit)
         self._delivered = 0
@@ -69,14 +106,6 @@ class Stage:
         self.asked.append(op)
         self.s.submit(op)
 
-    def _spawn(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def _leave(self, work: Coroutine[object, object, None]) -> None:
-        work.close()
-
     def deliver(self) -> None:
         """Let the window hear what happened."""
         events = self.s.rx.events
@@ -87,10 +116,19 @@ class Stage:
     async def until(self, is_so: Callable[[], object]) -> None:
         """Let everything go on until it is so."""
         async with asyncio.timeout(PATIENCE_S):
-            while not is_so():
+            while True:
                 self.deliver()
                 QApplication.processEvents()
-                await asyncio.sleep(0)
+                if is_so():
+                    return
+                await asyncio.sleep(_POLL_S)  # what works in threads needs the interpreter, too
+
+    async def drawn(self) -> None:
+        """Let the window draw what it was told."""
+        self.deliver()
+        for _ in range(3):  # a throttled drawing is two turns of the loop away
+            QApplication.processEvents()
+            await asyncio.sleep(0)
 
     async def heard(self, press: Callable[[], object]) -> ev.ChangesUndone | ev.ChangesRedone:
         """Press something, and wait for what comes of it to be recorded and drawn."""
@@ -102,16 +140,19 @@ class Stage:
 
     async def answered(self, press: Callable[[], object]) -> bool:
         """Press something, and wait for what comes of it. Whether anything was asked of the session at all."""
+        await self.until(self.room.is_idle)
         asked, said = len(self.asked), len(self._said())
         press()
+        await self.until(self.room.is_idle)
         if len(self.asked) == asked:
             return False
-        await self.until(lambda: len(self._said()) > said)
+        await self.until(lambda: len(self._said()) - said >= len(self.asked) - asked)
         self.deliver()
         return True
 
     def _said(self) -> list[ev.Event]:
-        kinds = ev.ChangesUndone | ev.ChangesRedone | ev.Notice
+        """One event for everything that was asked."""
+        kinds = ev.ChangesUndone | ev.ChangesRedone | ev.ReviewMarked | ev.Notice
         return [event for event in self.s.rx.events if isinstance(event, kinds)]
 
     def reverts(self) -> list[ev.ChangesUndone | ev.ChangesRedone]:
@@ -184,22 +225,13 @@ class Stage:
         records = self.s.session.transcript.changes.values()
         return {r.change.id: r.is_undone or r.undone_hunks for r in records if r.change.is_by_agent}
 
-    async def aclose(self) -> None:
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._source.aclose()
-        self.frame.let_close()
-        self.frame.close()
-        self.frame.deleteLater()
-
 
 @asynccontextmanager
-async def staged(ground: Ground, theme: Theme, script: list[Reply]) -> AsyncGenerator[Stage]:
-    """Open a session whose model follows `script`, and show it."""
+async def staged(ground: Ground, theme: Theme, script: list[Reply], room: Room | None = None) -> AsyncGenerator[Stage]:
+    """Open a session whose model follows `script`, and show it: in `room`, or in a window of its own."""
     async with ground.session(script, approval="never") as s:
-        stage = Stage(s, ground, theme)
+        place = room or Room(ground, theme)
         try:
-            yield stage
+            yield Stage(s, ground, place)
         finally:
-            await stage.aclose()
+            await (place.clear() if room else place.aclose())

@@ -1,0 +1,263 @@
+"""The user of a history: writes in another program, presses what the window offers, and knows what is to come of it."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from PySide6.QtWidgets import QApplication, QDialog, QListView, QPushButton
+
+from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.transcript import UndoStep
+from desktop_agent.ui.review.baseline_picker import BaselinePicker
+from desktop_agent.ui.review.changed_files import SESSION, Baseline
+from desktop_agent.ui.review.diff_pane import DiffPane
+from desktop_agent.ui.review.review_view import ReviewView
+from tests.app.histories.disk import Name, Node, Tree, put, tree_of
+from tests.app.redo_stage import Stage
+
+
+class Moment(NamedTuple):
+    """What is on disk, and what is undone of each change."""
+
+    tree: Tree
+    undone: Mapping[str, object]
+
+
+class Step(NamedTuple):
+    """What an undo was: the moments before and after it."""
+
+    before: Moment
+    after: Moment
+
+
+class User:
+    """Does one thing after another; the checks are part of it."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.steps: dict[int, Step] = {}
+        self.lines: set[bytes] = set()
+        """The lines that the user wrote, until the user or the agent writes over the file."""
+        self.mine: dict[Name, Node | None] = {}
+        """What the user put somewhere, or removed, until the agent does something else with it."""
+        self.touched: set[Name] = set()
+        """Every name that the user wrote to in another program."""
+        self.given_up: set[bytes | Node] = set()
+        """Lines and things of the user's, given up in a clash: an undo after its redo is as decided before."""
+        self.words = 0
+
+    # -- in another program --
+
+    def write_line(self, name: Name, number: int) -> None:
+        """Write a line over another one, or a file with one line where nothing is."""
+        there = self.tree().get(name)
+        if there is not None and there.kind != "file":
+            return
+        lines = there.content.splitlines(keepends=True) if there else []
+        self.words += 1
+        mine = f"mine {self.words}\n".encode()
+        if lines:
+            lines[number % len(lines)] = mine
+        self._put(name, Node("file", there.mode if there else 0o644, b"".join(lines) or mine))
+
+    def put(self, name: Name, kind: str) -> None:
+        """Put something of another kind there: with marks, so that it is not mistaken for the agent's."""
+        self.words += 1
+        node = {
+            "link": Node("link", 0o777, f"mine-{self.words}".encode()),
+            "pipe": Node("pipe", 0o640),
+            "file": Node("file", 0o640, f"mine {self.words}\n".encode()),
+        }.get(kind)
+        self._put(name, node)
+        self.mine[name] = node
+
+    def _put(self, name: Name, node: Node | None) -> None:
+        before = self.tree()
+        put(self.stage.ground.workspace, name, node)
+        after = self.tree()
+        changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+        self.touched |= changed
+        self.forget(before, changed)
+        self.lines |= lines_of_mine({path: after[path] for path in changed if path in after})
+
+    async def prompt(self) -> None:
+        """Let the agent work. What it does with what the user wrote is its work, and may be undone."""
+        before = self.tree()
+        await self.stage.s.prompt()
+        self.stage.deliver()
+        after = self.tree()
+        self.forget(before, {path for path in before if before[path] != after.get(path)})
+
+    def forget(self, before: Tree, names: set[Name]) -> None:
+        self.lines -= lines_of_mine({name: before[name] for name in names if name in before})
+        for name in names:
+            self.mine.pop(name, None)
+
+    # -- in the window --
+
+    async def press(self, what: str, number: int) -> None:
+        """Press this; `number` chooses among what there is, and answers what is asked."""
+        pane = self.stage.review.findChild(DiffPane)
+        if pane is None:
+            return
+        if what.endswith("hunk"):
+            if keys := pane.view.change_keys:
+                await self.press_hunk(what, pane.view, keys[number % len(keys)], number)
+        elif what.startswith("redo"):
+            by_key, button = self.stage.actions.redo_turn.trigger, self.stage.button("redoButton").click
+            await self.redo(by_key if what == "redo key" else button, number)
+        elif what.startswith("undo"):
+            ways = {
+                "undo": self.stage.button("undoTurnButton").click,
+                "undo key": self.stage.actions.undo_turn.trigger,
+                "undo file": self.stage.actions.undo_file.trigger,
+            }
+            await self.undo(ways[what], number)
+        elif what == "keep file":
+            await self.pressed(self.stage.actions.keep_file.trigger, number)
+        else:
+            self.choose(what, number)
+
+    async def press_hunk(self, what: str, view: ReviewView, key: HunkKey, number: int) -> None:
+        """Press a button in the bar of a hunk."""
+        if what == "keep hunk":
+            await self.pressed(lambda: view.keep_requested.emit((key,)), number)
+        else:
+            signal = view.undo_requested if what == "undo hunk" else view.redo_requested
+            await self.undo(lambda: signal.emit((key,)), number)
+
+    def choose(self, what: str, number: int) -> None:
+        """Choose what to review: a turn, the session, or a file of what is listed."""
+        if what == "file":
+            files = self.stage.child(self.stage.review, QListView, "changeList")
+            if rows := files.model().rowCount():
+                files.setCurrentIndex(files.model().index(number % rows, 0))
+            return
+        turns = self.stage.s.session.transcript.turn
+        baseline = SESSION if what == "session" else Baseline("turn", 1 + number % turns)
+        self.stage.child(self.stage.review, BaselinePicker, "baselinePicker").chosen.emit(baseline)
+
+    async def undo(self, press: Callable[[], object], number: int) -> None:
+        before, known = self.now(), self.known_steps()
+        if await self.pressed(press, number):
+            self.check_mine(before)
+            self.note(before, known)
+        await self.settle(number)
+
+    async def redo(self, press: Callable[[], object], number: int) -> None:
+        before, steps = self.now(), list(self.open_steps())
+        is_answered = await self.pressed(press, number)
+        if not steps:
+            assert self.now() == before, "there is nothing to take back"
+        elif is_answered:
+            step = self.steps[steps[-1].seq]
+            if before == step.after:
+                assert self.now() == step.before, "a redo brings back what was there before its undo"
+                assert steps[-1] not in self.open_steps()
+            else:
+                self.check_mine(before)
+        await self.settle(number)
+
+    async def pressed(self, press: Callable[[], object], number: int) -> bool:
+        """Press, say what is asked before anything is done, and wait for the end. Whether anything was done."""
+        await self.stage.drawn()
+        if await self.stage.answered(press):
+            return True
+        names = ("undoKeptButton", "undoOthersButton", "")
+        for name in (names[number % len(names)], "undoKeptButton"):
+            if (button := self.stage.question(name)) is not None:
+                return await self.stage.answered(button.click)
+        return False
+
+    async def settle(self, number: int) -> None:
+        """Answer every dialog that asks, one way or the other."""
+        while dialogs := self.stage.dialogs():
+            take = dialogs[0].findChild(QPushButton, "useWantedButton")
+            keep = dialogs[0].findChild(QPushButton, "keepMineButton")
+            if take is None or take.isHidden() or number % 3 == 0:
+                self.reject(dialogs[0])
+            elif keep is not None and number % 3 == 1:
+                keep.click()
+            else:
+                await self.take(take)
+            QApplication.processEvents()
+
+    async def take(self, button: QPushButton) -> None:
+        """Give up what was written since for what the undo or redo wanted."""
+        await self.stage.until(button.isEnabled)
+        before, known = self.now(), self.known_steps()
+        await self.stage.answered(button.click)
+        self.note(before, known)
+        self.given_up |= lines_of_mine(before.tree) - lines_of_mine(self.tree())
+        self.given_up |= {node for node in before.tree.values() if node in self.mine.values()} - set(
+            self.tree().values()
+        )
+
+    def reject(self, dialog: QDialog) -> None:
+        dialog.reject()
+
+    # -- what has to hold --
+
+    def check_mine(self, before: Moment) -> None:
+        """What the user wrote stands as it stood before."""
+        tree = self.tree()
+        gone = (lines_of_mine(before.tree) & self.lines) - lines_of_mine(tree) - self.given_up
+        assert gone == set(), "lines of the user's are gone"
+        for name, node in self.mine.items():
+            if before.tree.get(name) == node and node is not None and node not in self.given_up:
+                assert tree.get(name) == node, (name, "was put there by the user")
+
+    def note(self, before: Moment, known: set[int]) -> None:
+        """Remember what the undo that just was has to be taken back to."""
+        for step in self.open_steps():
+            if step.seq not in known:
+                self.steps[step.seq] = Step(before, self.now())
+
+    def check_all_undone(self, first: Tree) -> None:
+        """Everything is as it was before the agent, or the user wrote it, or it is named."""
+        tree = self.tree()
+        named = self.named()
+        different = {name for name in first.keys() | tree.keys() if first.get(name) != tree.get(name)}
+        agents = {name for name in different - self.touched if not any(is_below(name, other) for other in self.touched)}
+        agents -= {name for name in agents if is_mine(tree.get(name))}  # it was renamed, and goes where the file goes
+        silent = {name: (first.get(name), tree.get(name)) for name in agents if not is_named(name, named)}
+        assert silent == {}, "lost without a word"
+
+    def named(self) -> set[str]:
+        """What the session says it could not record, and what the last undo left alone."""
+        last = self.stage.reverts()[-1:]
+        left = {outcome.path for event in last for outcome in event.outcomes if not outcome.is_done}
+        return left | {found.path for _, found in self.stage.s.session.transcript.uncaptured}
+
+    def open_steps(self) -> list[UndoStep]:
+        """What can be taken back."""
+        return self.stage.s.session.transcript.steps
+
+    def known_steps(self) -> set[int]:
+        return {step.seq for step in self.open_steps()}
+
+    def tree(self) -> dict[Name, Node]:
+        return tree_of(self.stage.ground.workspace)
+
+    def now(self) -> Moment:
+        return Moment(self.tree(), self.stage.undone())
+
+
+def lines_of_mine(tree: Tree) -> set[bytes]:
+    return {line for node in tree.values() for line in node.content.splitlines() if line.startswith(b"mine")}
+
+
+def is_mine(node: Node | None) -> bool:
+    return node is not None and b"mine" in node.content
+
+
+def is_below(name: Name, other: Name) -> bool:
+    """Whether one of them lies in the other."""
+    return name.startswith(other + b"/") or other.startswith(name + b"/")
+
+
+def is_named(name: Name, named: set[str]) -> bool:
+    """Whether a list of paths as the user reads them has this name, or a folder that it lies in."""
+    parts = name.split(b"/")
+    ways = [b"/".join(parts[:length]) for length in range(1, len(parts) + 1)]
+    return any(spoken in named for way in ways for spoken in (os.fsdecode(way), way.decode(errors="backslashreplace")))
