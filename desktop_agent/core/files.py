@@ -13,7 +13,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -21,8 +21,9 @@ from types import TracebackType
 from typing import Final, ParamSpec, Self, TypeVar
 
 from desktop_agent.core.exchange import ExchangeUnsupportedError, exchange, rename_to_free
+from desktop_agent.core.file_extras import give_extras, read_extras
 from desktop_agent.core.ids import Digest
-from desktop_agent.core.model import FileImage, FileKind
+from desktop_agent.core.model import FileExtras, FileImage, FileKind
 
 TEMPORARY_MARK = ".desktop-agent-"
 """Part of every temporary name, so that left-overs of a killed process can be recognised and swept."""
@@ -80,6 +81,8 @@ class FileState:
     content: bytes
     mode: int = DEFAULT_MODE
     kind: FileKind = "file"
+    extras: FileExtras | None = field(default=None, compare=False)
+    """None where they were not looked at, and where a write leaves those alone that are there."""
 
     @property
     def digest(self) -> Digest:
@@ -88,11 +91,11 @@ class FileState:
 
     def with_content(self, content: bytes) -> "FileState":
         """The same file with other content."""
-        return FileState(content=content, mode=self.mode, kind=self.kind)
+        return replace(self, content=content)
 
     def image(self) -> FileImage:
         """The same state by digest."""
-        return FileImage(digest=self.digest, size=len(self.content), mode=self.mode, kind=self.kind)
+        return FileImage(digest=self.digest, size=len(self.content), mode=self.mode, kind=self.kind, extras=self.extras)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,30 +115,35 @@ class FileTransition:
     """Whether it may be the work of another session's command, which ran at the same time."""
 
 
-def read_state(path: Path, *, with_special: bool = False) -> FileState | None:
+def read_state(path: Path, *, with_special: bool = False, with_extras: bool = True) -> FileState | None:
     """Return the state of `path` itself (a symlink is not followed), or None when nothing is there.
 
     Raises `OSError` for what cannot be read. Folders (an `IsADirectoryError`), named pipes and sockets count as that,
     because an edit must never replace one, unless the caller knows what to do `with_special`; devices always do.
+    Owner and attributes are part of it unless it is asked for without.
     """
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_ISLNK(status.st_mode):
-        return FileState(content=os.fsencode(path.readlink()), mode=0o777, kind="symlink")
-    if stat.S_ISDIR(status.st_mode):
-        if with_special:
-            return FileState(content=b"", mode=stat.S_IMODE(status.st_mode), kind="folder")
+        state = FileState(content=os.fsencode(path.readlink()), mode=0o777, kind="symlink")
+    elif stat.S_ISDIR(status.st_mode) and not with_special:
         raise IsADirectoryError(f"{path} is a folder")
-    if with_special and (kind := _SPECIAL.get(stat.S_IFMT(status.st_mode))):
-        return FileState(content=b"", mode=stat.S_IMODE(status.st_mode), kind=kind)
-    if not stat.S_ISREG(status.st_mode):
+    elif with_special and (kind := _WITHOUT_CONTENT.get(stat.S_IFMT(status.st_mode))):
+        state = FileState(content=b"", mode=stat.S_IMODE(status.st_mode), kind=kind)
+    elif not stat.S_ISREG(status.st_mode):
         raise OSError(f"{path} is neither a file nor a symlink")
-    return FileState(content=path.read_bytes(), mode=stat.S_IMODE(status.st_mode))
+    else:
+        state = FileState(content=path.read_bytes(), mode=stat.S_IMODE(status.st_mode))
+    if not with_extras or os.name == "nt":
+        return state
+    with suppress(OSError):  # it went, or its attributes may not be looked at
+        return replace(state, extras=read_extras(path, (status.st_uid, status.st_gid)))
+    return state
 
 
-_SPECIAL: dict[int, FileKind] = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
+_WITHOUT_CONTENT: dict[int, FileKind] = {stat.S_IFDIR: "folder", stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 
 
 class ChangedError(OSError):
@@ -207,6 +215,16 @@ def write_state(
         _write_by_rename(path, state.content, state.mode, None, check, before)
     else:
         _write(path, state.content, state.mode, check, keeps_names, before)
+
+
+def give_state_extras(path: Path, state: FileState) -> str:
+    """Give a file that was just written what `state` says it has beside its content; return what it could not get."""
+    if state.extras is None or os.name == "nt":
+        return ""
+    missing = give_extras(path, state.extras)
+    if state.kind != "symlink" and stat.S_IMODE(_retried(os.lstat, path).st_mode) != state.mode:
+        _change_mode_of(path, state.mode)
+    return missing
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
@@ -450,7 +468,7 @@ def _kept_beside(path: Path) -> Path:
 
 def _is_still(path: Path, before: Expected) -> bool:
     try:
-        return read_state(path, with_special=True) == before
+        return read_state(path, with_special=True, with_extras=False) == before
     except OSError:  # it cannot be read
         return False
 
@@ -539,6 +557,19 @@ def _change_mode(path: Path, descriptor: int, mode: int) -> None:
         _retried(os.chmod, path, mode)
 
 
+def _change_mode_of(path: Path, mode: int) -> None:
+    """Change the mode of what must not be opened, and never through a symlink that took its place meanwhile."""
+    if not hasattr(os, "O_PATH"):
+        _retried(os.chmod, path, mode, follow_symlinks=os.chmod not in os.supports_follow_symlinks)
+        return
+    descriptor = _retried(os.open, path, os.O_PATH | _O_NOFOLLOW | _O_CLOEXEC)
+    try:
+        if not stat.S_ISLNK(_retried(os.fstat, descriptor).st_mode):
+            _retried(os.chmod, f"/proc/self/fd/{descriptor}", mode)
+    finally:
+        _close(descriptor)
+
+
 def _require_mode(path: Path, descriptor: int, mode: int) -> None:
     """Set the mode unless it is so already: only a file's owner may, and writing can have cleared special bits."""
     if stat.S_IMODE(_retried(os.fstat, descriptor).st_mode) != mode:
@@ -620,7 +651,7 @@ def _replace_special(path: Path, kind: FileKind, mode: int, check: Check, before
             _retried(os.mkfifo, temporary, 0o600)
         else:
             _retried(os.mknod, temporary, stat.S_IFSOCK | 0o600)
-        _retried(os.chmod, temporary, mode)
+        _change_mode_of(temporary, mode)
         check()
         _place(temporary, path, before)
     except BaseException:

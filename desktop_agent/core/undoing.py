@@ -94,19 +94,21 @@ class Undoing:
         changes = await asyncio.to_thread(self._recorded, turn, draft.writes)
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=direction, changes=changes))
         writes = [LedgerWrite(c, d.new_folders) for c, d in zip(changes, draft.writes, strict=True)]
-        problems = await asyncio.to_thread(self._apply, writes)
+        missing: dict[ChangeId, str] = {}
+        problems = await asyncio.to_thread(self._apply, writes, missing)
         outcomes = [
-            _after(problems.get(change.id, ""), drafted) for change, drafted in zip(changes, draft.writes, strict=True)
+            _after(problems.get(change.id, ""), missing.get(change.id, ""), drafted)
+            for change, drafted in zip(changes, draft.writes, strict=True)
         ]
         done = tuple(change for change in changes if change.id not in problems)
         back = await self._recover(destroyed) if destroyed is not None else Recovered()
         outcomes += [*draft.settled, *back.problems]
         await self._log.record(reverted(direction, selection, done, tuple(outcomes), reason=reason, back=back))
 
-    def _apply(self, writes: Sequence[LedgerWrite]) -> dict[ChangeId, str]:
+    def _apply(self, writes: Sequence[LedgerWrite], missing: dict[ChangeId, str] | None = None) -> dict[ChangeId, str]:
         gone = {folder: None for write in writes for folder in write.new_folders}
         self._effects.note_written(gone | {write.change.path: write.change.after for write in writes})
-        return self._ledger.apply_each(writes)
+        return self._ledger.apply_each(writes, missing)
 
     def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
         ids = self._effects.reserve_ids(turn, len(writes))
@@ -291,10 +293,10 @@ def _is_meant(record: ChangeRecord, direction: Direction, selection: ChangeSelec
     return not record.is_undone if direction == "undo" else record.is_undone or bool(record.undone_hunks)
 
 
-def _after(problem: str, drafted: DraftedWrite) -> FileOutcome:
+def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
     outcome = drafted.outcome
     if not problem:
-        return outcome
+        return replace(outcome, reason=" ".join(filter(None, (outcome.reason, missing))))
     ids = tuple(item.change_id for item in drafted.reverts)
     return FileOutcome(path=outcome.path, state="conflict", change_ids=ids, reason=problem, hunks=outcome.hunks)
 

@@ -8,6 +8,7 @@ cut off.
 
 # ruff: noqa: S608 -- only constants of this module are put into statements; values are always bound.
 
+import json
 import os
 import sqlite3
 import struct
@@ -21,12 +22,12 @@ from pathlib import Path
 import psutil
 
 from desktop_agent.core.changes.entries import Entry, Kept, as_note
-from desktop_agent.core.changes.scan import UNKNOWN, Known, Signature, as_known
+from desktop_agent.core.changes.scan import UNKNOWN, USUAL, Known, Signature, as_known
 from desktop_agent.core.ids import Digest
-from desktop_agent.core.model import FileImage
+from desktop_agent.core.model import FileExtras, FileImage
 from desktop_agent.core.private_files import make_private_file, make_private_folder
 
-_FORMAT = 3
+_FORMAT = 4
 _FOREVER = 2**62
 _BUSY_S = 60
 _SPOILED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -37,7 +38,7 @@ _SCHEMA = f"""
 CREATE TABLE entry (
   path TEXT NOT NULL, born INTEGER NOT NULL, died INTEGER NOT NULL DEFAULT {_FOREVER},
   signature BLOB NOT NULL, is_racy INTEGER NOT NULL, size INTEGER NOT NULL,
-  digest BLOB NOT NULL, object BLOB NOT NULL, kept TEXT NOT NULL,
+  digest BLOB NOT NULL, object BLOB NOT NULL, kept TEXT NOT NULL, extras TEXT, links INTEGER NOT NULL,
   PRIMARY KEY (path, born)
 ) WITHOUT ROWID;
 CREATE INDEX entry_born ON entry (born) WHERE born > 1;
@@ -53,8 +54,9 @@ CREATE TABLE written (path TEXT NOT NULL, digest TEXT NOT NULL, mode INTEGER NOT
 CREATE TABLE state (generation INTEGER NOT NULL);
 INSERT INTO state VALUES (0);
 """
+_USUAL = FileExtras(owner=USUAL.owner)
 _SIGNATURE = struct.Struct("<qqqQI")
-_COLUMNS = "path, signature, is_racy, digest, object, kept"
+_COLUMNS = "path, signature, is_racy, digest, object, kept, extras, links"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +108,11 @@ class BaselineSession:
         """Write down what `entry.path` is from `generation` on, and keep `content` if it is to be copied."""
         self.end(entry.path, generation)
         self._database.execute(
-            f"INSERT OR REPLACE INTO entry (born, size, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT OR REPLACE INTO entry (born, size, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 generation, entry.size, _stored(entry.path), _SIGNATURE.pack(*entry.signature), entry.is_racy,
                 bytes.fromhex(entry.digest), bytes.fromhex(entry.object), entry.kept,
+                _packed(entry.extras), entry.links,
             ),
         )  # fmt: skip
         self._keep(entry, content)
@@ -128,9 +131,13 @@ class BaselineSession:
     def touch(self, entry: Entry) -> None:
         """Write down other times of what is otherwise the same."""
         self._database.execute(
-            f"UPDATE entry SET signature = ?, is_racy = ? WHERE path = ? AND died = {_FOREVER}",
-            (_SIGNATURE.pack(*entry.signature), entry.is_racy, _stored(entry.path)),
-        )
+            "UPDATE entry SET signature = ?, is_racy = ?, extras = COALESCE(?, extras), links = ? "
+            f"WHERE path = ? AND died = {_FOREVER}",
+            (
+                _SIGNATURE.pack(*entry.signature), entry.is_racy, _packed(entry.extras), entry.links,
+                _stored(entry.path),
+            ),
+        )  # fmt: skip
 
     def fill(self, entry: Entry, content: bytes | None) -> None:
         """Write down the content of a file that had not been read, and has not changed since."""
@@ -369,8 +376,8 @@ def _prepare(database: sqlite3.Connection) -> None:
     database.execute(f"PRAGMA user_version = {_FORMAT}")
 
 
-def _entry(row: tuple[str | bytes, bytes, int, bytes, bytes, Kept]) -> Entry:
-    path, signature, is_racy, digest, identifier, kept = row
+def _entry(row: tuple[str | bytes, bytes, int, bytes, bytes, Kept, str | None, int]) -> Entry:
+    path, signature, is_racy, digest, identifier, kept, extras, links = row
     return Entry(
         path=_name(path),
         signature=_unpacked(signature),
@@ -378,6 +385,8 @@ def _entry(row: tuple[str | bytes, bytes, int, bytes, bytes, Kept]) -> Entry:
         digest=digest.hex(),
         object=identifier.hex(),
         kept=kept,
+        extras=_extras(extras),
+        links=links,
     )
 
 
@@ -393,6 +402,20 @@ def _stored(path: str) -> str | bytes:
 
 def _name(path: str | bytes) -> str:
     return path if isinstance(path, str) else os.fsdecode(path)
+
+
+def _packed(extras: FileExtras | None) -> str | None:
+    """Return what a file has beside its content as it is stored: the empty text for what nearly all have."""
+    if extras is None or extras == _USUAL:
+        return None if extras is None else ""
+    return json.dumps([extras.owner, extras.attributes])
+
+
+def _extras(packed: str | None) -> FileExtras | None:
+    if not packed:
+        return None if packed is None else _USUAL
+    (user, group), attributes = json.loads(packed)
+    return FileExtras(owner=(user, group), attributes=tuple((name, value) for name, value in attributes))
 
 
 def _unpacked(signature: bytes) -> Signature:

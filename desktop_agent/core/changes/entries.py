@@ -6,7 +6,7 @@ from typing import Literal
 
 from desktop_agent.core.changes.scan import Signature
 from desktop_agent.core.ids import Digest
-from desktop_agent.core.model import FileImage, FileKind
+from desktop_agent.core.model import FileExtras, FileImage, FileKind
 
 EntryKind = FileKind | Literal["device"]
 """A device is known to be there, and is neither read nor made again."""
@@ -38,6 +38,10 @@ class Entry:
     object: str = ""
     """Its id as a git object; empty when nobody asked git."""
     kept: Kept = ""
+    extras: FileExtras | None = None
+    """What it had beside its content; None when there was no time to look."""
+    links: int = 1
+    """How many names the file had, when it was last looked at."""
 
     @property
     def kind(self) -> EntryKind:
@@ -64,11 +68,13 @@ class Entry:
         """The entry as the ledger knows files; None when the content was not read."""
         if not self.digest or self.kind == "device":
             return None
-        return FileImage(digest=self.digest, size=self.size, mode=self.mode, kind=self.kind)
+        return FileImage(digest=self.digest, size=self.size, mode=self.mode, kind=self.kind, extras=self.extras)
 
     def is_like(self, other: "Entry") -> bool:
         """Whether only times differ: the file was touched, or written with what it held."""
         if (self.mode, self.kind) != (other.mode, other.kind):
+            return False
+        if None not in (self.extras, other.extras) and self.extras != other.extras:
             return False
         return (self.digest != "" and self.digest == other.digest) or (
             self.object != "" and self.object == other.object

@@ -24,6 +24,7 @@ from desktop_agent.core.files import (
     Expected,
     FileState,
     FileTransition,
+    give_state_extras,
     is_left_over,
     is_torn,
     read_state,
@@ -33,6 +34,8 @@ from desktop_agent.core.ids import ChangeId, Digest
 from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.workspace import HeldWorkspace
+
+_BROKEN_LINK = "Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there."
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +153,19 @@ class Ledger:
         except OSError:
             return False
 
-    def apply_each(self, writes: Sequence[LedgerWrite]) -> dict[ChangeId, str]:
+    def apply_each(
+        self, writes: Sequence[LedgerWrite], missing: dict[ChangeId, str] | None = None
+    ) -> dict[ChangeId, str]:
         """Write the after-images one by one, each if its file still is its before-image.
 
-        Return why those that were left alone were.
+        Return why those that were left alone were. What the others could not get beside their content is `missing`.
         """
+        missing = {} if missing is None else missing
         try:
             self.require_root()
         except WorkspaceError as error:
             return dict.fromkeys((write.change.id for write in writes), error.title)
-        problems = ((write.change.id, self._problem(write)) for write in writes)
+        problems = ((write.change.id, self._problem(write, missing)) for write in writes)
         return {change_id: problem for change_id, problem in problems if problem}
 
     def current(self, path: str) -> FileState | None:
@@ -175,7 +181,7 @@ class Ledger:
         """The whole state that an image stands for. Raises `StorageError` when its content is missing."""
         if image is None:
             return None
-        return FileState(content=self._content(image), mode=image.mode, kind=image.kind)
+        return FileState(content=self._content(image), mode=image.mode, kind=image.kind, extras=image.extras)
 
     def keep(self, state: FileState) -> None:
         """Make a content durable that no change has, such as what a person wrote where an undo clashes with it."""
@@ -241,7 +247,7 @@ class Ledger:
         parents = reversed([parent for parent in Path(path).parents if parent != Path()])
         return tuple(parent.as_posix() for parent in parents if not (self._root / parent).exists())
 
-    def _problem(self, write: LedgerWrite) -> str:
+    def _problem(self, write: LedgerWrite, missing: dict[ChangeId, str]) -> str:
         """Carry out one write, and say why it could not be."""
         change = write.change
         try:
@@ -253,7 +259,10 @@ class Ledger:
                 if _image(now) == change.after:
                     return ""  # it is another name of a file that was just written
                 return MEANWHILE
-            self._write_or_leave_no_folder(change, seen, now)
+            is_broken = change.before is not None and change.after is not None and self.has_names_elsewhere(change.path)
+            lost = [self._write_or_leave_no_folder(change, seen, now), _BROKEN_LINK if is_broken else ""]
+            if any(lost):
+                missing[change.id] = " ".join(filter(None, lost))
             if change.after is None:
                 self._remove_empty(write.new_folders)
         except ChangedError:
@@ -276,23 +285,28 @@ class Ledger:
             with suppress(OSError):  # not empty: somebody uses it now
                 (self._root / folder).rmdir()
 
-    def _write_or_leave_no_folder(self, change: FileChange, seen: Mark, before: FileState | None) -> None:
+    def _write_or_leave_no_folder(self, change: FileChange, seen: Mark, before: FileState | None) -> str:
         try:
-            self._write(change.path, self.state(change.after), seen, before)
+            return self._write(change.path, self.state(change.after), seen, before)
         except OSError:
             if change.before is None:
                 self._remove_empty(change.new_folders)
             raise
 
-    def _write(self, path: str, state: FileState | None, seen: Mark = UNSEEN, before: Expected = ANYTHING) -> None:
-        """Write the file, if it still is the one that was `seen`, and `before`; else this raises `ChangedError`."""
+    def _write(self, path: str, state: FileState | None, seen: Mark = UNSEEN, before: Expected = ANYTHING) -> str:
+        """Write the file, if it still is the one that was `seen`, and `before`; else this raises `ChangedError`.
+
+        Return what it could not get beside its content.
+        """
         try:
             with anchored(self._root, path, makes_folders=state is not None, identity=self._held.identity) as place:
                 check = unless_touched(place, seen)
                 write_state(place, state, check=check, keeps_names=self._keeps_names, before=before)
+                return give_state_extras(place, state) if state is not None else ""
         except FileNotFoundError:
             if state is not None:
                 raise
+            return ""
 
     def _keeps_names(self, status: os.stat_result) -> bool:
         return not has_names_elsewhere(self._root, status, self._is_special)

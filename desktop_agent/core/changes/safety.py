@@ -19,7 +19,7 @@ from desktop_agent.core.changes.untouched import MEANWHILE, mark_of, unless_touc
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import ChangedError, FileState, FileTransition, digest_of, read_state, write_state
 from desktop_agent.core.ids import Digest
-from desktop_agent.core.model import FileKind, FileOutcome, OutsideFile, Uncaptured
+from desktop_agent.core.model import FileExtras, FileKind, FileOutcome, OutsideFile, Uncaptured
 from desktop_agent.core.private_files import make_private_file, make_private_folder
 
 _PACK = "copy.pack"
@@ -61,6 +61,8 @@ class CopiedFile:
     offset: int
     signature: str
     """Equal ones mean: nobody wrote it since."""
+    extras: FileExtras | None = None
+    """What it had beside its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,7 @@ class SafetyCopies:
                     reason = "Something else stands there now."
                     report.gaps.append(Uncaptured(path=self.name_of(file.path), reason=reason))
                     continue
-                before = FileState(content=_content(pack, file), mode=file.mode, kind=file.kind)
+                before = FileState(content=_content(pack, file), mode=file.mode, kind=file.kind, extras=file.extras)
                 self._add(report, FileTransition(file.path, before, after))
         self._find_new(copy, report)
         report.inside.sort(key=lambda transition: transition.path)
@@ -339,7 +341,14 @@ def _copy(path: str, status: os.stat_result, pack: BinaryIO) -> CopiedFile:
     offset = pack.tell()
     pack.write(state.content)
     return CopiedFile(
-        path, state.kind, state.mode, digest_of(state.content), len(state.content), offset, _signature(status)
+        path,
+        state.kind,
+        state.mode,
+        digest_of(state.content),
+        len(state.content),
+        offset,
+        _signature(status),
+        state.extras,
     )
 
 

@@ -45,6 +45,8 @@ class KnownFolder:
     mode: int
     signature: Signature = UNKNOWN
     """Equal ones mean: the same names. Unknown until the folder has been listed."""
+    seen: Signature = UNKNOWN
+    """That of the last look, also where it was too young to tell that the names are the same."""
     files: dict[str, Signature] = field(default_factory=dict[str, Signature])
     """Files, symlinks and special files by name."""
     folders: tuple[str, ...] = ()
@@ -70,6 +72,17 @@ class Part(NamedTuple):
 _WHOLE = Part()
 
 
+class Unusual(NamedTuple):
+    """What few files have, so that it is no part of every signature."""
+
+    owner: tuple[int, int]
+    links: int
+
+
+USUAL = Unusual((os.geteuid(), os.getegid()) if hasattr(os, "geteuid") else (0, 0), 1)
+"""A file of the user's, with one name."""
+
+
 @dataclass(slots=True)
 class Scan:
     """What one walk found."""
@@ -77,6 +90,8 @@ class Scan:
     started_ns: int
     changed: dict[str, Signature] = field(default_factory=dict[str, Signature])
     """Files, symlinks, special files and folders that are new or look different."""
+    unusual: dict[str, Unusual] = field(default_factory=dict[str, Unusual])
+    """Those of the changed ones that are not as `USUAL`."""
     gone: list[str] = field(default_factory=list[str])
     listed: Known = field(default_factory=Known)
     """Folders that were listed anew."""
@@ -102,6 +117,7 @@ class Scan:
         """Add what another walk found, in another part of the folder."""
         self.started_ns = min(self.started_ns, other.started_ns)
         self.changed |= other.changed
+        self.unusual |= other.unusual
         self.gone += other.gone
         self.listed |= other.listed
         self.unread |= other.unread
@@ -137,7 +153,7 @@ def learn(known: Known, scan: Scan) -> None:
             known[parent].files[name] = UNKNOWN if is_open else signature
             known.pop(path, None)  # a file took the place of a folder
         elif path in known:
-            known[path].mode = signature[4]
+            known[path].mode, known[path].seen = signature[4], signature
 
 
 def leave_out_stand_ins(scan: Scan) -> None:
@@ -161,7 +177,8 @@ def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:
     known: Known = {"": KnownFolder(mode=0)}
     for path, signature, mode in entries:
         if stat.S_ISDIR(mode):
-            known.setdefault(path, KnownFolder(mode=mode)).mode = mode
+            folder = known.setdefault(path, KnownFolder(mode=mode))
+            folder.mode, folder.seen = mode, signature
         else:
             parent, name = split(path)
             folder = known.get(parent) or known.setdefault(parent, KnownFolder(mode=0))
@@ -233,17 +250,18 @@ class _Walk:
         place = f"{self._root}/{path}" if path else self._root
         try:
             if not _HAS_DIR_FD:
-                now = _signature(os.lstat(place))
+                status = os.lstat(place)
                 if path:
-                    self._note_folder(path, now)
-                self._list(path, place, now)
+                    self._note_folder(path, status)
+                self._list(path, place, _signature(status))
                 return
             handle = os.open(place, os.O_RDONLY | (_OPEN_FOLDER if path else _OPEN_FOLDER & ~os.O_NOFOLLOW))
             try:
-                now = _signature(os.fstat(handle))
+                status = os.fstat(handle)
+                now = _signature(status)
                 folder = self._known.get(path)
-                if path and (folder is None or folder.mode != now[4]):
-                    self._scan.changed[path] = now
+                if path:
+                    self._note_folder(path, status)
                 if folder is None or folder.signature != now or not self._is_all_there(path, folder, handle):
                     self._list(path, handle, now)
             finally:
@@ -255,36 +273,36 @@ class _Walk:
         except OSError as error:
             if path:  # its mode can be told all the same
                 with suppress(OSError):
-                    self._note_folder(path, _signature(os.lstat(place)))
+                    self._note_folder(path, os.lstat(place))
             reason = f"The folder cannot be read: {error.strerror}."
             self._scan.out_of_reach.append(Uncaptured(path=path or ".", reason=reason))
 
     def _is_all_there(self, path: str, folder: KnownFolder, handle: int) -> bool:
         """Look at the files of a folder that has the same names as before; False when a name is missing after all."""
         look = os.stat
-        different: dict[str, Signature] = {}
+        different: dict[str, os.stat_result] = {}
         try:
             for name, known in folder.files.items():
                 # These lines run once for every file in the workspace. Where the names are the same, so are the inodes,
                 # and whoever changes anything else changes the change time.
                 status = look(name, dir_fd=handle, follow_symlinks=False)
                 if status.st_ctime_ns != known[0] or status.st_size != known[2]:
-                    different[name] = _signature(status)
+                    different[name] = status
         except FileNotFoundError:
             return False
         self._scan.file_count += len(folder.files)
         prefix = f"{path}/" if path else ""
         if folder.folders:
             self._go_on_in([prefix + name for name in folder.folders])
-        if different:
-            self._scan.changed |= {prefix + name: now for name, now in different.items()}
+        for name, status in different.items():
+            self._note(prefix + name, status)
         return True
 
     def _list(self, path: str, place: str | int, now: Signature) -> None:
         """Read all names of a folder, and look at everything in it."""
         old = self._known.get(path) or KnownFolder(mode=0)
         signature = UNKNOWN if is_racy(now, self._scan.started_ns, _RACY_FOLDER_NS) else now
-        new = KnownFolder(mode=now[4], signature=signature)
+        new = KnownFolder(mode=now[4], signature=signature, seen=now)
         folders: list[str] = []
         has_git = False
         prefix = f"{path}/" if path else ""
@@ -307,20 +325,28 @@ class _Walk:
         self._go_on_in([prefix + name for name in folders])
         self._note_gone(prefix, old, new)
 
-    def _note_folder(self, path: str, now: Signature) -> None:
+    def _note(self, path: str, status: os.stat_result) -> Signature:
+        """Take down that what is at `path` looks different."""
+        now = self._scan.changed[path] = _signature(status)
+        links = 1 if stat.S_ISDIR(status.st_mode) else status.st_nlink
+        if (found := Unusual((status.st_uid, status.st_gid), links)) != USUAL:
+            self._scan.unusual[path] = found
+        return now
+
+    def _note_folder(self, path: str, status: os.stat_result) -> None:
         known = self._known.get(path)
-        if known is None or known.mode != now[4]:
-            self._scan.changed[path] = now
+        if known is None or known.seen != _signature(status):
+            self._note(path, status)
 
     def _note_file(self, path: str, entry: "os.DirEntry[str]", known: Signature | None, folder: KnownFolder) -> None:
         try:
-            now = _signature(entry.stat(follow_symlinks=False))
+            status = entry.stat(follow_symlinks=False)
         except FileNotFoundError:  # deleted since the folder was listed
             return
         self._scan.file_count += 1
-        folder.files[entry.name] = now
+        now = folder.files[entry.name] = _signature(status)
         if known != now:
-            self._scan.changed[path] = now
+            self._note(path, status)
 
     def _note_gone(self, prefix: str, old: KnownFolder, new: KnownFolder) -> None:
         here = new.files.keys() | set(new.folders)

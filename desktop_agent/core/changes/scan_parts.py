@@ -74,7 +74,8 @@ def pieces_of_scan(scan: Scan) -> Generator[Scan]:
     )
     changed = iter(scan.changed.items())
     while piece := dict(islice(changed, _PIECE)):
-        yield Scan(scan.started_ns, changed=piece)
+        unusual = {path: scan.unusual[path] for path in piece if path in scan.unusual}
+        yield Scan(scan.started_ns, changed=piece, unusual=unusual)
     for listed in pieces_of_table(scan.listed.items()):
         yield Scan(scan.started_ns, listed=listed)
 

@@ -17,11 +17,21 @@ from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedErro
 from desktop_agent.core.changes.entries import NO_CONTENT, Entry, as_note
 from desktop_agent.core.changes.git_index import unchanged_objects
 from desktop_agent.core.changes.git_objects import GitObjects, index_stamp, object_id
-from desktop_agent.core.changes.scan import Known, Scan, Signature, is_racy, leave_out_stand_ins, repositories_in
+from desktop_agent.core.changes.scan import (
+    USUAL,
+    Known,
+    Scan,
+    Signature,
+    Unusual,
+    is_racy,
+    leave_out_stand_ins,
+    repositories_in,
+)
 from desktop_agent.core.changes.shared_scanner import SharedScanner
 from desktop_agent.core.changes.transitions import Touched, in_order, with_renames
+from desktop_agent.core.file_extras import read_extras
 from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state
-from desktop_agent.core.model import FileImage, Uncaptured
+from desktop_agent.core.model import FileExtras, FileImage, Uncaptured
 from desktop_agent.core.settings import CaptureSettings
 
 _MANY = 200
@@ -218,7 +228,15 @@ class _Writer:
     def _entry(self, path: str, signature: Signature, scan: Scan) -> tuple[Entry, bytes | None]:
         """Look into what is at `path`; without a digest when it is too large or cannot be read."""
         is_open = path in scan.unread or is_racy(signature, scan.started_ns)
-        entry = Entry(path=path, signature=signature, is_racy=is_open, digest="")
+        unusual = scan.unusual.get(path, USUAL)
+        entry = Entry(
+            path=path,
+            signature=signature,
+            is_racy=is_open,
+            digest="",
+            extras=None if path in scan.unread else self._extras(path, unusual),
+            links=unusual.links,
+        )
         if entry.kind in NO_CONTENT:
             return replace(entry, digest=digest_of(b""), is_racy=False), None
         if (identifier := self._from_git(entry)) is not None:
@@ -226,7 +244,7 @@ class _Writer:
         if entry.kind == "device" or path in scan.unread or entry.size > self._limits.max_file_bytes:
             return entry, None
         try:
-            state = read_state(self._root / path)
+            state = read_state(self._root / path, with_extras=False)
         except OSError:
             return entry, None
         if state is None:
@@ -239,11 +257,30 @@ class _Writer:
             return entry, None
         return replace(entry, digest=digest, object=identifier, kept="copy"), state.content
 
+    def _extras(self, path: str, unusual: Unusual) -> FileExtras | None:
+        """What it has beside its content: one question for each file that is new or looks different."""
+        try:
+            return read_extras(self._root / path, unusual.owner)
+        except OSError:
+            return None
+
     def _from_git(self, entry: Entry) -> str | None:
         identifier = self._unchanged.get(entry.path)
         if identifier is None or entry.kind != "file" or self._objects is None or entry.is_racy:
             return None
         return identifier if self._objects.is_as_long(identifier, entry.size) else None
+
+
+def _lost_link(item: Touched) -> str:
+    """Say what an undo or redo cannot bring back of a file that had or got other names."""
+    before, after = item.before, item.after
+    if before is not None and after is not None and before.inode == after.inode:
+        return ""
+    if before is not None and before.links > 1:
+        return "It was another name (a hard link) of a file. An undo brings it back as a file of its own."
+    if after is not None and after.links > 1:
+        return "It became another name (a hard link) of a file. A redo after an undo makes it a file of its own."
+    return ""
 
 
 class _Report:
@@ -272,6 +309,8 @@ class _Report:
             if (item.before and before is None) or (item.after and after is None):
                 lost.append(Uncaptured(path=item.path, reason=self._reason(item)))
                 continue
+            if reason := _lost_link(item):
+                lost.append(Uncaptured(path=item.path, reason=reason))
             is_shared = self._is_shared(item)
             on_change(
                 FileTransition(
@@ -335,7 +374,11 @@ class _Report:
         if entry is None or entry.kind == "device":
             return None
         content = b"" if entry.kind in NO_CONTENT else self._content(entry)
-        return None if content is None else FileState(content=content, mode=entry.mode, kind=entry.kind)
+        return (
+            None
+            if content is None
+            else FileState(content=content, mode=entry.mode, kind=entry.kind, extras=entry.extras)
+        )
 
     def _reason(self, item: Touched) -> str:
         entries = [entry for entry in (item.before, item.after) if entry is not None]

@@ -22,6 +22,7 @@ from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
 
 _RENAMED = "It was renamed to {} since. Undo that first."
+_OTHER_EXTRAS = "Its owner or extended attributes were changed since; those were left alone."
 _LINK = "A symlink has taken the place of the folder {}."
 _MISSING = "Its earlier content is missing from the data folder."
 
@@ -140,14 +141,32 @@ class Drafter:
         except StorageError:
             return _outcome(plan, "failed", _MISSING)
         ids = tuple(reverted.change_id for reverted in reverts if not reverted.hunks)
+        result, note = self._with_extras(plan, yours, result, goals)
         is_exact = yours in (goals[0].base, result)
-        state: OutcomeState = "unchanged" if result == yours else "restored" if is_exact else "merged"
-        outcome = FileOutcome(path=plan.path, state=state, change_ids=ids, hunks=plan.hunks)
-        if result == yours:
+        is_there = result == yours and not (result and yours and result.extras != yours.extras)
+        state: OutcomeState = "unchanged" if is_there else "restored" if is_exact else "merged"
+        outcome = FileOutcome(path=plan.path, state=state, change_ids=ids, hunks=plan.hunks, reason=note)
+        if is_there:
             return replace(outcome, reverts=tuple(reverted for reverted in reverts if reverted.hunks))
         outcome = replace(outcome, is_removed=result is None)
         transition = FileTransition(plan.path, yours, result)
         return DraftedWrite(transition, reverts, outcome, plan.new_folders if result is None else ())
+
+    def _with_extras(
+        self, plan: FilePlan, yours: FileState | None, result: FileState | None, goals: Sequence[_Goal]
+    ) -> tuple[FileState | None, str]:
+        """Return the result with the owner and attributes it is to have, and what to say of those left alone."""
+        base, wanted = (one and one.extras for one in (goals[0].base, goals[-1].wanted))
+        if plan.inverse and not plan.hunks and yours == self._ledger.state(plan.inverse.base):
+            base, wanted = (image and image.extras for image in (plan.inverse.base, plan.inverse.wanted))
+        if result is None or yours is None:
+            return result and replace(result, extras=wanted), ""
+        now = yours.extras
+        if None in (base, wanted) or wanted in (base, now):
+            return replace(result, extras=now), ""
+        if now != base:
+            return replace(result, extras=now), _OTHER_EXTRAS
+        return replace(result, extras=wanted), ""
 
     def _now(self, path: str) -> FileState | None:
         state = self._ledger.current(path)

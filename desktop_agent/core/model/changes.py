@@ -1,6 +1,6 @@
 """Files before and after a call, and what an undo made of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from desktop_agent.core.ids import CallId, ChangeId, Digest, HunkKey
@@ -14,6 +14,16 @@ FileKind = Literal["file", "symlink", "folder", "fifo", "socket"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileExtras:
+    """What a file has beside content and permission bits: its owner, and extended attributes, with them ACLs."""
+
+    owner: tuple[int, int]
+    """The numbers of user and group."""
+    attributes: tuple[tuple[str, str], ...] = ()
+    """Names and values in base64, sorted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileImage:
     """The exact state of a file: content by digest, length in bytes, and permission bits.
 
@@ -24,6 +34,8 @@ class FileImage:
     size: int
     mode: int
     kind: FileKind = "file"
+    extras: FileExtras | None = field(default=None, compare=False)
+    """`None` where they were not looked at. Two images are the same file whatever it has beside its content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

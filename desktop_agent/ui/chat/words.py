@@ -65,6 +65,7 @@ _PREFIXES = {
 }
 RUN = "Run"
 _LONGEST_WORD = 40
+_NOTED_FILES = 3
 
 
 def verb(tool: str) -> str:
@@ -396,6 +397,10 @@ def undo(entry: "UndoEntry") -> str:
         parts.append(say("{count} left alone because you changed it").format(count=left_alone))
     if failed:
         parts.append(say("{count} could not be written").format(count=failed))
+    noted = [outcome for outcome in entry.outcomes if outcome.is_done and outcome.reason]
+    parts += [f"{visible(outcome.path)}: {outcome.reason.removesuffix('.')}" for outcome in noted[:_NOTED_FILES]]
+    if len(noted) > _NOTED_FILES:
+        parts.append(say("{count} more did not get all back").format(count=len(noted) - _NOTED_FILES))
     return " · ".join(parts)
 
 

@@ -235,6 +235,16 @@ class TestLines:
         assert stage.widget(0).accessibleName() == "Undid 2 files of turn 3 · 1 left alone because you changed it"
         assert stage.widget(1).accessibleName() == "Redid 1 file · 1 could not be written"
 
+    def test_an_undo_names_what_a_file_did_not_get_back(self, stage: Stage) -> None:
+        reason = "It could not get back: the attribute user.origin."
+        outcomes = tuple(FileOutcome(path=n, state="restored", change_ids=("3.1",), reason=reason) for n in "abcde")
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+        shown = (outcomes[:1], outcomes)
+        stage.show(*(UndoEntry(purpose="undo", outcomes=some, at=at) for some in shown))
+        one, five = (stage.widget(number).accessibleName() for number in (0, 1))
+        assert one == "Undid 1 file of turn 3 · a: It could not get back: the attribute user.origin"
+        assert five.endswith(" · 2 more did not get all back")
+
     def test_an_undo_of_hunks_says_how_many_and_of_which_file(self, stage: Stage) -> None:
         at = datetime(2026, 1, 1, tzinfo=UTC)
         for hunks, said in ((("h1",), "1 change"), (("h1", "h2"), "2 changes")):

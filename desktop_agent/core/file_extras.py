@@ -1,0 +1,80 @@
+"""What a file has beside content and permission bits (`FileExtras`): read from the disk, and given back to a file.
+
+Owner and group are numbers. Attributes are those that people and programs give a file: `user.*`, ACLs, capabilities,
+labels. What the system derives from the content is left out. Where a system knows none of it, there is none.
+"""
+
+import base64
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from desktop_agent.core.model import FileExtras
+
+_PREFIXES = ("user.", "system.posix_acl_", "security.", "trusted.")
+_DERIVED = ("security.ima", "security.evm")
+_ABSENT = (errno.ENOTSUP, errno.EPERM, errno.EACCES)
+
+
+def read_extras(path: Path, owner: tuple[int, int]) -> FileExtras:
+    """Return those of the file at `path` itself, whose owner is known. Raises `OSError` when it is gone."""
+    return FileExtras(owner=owner, attributes=tuple(sorted(_attributes(path))))
+
+
+def give_extras(path: Path, wanted: FileExtras) -> str:
+    """Give them to the file at `path` itself, and return in words what it could not get; empty when it has all.
+
+    Permission bits may be different afterwards: ACLs have some, and a new owner costs those that are special.
+    """
+    missing: list[str] = []
+    status = path.lstat()
+    if (status.st_uid, status.st_gid) != wanted.owner:
+        missing += _give_owner(path, wanted.owner)
+    now, then = dict(_attributes(path)), dict(wanted.attributes)
+    for name in sorted(now.keys() | then.keys()):
+        if now.get(name) == then.get(name):
+            continue
+        try:
+            if name in then:
+                os.setxattr(path, name, base64.b64decode(then[name]), follow_symlinks=False)
+            else:
+                os.removexattr(path, name, follow_symlinks=False)
+        except (OSError, AttributeError, ValueError):
+            missing.append(f"the attribute {name}" if name in then else f"to be without the attribute {name}")
+    return f"It could not get back: {', '.join(missing)}." if missing else ""
+
+
+def _give_owner(path: Path, owner: tuple[int, int]) -> Iterator[str]:
+    user, group = owner
+    if not hasattr(os, "lchown"):
+        yield f"its owner ({user}:{group})"
+        return
+    try:
+        os.lchown(path, user, group)
+    except OSError:
+        try:  # anybody may give a file of theirs to a group of theirs
+            os.lchown(path, -1, group)
+        except OSError:
+            yield f"its owner ({user}:{group})"
+            return
+        if path.lstat().st_uid != user:
+            yield f"its owner ({user})"
+
+
+def _attributes(path: Path) -> Iterator[tuple[str, str]]:
+    if not hasattr(os, "listxattr"):
+        return
+    try:
+        names = os.listxattr(path, follow_symlinks=False)
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return
+        raise
+    for name in names:
+        if name.startswith(_PREFIXES) and name not in _DERIVED:
+            try:
+                value = os.getxattr(path, name, follow_symlinks=False)
+            except OSError:  # it may not be read, so it can be neither lost nor kept by us
+                continue
+            yield name, base64.b64encode(value).decode("ascii")
