@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from desktop_agent.core.changes.diff import find_edits
 from desktop_agent.core.changes.hunk_keys import ENDINGS, converted_edits, review_hunks
 from desktop_agent.core.changes.merge import chunks
-from desktop_agent.core.changes.text import encode_lines, read_text
+from desktop_agent.core.changes.text import BOM, encode_lines, read_text
 from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import Edit, FileDiff
 
@@ -14,7 +14,8 @@ from desktop_agent.core.model import Edit, FileDiff
 def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
     """Return the new side's bytes with the hunks of these keys as they are on the old side.
 
-    Keys that name no lines (`file`, `mode`), or no hunk of this diff, change nothing.
+    Keys that name no lines (`file`, `mode`), or no hunk of this diff, change nothing. Where the encoding differs, the
+    byte order mark is that of the new side, whichever first line comes: it belongs to the encoding.
     """
     lines: list[str] = []
     at = 0
@@ -23,6 +24,9 @@ def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:
         lines += diff.old_lines[edit.old_start : edit.old_end]
         at = edit.new_end
     lines += diff.new_lines[at:]
+    if lines and diff.old_encoding != diff.new_encoding:
+        mark = BOM if any(line.startswith(BOM) for line in diff.new_lines[:1]) else ""
+        lines[0] = mark + lines[0].removeprefix(BOM)
     return encode_lines(tuple(lines), diff.new_encoding)
 
 

@@ -1,5 +1,6 @@
 """Hunks taken out of a file, and told from those that are in it."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,3 +88,27 @@ def test_exactly_those_that_were_taken_out_are_known_as_gone(changed: set[int], 
     keys = [hunk.key for hunk in review_hunks(diff)]
     out = data.draw(st.sets(st.sampled_from(keys))) if keys else set[str]()
     assert undone_in(diff, without_hunks(diff, out)) == out
+
+
+UTF16 = (("utf-16-le", "\ufeff"), ("utf-16-be", "\ufeff"))
+
+
+@pytest.mark.parametrize("top", ["changed\n", "new\nline 0\n", ""])
+@pytest.mark.parametrize(("encoding", "mark"), UTF16)
+@pytest.mark.parametrize(("old_encoding", "old_mark"), [*UTF16, ("utf-8", "\ufeff"), ("utf-8", "")])
+def test_the_first_hunk_of_a_file_in_utf_16_is_taken_out_and_its_mark_stays(
+    old_encoding: str, old_mark: str, encoding: str, mark: str, top: str
+) -> None:
+    """A mark that is lost makes the file no text, and one that is doubled a character too many."""
+    old = numbered().decode()
+    rest = numbered(45).decode().removeprefix("line 0\n")
+    diff = diff_of((old_mark + old).encode(old_encoding), (mark + top + rest).encode(encoding))
+    first, second = (hunk.key for hunk in review_hunks(diff))
+    assert without_hunks(diff, {first}) == (mark + "line 0\n" + rest).encode(encoding)
+    assert without_hunks(diff, {first, second}) == (mark + old).encode(encoding)
+
+
+def test_a_file_that_is_no_utf_16_any_more_gets_no_mark_with_a_hunk() -> None:
+    diff = diff_of(("\ufeff" + numbered().decode()).encode("utf-16-le"), numbered(0, 45))
+    first, _ = (hunk.key for hunk in review_hunks(diff))
+    assert without_hunks(diff, {first}) == numbered(45)
