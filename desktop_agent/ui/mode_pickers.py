@@ -6,7 +6,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
-from desktop_agent.ui.mode_words import MODES, POLICIES, approval_words, sandbox_words
+from desktop_agent.ui.mode_words import MODES, POLICIES, approval_words, sandbox_words, short_words
+from desktop_agent.ui.picker_button import PickerButton
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class ModePickers(QObject):
             self._fill_models(model)
             is_demo = model.provider == "demo"
             label = self.tr("Demo model") if is_demo else model.model[:_MAX_LABEL]
-            self.model_button.setText(f"{label} ▾")
+            self.model_button.set_texts(f"{label} ▾", f"{label.removeprefix('claude-')} ▾")
             self.model_button.setToolTip(
                 self.tr("A scripted model; no key and no network")
                 if is_demo
@@ -76,7 +77,7 @@ class ModePickers(QObject):
         _show(self.sandbox_button, self._sandbox_group, self._sandbox)
         is_wanted = self._sandbox != "none"
         if is_wanted and self._sandbox_obstacle is not None:
-            self.sandbox_button.setText(self.tr("Sandbox not available") + " ▾")
+            self.sandbox_button.set_texts(self.tr("Sandbox not available") + " ▾", self.tr("No sandbox here") + " ▾")
             self.sandbox_button.setToolTip(plain_tooltip(self._sandbox_obstacle))
             self.sandbox_button.setAccessibleDescription(self._sandbox_obstacle)
         else:
@@ -87,11 +88,11 @@ class ModePickers(QObject):
             self.sandbox_button.style().unpolish(self.sandbox_button)
             self.sandbox_button.style().polish(self.sandbox_button)
 
-    def _build_button(self, parent: QWidget, name: str, label: str) -> QToolButton:
-        button = QToolButton(parent)
+    def _build_button(self, parent: QWidget, name: str, label: str) -> PickerButton:
+        button = PickerButton(parent)
         button.setObjectName(name)
         button.setAccessibleName(label)
-        button.setText(f"{label} ▾")  # until a session says what is in force
+        button.set_texts(f"{label} ▾", f"{label} ▾")  # until a session says what is in force
         button.setProperty("compact", True)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(button)
@@ -153,11 +154,11 @@ class ModePickers(QObject):
         self.sandbox_chosen.emit(action.data())
 
 
-def _show(button: QToolButton, group: QActionGroup, data: str) -> None:
+def _show(button: PickerButton, group: QActionGroup, data: str) -> None:
     """Let the button say which of the choices holds."""
     button.show()
     for action in group.actions():
         if action.data() == data:
             action.setChecked(True)
-            button.setText(f"{action.iconText()} ▾")
+            button.set_texts(f"{action.iconText()} ▾", f"{short_words(data)} ▾")
             button.setToolTip(action.toolTip())

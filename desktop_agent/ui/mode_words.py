@@ -46,3 +46,22 @@ def sandbox_words(mode: "SandboxMode") -> tuple[str, str]:
             return _tr("Sandbox: read-only"), _tr("Commands may write nothing. No network.")
         case "none":
             return _tr("No sandbox"), _tr("Commands can do whatever your account can.")
+
+
+def short_words(mode: str) -> str:
+    """Return what a policy or sandbox is called where there is little room."""
+    match mode:
+        case "always":
+            return _tr("Asks always")
+        case "on_write":
+            return _tr("Asks to write")
+        case "on_request":
+            return _tr("Asks to leave")
+        case "never":
+            return _tr("Never asks")
+        case "restricted":
+            return _tr("This folder")
+        case "strict":
+            return _tr("Read-only")
+        case _:
+            return _tr("No sandbox")

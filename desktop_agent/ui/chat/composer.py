@@ -12,6 +12,7 @@ from desktop_agent.ui.chat.message_edit import MessageEdit
 from desktop_agent.ui.chat.prompt_history import PromptHistory
 from desktop_agent.ui.chat.queue_card import QueueCard
 from desktop_agent.ui.context_meter import ContextMeter
+from desktop_agent.ui.picker_button import PickerButton
 from desktop_agent.ui.theme import Radius, Space, Theme
 
 if TYPE_CHECKING:
@@ -203,8 +204,14 @@ class Composer(QWidget):
     def _arrange_row(self, area: QRect) -> int:
         """Place the controls on the left and status and buttons on the right; return where they end."""
         controls = [control for control in self._controls if not control.isHidden()]
-        height = flow(controls, area)
         buttons = [button for button in (self._stop, self._send) if not button.isHidden()]
+        pickers = [control for control in controls if isinstance(control, PickerButton)]
+        widths = [picker.full_width for picker in pickers]
+        widths += [control.sizeHint().width() for control in controls if control not in pickers]
+        is_tight = sum(widths) + Space.S * len(widths) + _width_of(buttons) > area.width()
+        for picker in pickers:
+            picker.set_short(is_short=is_tight)
+        height = flow(controls, area)
         right = [self._meter, *buttons] if self._meter.text() else buttons
         last = controls[-1].geometry() if controls else QRect(area.x(), area.y(), 0, 0)
         room = area.x() + area.width() - (last.right() + Space.S if controls else area.x())

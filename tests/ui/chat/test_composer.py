@@ -7,10 +7,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.model import ContextUse
+from desktop_agent.core.model import ContextUse, ModelRef
 from desktop_agent.ui.chat.composer import Composer
 from desktop_agent.ui.chat.queue_card import QueueCard
 from desktop_agent.ui.context_meter import ContextMeter
+from desktop_agent.ui.mode_pickers import ModePickers
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import click, record, type_text
 
@@ -286,3 +287,20 @@ def test_a_blocked_composer_says_why_and_keeps_the_draft(desk: Desk) -> None:
     desk.composer.setFocus()
     desk.key(Qt.Key.Key_Return)
     assert len(sent) == 1
+
+
+@pytest.mark.parametrize("width", [572, 660])
+def test_the_pickers_use_fewer_words_rather_than_a_second_row(desk: Desk, width: int) -> None:
+    pickers = ModePickers(desk.composer)
+    controls = (pickers.model_button, pickers.approval_button, pickers.sandbox_button)
+    for control in controls:
+        desk.composer.add_control(control)
+    pickers.show_mode(ModelRef(provider="anthropic", model="claude-sonnet-5-5"), "on_write", "restricted")
+    desk.composer.set_context(USE)
+    desk.composer.set_working(is_working=True)
+    desk.window.resize(1100, 500)
+    desk.qtbot.waitUntil(lambda: pickers.model_button.text() == "claude-sonnet-5-5 ▾")
+    desk.window.resize(width, 500)  # beside the review on screens of 1366 and 1440
+    desk.qtbot.waitUntil(lambda: len({control.y() for control in controls}) == 1)
+    assert abs(desk.child("stopButton").geometry().center().y() - controls[0].geometry().center().y()) <= 1
+    assert all(control.toolTip() for control in controls)

@@ -33,6 +33,8 @@ COMMAND, DENIAL = "command", "denial"
 _PADDING = 15
 _OFFER_WIDTH = 380
 _OFFER_STEP = 20
+_LEAST_QUOTED_WIDTH = 34
+"""Cut to less, an offer does not say any more which command it allows: rather a second row."""
 
 
 class ApprovalCard(QWidget):
@@ -79,7 +81,8 @@ class ApprovalCard(QWidget):
         self._allow = self._button("", self._on_allow, variant="primary")
         # Any other rule deserves to be seen whole, with what it would have allowed so far: `Review…` shows that.
         self._offered: list[ScopeOffer] = [offer for offer in request.scopes if offer.is_quick]
-        self._offers = [self._offer_button(offer.label) for offer in self._offered]
+        self._offer_parts = [_parts_of(offer.label) for offer in self._offered]
+        self._offers = [self._offer_button(parts) for parts in self._offer_parts]
         review = self._button(self.tr("Review…"), self._on_review)
         self._deny = self._button(self.tr("Deny…"), self._on_deny, variant="destructive")
         self._buttons = [self._allow, *self._offers, review, self._deny]
@@ -126,18 +129,10 @@ class ApprovalCard(QWidget):
         rich = read_code_spans(request.reason)
         return [utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans]
 
-    def _offer_button(self, label: str) -> QPushButton:
+    def _offer_button(self, parts: list[str]) -> QPushButton:
         """A button with as much of a long command as fits: it stands above, but the words around it only here."""
-        parts = [one_line(part) for part in label.split("`")]  # every other one is quoted
         button = self._button("".join(parts), self._on_offer)
-        metrics = button.fontMetrics()
-        shown = parts
-        for width in range(_OFFER_WIDTH, 0, -_OFFER_STEP):
-            if metrics.horizontalAdvance("".join(shown)) <= _OFFER_WIDTH:
-                break
-            cut = Qt.TextElideMode.ElideMiddle
-            shown = [metrics.elidedText(part, cut, width) if at % 2 else part for at, part in enumerate(parts)]
-        button.setText("".join(shown))
+        _cut_offer(button, parts, _OFFER_WIDTH)
         button.setAccessibleName("".join(parts))
         button.setToolTip(plain_tooltip("".join(parts)))
         return button
@@ -178,6 +173,7 @@ class ApprovalCard(QWidget):
             y += height + Space.S
         if self._details is not None:
             y += self._details.place(QRect(_PADDING, y, inner, 0), 0) + Space.S
+        self._fit_offers(inner)
         is_beside = self._has_room_for_folder(inner)
         if not is_beside and not self._folder.isHidden():
             self._folder.setGeometry(_PADDING, y, inner, self._folder.sizeHint().height())
@@ -201,6 +197,19 @@ class ApprovalCard(QWidget):
             size, last = self._folder.sizeHint(), self._buttons[-1].geometry()
             self._folder.setGeometry(_PADDING + inner - size.width(), last.top(), size.width(), last.height())
         return y + height
+
+    def _fit_offers(self, inner: int) -> None:
+        """Cut the commands in the offers such that all answers stand in one row, where that leaves enough of them."""
+        shown = self._shown_buttons()
+        offers = [button for button in self._offers if button in shown]
+        if not offers:
+            return
+        rest = sum(button.sizeHint().width() for button in shown if button not in offers) + Space.S * (len(shown) - 1)
+        for button, parts in zip(self._offers, self._offer_parts, strict=True):
+            metrics = button.fontMetrics()
+            room = (inner - rest) // len(offers) - button.sizeHint().width() + metrics.horizontalAdvance(button.text())
+            least = metrics.horizontalAdvance("".join(parts[::2])) + _LEAST_QUOTED_WIDTH * (len(parts) // 2)
+            _cut_offer(button, parts, min(room, _OFFER_WIDTH) if room >= least else _OFFER_WIDTH)
 
     def _shown_buttons(self) -> list[QPushButton]:
         return [button for button in self._buttons if not button.isHidden()]
@@ -372,3 +381,21 @@ class ApprovalCard(QWidget):
         self.set_width(self._width)
         if self._height != before:
             self.resized.emit()
+
+
+def _parts_of(label: str) -> list[str]:
+    """Return the words of an offer; every other part is quoted."""
+    return [one_line(part) for part in label.split("`")]
+
+
+def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
+    """Let the button show the offer in this many pixels, as far as cutting what is quoted does that."""
+    metrics = button.fontMetrics()
+    shown = parts
+    for width in range(_OFFER_WIDTH, 0, -_OFFER_STEP):
+        if metrics.horizontalAdvance("".join(shown)) <= room:
+            break
+        cut = Qt.TextElideMode.ElideMiddle
+        shown = [metrics.elidedText(part, cut, width) if at % 2 else part for at, part in enumerate(parts)]
+    if button.text() != (text := "".join(shown)):
+        button.setText(text)

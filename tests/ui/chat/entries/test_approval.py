@@ -211,6 +211,19 @@ class TestWhatItShows:
         assert "…" in button.text()
         assert button.accessibleName().count("word") == 40
 
+    def test_the_answers_stand_in_one_row_where_the_offer_still_says_what_it_allows(self, stage: Stage) -> None:
+        stage.view.resize(572, 600)  # beside the review on a screen of 1366
+        ask(
+            stage,
+            question(
+                "cp drafts/logo.png shop/logo.png", offers=["Allow `cp drafts/logo.png shop/logo.png` in this session"]
+            ),
+        )
+        buttons = [stage.button(words) for words in ("Allow once", "Allow cp", "Review", "Deny")]
+        assert len({button.y() for button in buttons}) == 1
+        assert buttons[1].text().endswith(" in this session")
+        assert buttons[1].accessibleName() == "Allow cp drafts/logo.png shop/logo.png in this session"
+
     def test_what_reaches_beyond_the_session_is_decided_in_full_view(self, stage: Stage) -> None:
         scopes = tuple(
             ScopeOffer(scope=scope, label=f"Allow {scope}", is_quick=scope == "session")
