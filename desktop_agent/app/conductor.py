@@ -6,6 +6,7 @@ session open elsewhere) ends in the banner, never in a crash.
 
 import asyncio
 import os
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
@@ -233,7 +234,8 @@ class Conductor(QObject):
     def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
         """Show an empty conversation; the session is made with its first prompt."""
         sandbox = self._bench.settings_in(root).current.execution.sandbox
-        draft = Draft(root, model, approval, sandbox, self._on_first_prompt, self)
+        keep = partial(self._unsent.note_sent, folder_draft(root))
+        draft = Draft(root, model, approval, sandbox, self._on_first_prompt, keep, self)
         self._desk.transcript.set_examples(EXAMPLES)
         self._show(draft.bridge)
         self._unsent.enter(folder_draft(root))
@@ -280,7 +282,9 @@ class Conductor(QObject):
         self._watch(bridge)
         if self._desk.wiring.bridge is draft.bridge:
             self._show(bridge)
-            self._unsent.move(session_draft(self._live.id_of(bridge)))
+            key = session_draft(self._live.id_of(bridge))
+            self._unsent.move(key)
+            self._unsent.note_sent(key, ())  # the session keeps them now
         if draft.sandbox != bridge.transcript.sandbox:
             bridge.submit(ops.SetMode(sandbox=draft.sandbox))
         for prompt in draft.hand_over():

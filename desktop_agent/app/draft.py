@@ -1,6 +1,6 @@
 """A conversation before its first prompt: shown like a session, but nothing of it is on disk yet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject
@@ -23,14 +23,16 @@ class Draft:
         approval: ApprovalPolicy,
         sandbox: SandboxMode,
         begin: Callable[["Draft"], None],
+        keep: Callable[[Sequence[str]], None],
         parent: QObject,
     ) -> None:
-        """`begin` is called with the draft when its first prompt has come."""
+        """`begin` is called with the draft when its first prompt has come, `keep` with all of them when they change."""
         self.workspace = workspace
         self.model = model
         self.approval: ApprovalPolicy = approval
         self.sandbox: SandboxMode = sandbox
         self._begin = begin
+        self._keep = keep
         self._prompts: list[ops.SubmitPrompt | ops.RunCommand] = []
         self.bridge = SessionBridge(Transcript(), self._take, parent)
         self.bridge.deliver(
@@ -47,12 +49,14 @@ class Draft:
     def hand_over(self) -> list[ops.SubmitPrompt | ops.RunCommand]:
         """Return the prompts so far, in order. The draft no longer has them, and the next one is a first one again."""
         prompts, self._prompts = self._prompts, []
+        self._keep(())
         return prompts
 
     def _take(self, op: ops.Op) -> None:
         match op:
             case ops.SubmitPrompt() | ops.RunCommand():
                 self._prompts.append(op)
+                self._keep([prompt.text for prompt in self._prompts])
                 if len(self._prompts) == 1:
                     self._begin(self)
             case ops.SetMode(model=model, approval=approval, sandbox=sandbox):

@@ -78,10 +78,10 @@ class LiveSessions:
 
     async def create(self, workspace: Path, model: ModelRef, approval: ApprovalPolicy) -> SessionBridge:
         """Start a session. Raises `AgentError` when the folder or the disk does not allow it."""
-        inlet = _Inlet()
-        session = await self._bench.create_session(workspace, sink=inlet.take, model=model, approval=approval)
-        inlet.bridge = SessionBridge(Transcript(), session.submit)
-        return self._serve(session, inlet.bridge, self._loader(session.id, inlet.bridge))
+        link = _Link(self._unsent)
+        session = await self._bench.create_session(workspace, sink=link.take, model=model, approval=approval)
+        bridge = link.connect(session, SessionBridge(Transcript(), link.submit))
+        return self._serve(session, bridge, self._loader(session.id, bridge))
 
     async def open(self, session_id: SessionId) -> SessionBridge:
         """Return the session, opening it when it is not open yet. Raises `AgentError` when that is not possible.
@@ -110,10 +110,10 @@ class LiveSessions:
             return known.bridge
         if await self._bench.is_long(session_id):
             return await self._open_end(session_id)
-        inlet = _Inlet()
-        opened = await self._bench.open_session(session_id, sink=inlet.take)
-        inlet.bridge = SessionBridge(opened.transcript, opened.session.submit)
-        return self._serve(opened.session, inlet.bridge, self._loader(session_id, inlet.bridge))
+        link = _Link(self._unsent)
+        opened = await self._bench.open_session(session_id, sink=link.take)
+        bridge = link.connect(opened.session, SessionBridge(opened.transcript, link.submit))
+        return self._serve(opened.session, bridge, self._loader(session_id, bridge))
 
     def is_running(self, session_id: SessionId) -> bool:
         """Whether the agent works in a session that is open here, or waits for an answer in it."""
@@ -157,10 +157,9 @@ class LiveSessions:
 
     async def _open_rest(self, session_id: SessionId, waiting: "_Waiting") -> None:
         assert waiting.bridge is not None
-        inlet = _Inlet()
-        inlet.bridge = waiting.bridge
+        link = _Link(self._unsent)
         try:
-            opened = await self._bench.open_session(session_id, sink=inlet.take)
+            opened = await self._bench.open_session(session_id, sink=link.take)
         except AgentError as error:
             self._unsent.give_back(session_draft(session_id))
             filings = waiting.filings
@@ -171,11 +170,12 @@ class LiveSessions:
             del self._opening[session_id]
         gc.freeze()  # what is known of a session lives as long as it; looking through it would take a frame or two
         pages = self._loader(session_id, waiting.bridge)
-        waiting.bridge.replace(opened.transcript, opened.session.submit)
+        link.connect(opened.session, waiting.bridge)
+        waiting.bridge.replace(opened.transcript, link.submit)
         self._serve(opened.session, waiting.bridge, pages)
-        for op in waiting.asked:
-            opened.session.submit(op)
         self._unsent.note_sent(session_draft(session_id), ())
+        for op in waiting.asked:
+            link.submit(op)
 
     async def _file_all(self, session_id: SessionId, filings: Sequence[Filing]) -> None:
         """Do what was asked for of a session that cannot be opened; why it cannot has been said."""
@@ -194,15 +194,45 @@ class LiveSessions:
         return bridge
 
 
-class _Inlet:
-    """Where a session's events arrive. A session exists before its bridge does, but is silent until it runs."""
+class _Link:
+    """Between an open session and its bridge: ops go in, events come out, and no prompt is lost on the way.
 
-    def __init__(self) -> None:
-        self.bridge: SessionBridge | None = None
+    A session takes one op after another, and a long undo may come before a prompt. Until the journal has the prompt, it
+    is kept like what is typed.
+    """
+
+    def __init__(self, unsent: UnsentKeeper) -> None:
+        self._unsent = unsent
+        self._session: Session | None = None
+        self._bridge: SessionBridge | None = None
+        self._sent: list[str] = []
+        """The prompts that the session has not answered for."""
+
+    def connect(self, session: Session, bridge: SessionBridge) -> SessionBridge:
+        """Link these two from now on; returns `bridge`. A session is silent until it runs."""
+        self._session, self._bridge = session, bridge
+        return bridge
+
+    def submit(self, op: ops.Op) -> None:
+        """Ask the session for something."""
+        assert self._session is not None
+        if isinstance(op, ops.SubmitPrompt):
+            self._sent.append(op.text)
+            self._keep(self._session)
+        self._session.submit(op)
 
     def take(self, event: ev.Event) -> None:
-        assert self.bridge is not None, "a session says nothing before it runs"
-        self.bridge.deliver(event)
+        """Tell the bridge what happened."""
+        assert self._session is not None, "a session says nothing before it runs"
+        assert self._bridge is not None
+        is_answer = isinstance(event, ev.PromptSubmitted | ev.Queued | ev.PromptRejected)
+        if is_answer and event.text in self._sent:
+            self._sent.remove(event.text)
+            self._keep(self._session)
+        self._bridge.deliver(event)
+
+    def _keep(self, session: Session) -> None:
+        self._unsent.note_sent(session_draft(session.id), self._sent)
 
 
 class _Waiting:

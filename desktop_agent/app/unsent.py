@@ -1,6 +1,6 @@
 """Keeps what is written and not sent: each conversation has its own, and a kill costs half a second of typing.
 
-What was sent to a session that is still being opened is kept in the same way, until the session has it.
+What was sent is kept in the same way, until the journal has it: the session may still be opened, or be busy.
 """
 
 import asyncio
@@ -95,10 +95,7 @@ class UnsentKeeper(QObject):
             return
         self._written[key] = replace(unsent, sent=tuple(prompts))
         self._unsaved.add(key)
-        if prompts:
-            self._save_soon()
-        else:
-            self._pause.start()  # the session has them, and writes them down before that
+        self._pause.start()  # until then what was typed is still on disk, and the session writes it down before that
 
     def give_back(self, key: DraftKey) -> None:
         """Make a draft again of what was sent there: it was not taken."""

@@ -1,6 +1,7 @@
 """What is typed stays in the conversation it was typed in, over switching and over a restart."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.ids import SessionId
+from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import Allowed
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.transcript import ForkEntry, PromptEntry
@@ -70,6 +72,35 @@ def test_each_conversation_keeps_its_draft(go: Go, project: Path, isolated_home:
 
     go([str(project), "--provider", "demo"], first)
     go([str(project), "--continue"], second)
+
+
+def test_what_was_sent_is_kept_until_the_journal_has_it(
+    go: Go, project: Path, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refresh, folder = LiveSettings.refresh, isolated_home / "desktop-agent" / "data" / "drafts"
+    is_free = asyncio.Event()
+
+    async def refresh_later(settings: LiveSettings) -> None:
+        """Before a session takes a prompt it reads the settings: this one is busy with that."""
+        await is_free.wait()
+        await refresh(settings)
+
+    async def journey(person: Driver) -> None:
+        await ask(person, "What is in here?", 1)
+        path = folder / f"{session_draft(person.transcript.session_id)}.json"
+        person.window.desk.composer.set_text("")
+        await person.type("composer", "and then")
+        monkeypatch.setattr(LiveSettings, "refresh", refresh_later)
+        await person.press(Qt.Key.Key_Return)
+        await person.until_true(lambda: path.exists() and json.loads(path.read_bytes())["sent"] == ["and then"], "kept")
+        assert text(person) == ""
+        is_free.set()
+        await person.until_true(lambda: person.transcript.turn == 2, "the session takes it")
+        await person.until_true(lambda: not path.exists(), "what was sent is not kept")
+        person.window.main_window.actions_.stop.trigger()
+        await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+
+    go([str(project), "--provider", "demo"], journey)
 
 
 def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
