@@ -51,7 +51,7 @@ _ON_ONE = (
     "sed -i -e 's/^line 18$/sed 18/' -e 's/^line 3$/sed 3/' {0}",
     "mkdir -p -- {0}",
 )
-_ON_TWO = ("mv -f -- {0} {1}", "cp -a -- {0} {1}", "ln -f -- {0} {1}")
+_ON_TWO = ("mv -f -- {0} {1}", "test -p {1} || cp -a -- {0} {1}", "ln -f -- {0} {1}")
 
 
 def _command(form: str, *on: Name) -> Call:
