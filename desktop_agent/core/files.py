@@ -113,6 +113,8 @@ class FileTransition:
     """The path this file has now, when it was renamed."""
     is_shared: bool = False
     """Whether it may be the work of another session's command, which ran at the same time."""
+    is_new_name: bool = False
+    """Whether the path became another name (a hard link) of a file that was there."""
 
 
 def read_state(path: Path, *, with_special: bool = False, with_extras: bool = True) -> FileState | None:

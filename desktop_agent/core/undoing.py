@@ -93,7 +93,12 @@ class Undoing:
         turn = self._transcript.turn
         changes = await asyncio.to_thread(self._recorded, turn, draft.writes)
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=direction, changes=changes))
-        writes = [LedgerWrite(c, d.new_folders) for c, d in zip(changes, draft.writes, strict=True)]
+        writes = [
+            LedgerWrite(c, d.new_folders, is_own=self._is_own(d.reverts))
+            for c, d in zip(changes, draft.writes, strict=True)
+        ]
+        # Before the other names of such a file are written, it has to be a file of its own.
+        writes.sort(key=lambda write: not (write.is_own and write.change.before))
         missing: dict[ChangeId, str] = {}
         problems = await asyncio.to_thread(self._apply, writes, missing)
         outcomes = [
@@ -109,6 +114,11 @@ class Undoing:
         gone = {folder: None for write in writes for folder in write.new_folders}
         self._effects.note_written(gone | {write.change.path: write.change.after for write in writes})
         return self._ledger.apply_each(writes, missing)
+
+    def _is_own(self, reverts: Sequence[Reverted]) -> bool:
+        """Whether what is taken back made the file another name of one that this has to leave alone."""
+        records = (self._transcript.changes.get(item.change_id) for item in reverts)
+        return any(record is not None and record.change.is_new_name for record in records)
 
     def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
         ids = self._effects.reserve_ids(turn, len(writes))
@@ -173,7 +183,8 @@ class Undoing:
         )
         purpose: ev.ChangePurpose = "apply" if op.purpose == "edit" else op.purpose
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=purpose, changes=(change,)))
-        problem = (await asyncio.to_thread(self._apply, [LedgerWrite(change)])).get(change_id, "")
+        write = LedgerWrite(change, is_own=self._is_own(op.reverts))
+        problem = (await asyncio.to_thread(self._apply, [write])).get(change_id, "")
         done = () if problem else (change,)
         if op.purpose == "edit":
             await self._log.record(ev.ChangesRecorded(turn=turn, call_id="", changes=done))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from desktop_agent.core.changes.anchored import anchored
-from desktop_agent.core.changes.other_names import IsSpecial, has_names_elsewhere, is_hidden
+from desktop_agent.core.changes.other_names import IsSpecial, has_names_elsewhere, is_hidden, names_inside
 from desktop_agent.core.changes.recorder import ChangeRecorder
 from desktop_agent.core.changes.untouched import MEANWHILE, UNSEEN, Mark, mark_of, unless_touched
 from desktop_agent.core.errors import StorageError, ToolError, WorkspaceError
@@ -44,6 +44,8 @@ class LedgerWrite:
 
     change: FileChange
     new_folders: tuple[str, ...] = ()
+    is_own: bool = False
+    """Whether it is written as a file of its own, also where the path is one of several names (hard links) of one."""
 
 
 class Ledger:
@@ -135,6 +137,8 @@ class Ledger:
         try:
             for change, before, after in states:
                 done.append((change, before))
+                if self.is_at(change.path, change.after):
+                    continue  # it is another name of a file that was just written
                 self._write(change.path, after, seen[change.path], before)
         except OSError as error:
             failed, _ = done[-1]
@@ -200,6 +204,17 @@ class Ledger:
         is_linked = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
         return is_linked and has_names_elsewhere(self._root, status, self._is_special)
 
+    def other_names(self, path: str) -> tuple[str, ...]:
+        """The other names (hard links) of the file that a write to `path` changes as well."""
+        try:
+            status = (self._root / path).lstat()
+        except OSError:
+            return ()
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2:
+            return ()
+        names = names_inside(self._root, status, self._is_special) or ()
+        return tuple(sorted(name for name in names if name != path))
+
     def link_above(self, path: str) -> str:
         """The outermost folder on the way to `path` that is a symlink; empty without any."""
         folders = (parent for parent in reversed(PurePosixPath(path).parents) if parent.parts)
@@ -260,7 +275,7 @@ class Ledger:
                     return ""  # it is another name of a file that was just written
                 return MEANWHILE
             is_broken = change.before is not None and change.after is not None and self.has_names_elsewhere(change.path)
-            lost = [self._write_or_leave_no_folder(change, seen, now), _BROKEN_LINK if is_broken else ""]
+            lost = [self._write_or_leave_no_folder(write, seen, now), _BROKEN_LINK if is_broken else ""]
             if any(lost):
                 missing[change.id] = " ".join(filter(None, lost))
             if change.after is None:
@@ -285,15 +300,24 @@ class Ledger:
             with suppress(OSError):  # not empty: somebody uses it now
                 (self._root / folder).rmdir()
 
-    def _write_or_leave_no_folder(self, change: FileChange, seen: Mark, before: FileState | None) -> str:
+    def _write_or_leave_no_folder(self, write: LedgerWrite, seen: Mark, before: FileState | None) -> str:
+        change = write.change
         try:
-            return self._write(change.path, self.state(change.after), seen, before)
+            return self._write(change.path, self.state(change.after), seen, before, is_own=write.is_own)
         except OSError:
             if change.before is None:
                 self._remove_empty(change.new_folders)
             raise
 
-    def _write(self, path: str, state: FileState | None, seen: Mark = UNSEEN, before: Expected = ANYTHING) -> str:
+    def _write(
+        self,
+        path: str,
+        state: FileState | None,
+        seen: Mark = UNSEEN,
+        before: Expected = ANYTHING,
+        *,
+        is_own: bool = False,
+    ) -> str:
         """Write the file, if it still is the one that was `seen`, and `before`; else this raises `ChangedError`.
 
         Return what it could not get beside its content.
@@ -301,7 +325,8 @@ class Ledger:
         try:
             with anchored(self._root, path, makes_folders=state is not None, identity=self._held.identity) as place:
                 check = unless_touched(place, seen)
-                write_state(place, state, check=check, keeps_names=self._keeps_names, before=before)
+                keeps_names = _never if is_own else self._keeps_names
+                write_state(place, state, check=check, keeps_names=keeps_names, before=before)
                 return give_state_extras(place, state) if state is not None else ""
         except FileNotFoundError:
             if state is not None:
@@ -310,6 +335,10 @@ class Ledger:
 
     def _keeps_names(self, status: os.stat_result) -> bool:
         return not has_names_elsewhere(self._root, status, self._is_special)
+
+
+def _never(_status: os.stat_result) -> bool:
+    return False
 
 
 def _image(state: FileState | None) -> FileImage | None:

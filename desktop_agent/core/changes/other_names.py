@@ -27,9 +27,12 @@ def has_names_elsewhere(root: Path, status: os.stat_result, is_special: IsSpecia
 
     Fails closed: a name that cannot be found, because a folder cannot be read or there are too many, is elsewhere.
     """
-    missing = status.st_nlink
-    if missing < 2:
-        return False
+    return status.st_nlink > 1 and names_inside(root, status, is_special) is None
+
+
+def names_inside(root: Path, status: os.stat_result, is_special: IsSpecial = is_hidden) -> tuple[str, ...] | None:
+    """Return every name of the file of `status`, or None when one of them is not an ordinary path in `root`. Blocks."""
+    found: list[str] = []
     folders = deque([""])
     entries = 0
     while folders and entries < MOST_ENTRIES:
@@ -42,12 +45,12 @@ def has_names_elsewhere(root: Path, status: os.stat_result, is_special: IsSpecia
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(f"{path}/")
                     elif entry.inode() == status.st_ino and _is_at(entry, status) and not is_special(path):
-                        missing -= 1
+                        found.append(path)
         except OSError:
             continue
-        if missing <= 0:
-            return False
-    return True
+        if len(found) >= status.st_nlink:
+            return tuple(found)
+    return None
 
 
 def _is_at(entry: os.DirEntry[str], status: os.stat_result) -> bool:

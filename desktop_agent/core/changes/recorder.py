@@ -86,6 +86,7 @@ class ChangeRecorder:
                 moved_from=transition.moved_from,
                 moved_to=transition.moved_to,
                 is_shared=transition.is_shared,
+                is_new_name=transition.is_new_name,
             )
         )
 

@@ -274,13 +274,17 @@ class _Writer:
 def _lost_link(item: Touched) -> str:
     """Say what an undo or redo cannot bring back of a file that had or got other names."""
     before, after = item.before, item.after
-    if before is not None and after is not None and before.inode == after.inode:
-        return ""
-    if before is not None and before.links > 1:
+    is_other = before is not None and (after is None or before.inode != after.inode)
+    if before is not None and is_other and before.links > 1:
         return "It was another name (a hard link) of a file. An undo brings it back as a file of its own."
-    if after is not None and after.links > 1:
+    if _is_new_name(item):
         return "It became another name (a hard link) of a file. A redo after an undo makes it a file of its own."
     return ""
+
+
+def _is_new_name(item: Touched) -> bool:
+    before, after = item.before, item.after
+    return after is not None and after.links > 1 and (before is None or before.inode != after.inode)
 
 
 class _Report:
@@ -311,10 +315,15 @@ class _Report:
                 continue
             if reason := _lost_link(item):
                 lost.append(Uncaptured(path=item.path, reason=reason))
-            is_shared = self._is_shared(item)
             on_change(
                 FileTransition(
-                    item.path, before, after, moved_from=item.moved_from, moved_to=item.moved_to, is_shared=is_shared
+                    item.path,
+                    before,
+                    after,
+                    moved_from=item.moved_from,
+                    moved_to=item.moved_to,
+                    is_shared=self._is_shared(item),
+                    is_new_name=_is_new_name(item),
                 )
             )
         return lost

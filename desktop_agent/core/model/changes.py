@@ -76,6 +76,9 @@ class FileChange:
     """For an undo or redo: what it took back of earlier changes, or applied again."""
     is_shared: bool = False
     """Whether another session's command ran at the same time, so that the change may be its work."""
+    is_new_name: bool = False
+    """Whether the path became another name (a hard link) of a file. Its undo writes a file of its own there: written in
+    place, it would change that file, too."""
 
     @property
     def is_by_agent(self) -> bool:

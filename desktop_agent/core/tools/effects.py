@@ -67,7 +67,18 @@ class Effects:
         known = [item for item in transitions if item.path in last]
         theirs = await asyncio.to_thread(self._since, last, [(item.path, item.before) for item in known])
         await self._record_person(turn, theirs)
-        return await asyncio.to_thread(self._record_all, turn, transitions)
+        return await asyncio.to_thread(self._record_all, turn, await asyncio.to_thread(self._at_all_names, transitions))
+
+    def _at_all_names(self, transitions: Sequence[FileTransition]) -> list[FileTransition]:
+        """Return the plan with the other names (hard links) of its files: a write changes all of them."""
+        named = {item.path for item in transitions}
+        found: list[FileTransition] = []
+        for item in transitions:
+            found.append(item)
+            if item.before is not None and item.after is not None and item.before != item.after:
+                others = [name for name in self._ledger.other_names(item.path) if name not in named]
+                found += [FileTransition(name, item.before, item.after) for name in others]
+        return found
 
     def broken_links(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
         """Say, in a line each, which files lose a hard link by being written: its other end keeps its content. Blocks.
