@@ -48,7 +48,7 @@ _ON_ONE = (
     "test -p {0} || echo agent >> {0}",
     "test -p {0} || printf 'agent\\000' > {0}",
     "chmod 600 {0}",
-    "sed -i -e 's/^line 18$/sed 18/' -e 's/^line 3$/sed 3/' {0}",
+    "test -p {0} || sed -i -e 's/^line 18$/sed 18/' -e 's/^line 3$/sed 3/' {0}",
     "mkdir -p -- {0}",
 )
 _ON_TWO = ("mv -f -- {0} {1}", "test -p {1} || cp -a -- {0} {1}", "ln -f -- {0} {1}")
