@@ -8,6 +8,7 @@ from desktop_agent.core.changes.attribution import Contents
 from desktop_agent.core.changes.hunk_keys import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.reviewed import reviewed_diff
+from desktop_agent.core.changes.whereabouts import recorded_of
 from desktop_agent.core.errors import UsageError
 from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import ChangeSelection
@@ -84,7 +85,8 @@ def with_hunks(
 
 def hunks_of(transcript: Transcript, row: NetChange, contents: Contents) -> list[NumberedHunk]:
     """Return the hunks of a file, numbered: those with lines in their order, then its line endings, then its mode."""
-    there = [record.change for record in transcript.changes.values() if record.change.path == row.path]
+    last = next((r for r in reversed(row.records) if r.change.path == row.path), row.records[-1])
+    there = recorded_of(last.change, transcript.changes.values())
     diff = reviewed_diff([record.change for record in row.records], there, contents)
     lines = {named.key: named.hunk for named in review_hunks(diff)}
     converted = converted_edits(diff)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.changes.hunk_keys import all_keys
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.revert import FilePlan, plan_revert
 from desktop_agent.core.changes.undo import Draft, Drafter
+from desktop_agent.core.changes.whereabouts import as_edit, in_force, parts_of
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import FileChange, FileOutcome, Reverted
@@ -40,7 +40,7 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
                 writes.add(change.id)
         unwritten += (change_id for change_id in open_ids if not covered[change_id])
     recorded = [record.change for record in transcript.changes.values()]
-    standing = {record.change.id for record in transcript.changes.values() if not record.is_undone}
+    standing = in_force(transcript.changes.values())
     written = [change for change in recorded if change.id in writes]
     plans = plan_revert("undo", written, recorded, standing=standing)
     draft = Drafter(ledger).draft("undo", [_with_states(plan, transcript, left, written) for plan in plans])
@@ -68,13 +68,14 @@ def _take_back(
         now = left.get(part.change_id, undone_of(record))
         if part.stands(now):
             found.add(part.change_id)
-            left[part.change_id] = part.taken_back(now, lambda change=record.change: _every_hunk(change, ledger))
+            left[part.change_id] = part.taken_back(now, lambda change=record.change: _every_part(change, transcript, ledger))
     return found
 
 
-def _every_hunk(change: FileChange, ledger: Ledger) -> frozenset[HunkKey]:
+def _every_part(change: FileChange, transcript: Transcript, ledger: Ledger) -> frozenset[HunkKey]:
+    edit = as_edit(change, (record.change for record in transcript.changes.values()))
     try:
-        return frozenset(all_keys(diff_change(change, ledger.content(change.before), ledger.content(change.after))))
+        return parts_of(change, diff_change(edit, ledger.content(edit.before), ledger.content(edit.after)))
     except StorageError:
         return frozenset()  # without the content there are no hunks
 
@@ -85,10 +86,14 @@ def _with_states(plan: FilePlan, transcript: Transcript, left: Left, written: Se
     restores = _restored((change_id for change_id in ids if change_id in left), left)
     paths = {change.path for change in written}
     undone = [transcript.changes[change_id].change for change_id in ids if change_id in transcript.changes]
-    moves = [change.moved_to for change in undone if change.path == plan.path and change.moved_to in paths]
+    moves = [change.moved_to for change in undone if change.path == plan.path and change.moved_to]
+    hops = {one.path: one.moved_to for one in (transcript.changes[i].change for i in left if i in transcript.changes)}
+    goal = moves[-1] if moves else ""
+    while goal not in paths and goal in hops:  # where the file only was for a while, the undo wrote nothing
+        goal = hops.pop(goal)
     # A folder that the undo put back for itself goes for itself, not with the last file in it.
     folders = tuple(folder for folder in plan.new_folders if folder not in paths)
-    return replace(plan, restores=restores, moves_to=moves[-1] if moves else "", new_folders=folders)
+    return replace(plan, restores=restores, moves_to=goal if goal in paths else "", new_folders=folders)
 
 
 def _restored(change_ids: Iterable[ChangeId], left: Left) -> tuple[Reverted, ...]:

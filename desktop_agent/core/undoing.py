@@ -17,6 +17,7 @@ from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Draft, DraftedWrite, Drafter
+from desktop_agent.core.changes.whereabouts import in_force
 from desktop_agent.core.errors import AgentError
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.files import FileState, FileTransition, new_file_mode
@@ -248,7 +249,7 @@ def draft_revert(
         hunks=selection.hunks,
         net=row.change if row else None,
         elsewhere=[r.change for r in row.records if r not in records] if row else (),
-        standing={record.change.id for record in every if not record.is_undone},
+        standing=in_force(every),
     )
     draft = Drafter(ledger, undone).draft(direction, plans)
     left = (FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=SHARED) for c in shared)

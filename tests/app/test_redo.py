@@ -13,6 +13,7 @@ from desktop_agent.core.changes.hunk_keys import review_hunks
 from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.theme import Theme
 from tests.app.redo_stage import Stage, staged
 from tests.harness import Ground, Open
@@ -225,3 +226,40 @@ async def test_taking_the_undo_where_the_user_put_a_link_brings_the_file_back(gr
         assert (path.is_symlink(), path.read_bytes()) == (False, "".join(LINES).encode())
         await stage.press("redoButton")
         assert (path.readlink(), stage.undone()) == (Path("mine"), before)
+
+
+@pytest.mark.parametrize("way", ["tools", "command"])
+async def test_a_renamed_file_undone_whole_is_redone_hunk_by_hunk_and_then_with_its_name(
+    ground: Ground, theme: Theme, way: str
+) -> None:
+    changed = text_with(line_5="five\n", line_30="thirty\n")
+    rename = Call("rename_file", {"source_path": "a.txt", "dest_path": "b.txt"})
+    write = Call("create_file", {"path": "b.txt", "content": changed, "if_exists": "overwrite"})
+    sed = "sed -e 's/^line 5$/five/; s/^line 30$/thirty/' b.txt > .t; cat .t > b.txt; rm .t"
+    calls = [rename, write] if way == "tools" else [Call("run_terminal_cmd", {"command": f"mv a.txt b.txt; {sed}"})]
+    async with staged(ground, theme, [calls, [Say("one")]]) as stage:
+        await begin(stage)
+        pane = stage.review.findChild(DiffPane)
+        assert pane is not None
+        five, thirty = await stage.hunks()
+        await stage.press("undoTurnButton")
+        assert files_of(ground) == {"a.txt": "".join(LINES)}
+        await stage.until(lambda: pane.view.diff and stage.room.is_idle())
+        await stage.heard(lambda: pane.view.redo_requested.emit((five,)))
+        assert files_of(ground) == {"a.txt": text_with(line_5="five\n")}
+        await stage.until(lambda: pane.view.diff and pane.view.diff.undone == {thirty})
+        ground.write("a.txt", text_with(line_5="five\n", line_50="mine\n"))
+        before = stage.undone()
+        await stage.press("undoTurnButton")
+        assert files_of(ground) == {"a.txt": text_with(line_50="mine\n")}
+        await stage.press("redoButton")
+        assert (files_of(ground), stage.undone()) == ({"a.txt": text_with(line_5="five\n", line_50="mine\n")}, before)
+        await stage.press("redoButton")
+        assert files_of(ground) == {"b.txt": changed.replace("line 50\n", "mine\n")}
+        await stage.press("undoTurnButton")
+        await stage.press("redoFileButton")
+        assert files_of(ground) == {"b.txt": changed.replace("line 50\n", "mine\n")}
+
+
+def files_of(ground: Ground) -> dict[str, str]:
+    return {path.name: path.read_text() for path in ground.workspace.iterdir()}

@@ -25,6 +25,8 @@ WHOLE_FILE: HunkKey = "file"
 MODE: HunkKey = "mode"
 ENDINGS: HunkKey = "endings"
 """Names all lines of a file whose ending changed and nothing else."""
+RENAMING: HunkKey = "renaming"
+"""Names, of a change that renamed a file and edited it, the renaming: it can be undone while some of the edit stands."""
 
 
 def review_hunks(diff: FileDiff) -> list[ReviewHunk]:

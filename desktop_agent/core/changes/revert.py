@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from desktop_agent.core.changes.whereabouts import as_edit, path_now
 from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import FileChange, FileImage, Reverted
 
@@ -29,12 +30,12 @@ class FilePlan:
 
     path: str
     changes: tuple[FileChange, ...]
-    """The selected changes of the file, in the order they were made. At least one; all of one path, where the file was
-    by then."""
+    """The selected changes of the file, in the order they were made. At least one; of `path`, or where the file was by
+    then."""
     deltas: tuple[Delta, ...]
     """In the order they are to be applied."""
     chain: tuple[FileChange, ...]
-    """Everybody's changes of the path from the first to the last selected one."""
+    """Everybody's changes of the paths of the selected ones, from the first to the last of these."""
     hunks: tuple[HunkKey, ...] = ()
     """Only these hunks of `net`; empty for all."""
     net: FileChange | None = None
@@ -68,26 +69,36 @@ def plan_revert(
     hunks: tuple[HunkKey, ...] = (),
     net: FileChange | None = None,
     elsewhere: Sequence[FileChange] = (),
-    standing: Collection[ChangeId] = (),
+    standing: Collection[ChangeId] | None = None,
 ) -> tuple[FilePlan, ...]:
     """Return what `selected`, a part of all `recorded` changes, means for each path. Both are in the order made.
 
     With `hunks`, only these of `net`, which is what the selected changes of the one file come to together, with those
-    it saw `elsewhere`, at another path. `standing` are the changes that are in force: an edit of a file that one of
-    them renamed is reverted where the file is now.
+    it saw `elsewhere`, at another path. `standing` are the changes that are in force, all if it is `None`: an edit of
+    a file that one of them renamed is reverted where the file is now, and so is one of a file that is not renamed any
+    more.
     """
+    known = {change.id: change for change in recorded}
+    standing = known.keys() if standing is None else standing
     by_path: dict[str, list[FileChange]] = {}
-    # Hunks are of a file where it is now: that it was renamed stands.
-    for change in selected if hunks else with_partners(selected, recorded):
+    # Hunks are of a file where it is now: that it was renamed stands, or stays undone.
+    for change in selected if hunks else _together(direction, selected, recorded, standing):
         by_path.setdefault(change.path, []).append(change)
-    plans: dict[str, FilePlan] = {}
-    places = {change.id: place for place, change in enumerate(recorded)}
-    is_any_moved = any(change.moved_to and change.id in standing for change in recorded)
+    by_target: dict[str, list[FileChange]] = {}
+    is_any_moved = any(change.moved_to for change in recorded)
     for path, changes in by_path.items():
-        later = recorded[places[changes[-1].id] + 1 :] if is_any_moved and not hunks else ()
-        there = _moved_on(changes, later, standing)
-        target = there if there and there not in by_path and there not in plans else path
-        plans[target] = _plan(direction, target, changes, recorded, hunks)
+        last = _reverted_by(changes[-1], known)
+        target = path
+        if is_any_moved and hunks:
+            target = path_now(last, recorded, standing)
+        elif is_any_moved and all(_is_edit(change, known) for change in changes):
+            target = _moved_on(last, recorded, standing)
+        by_target.setdefault(target, []).extend(changes)
+    places = {change.id: place for place, change in enumerate(recorded)}
+    plans = {
+        path: _plan(direction, path, sorted(changes, key=lambda change: places[change.id]), recorded, hunks)
+        for path, changes in by_target.items()
+    }
     if not hunks:
         return inverse_together(plans)
     return tuple(replace(plan, net=net, elsewhere=tuple(elsewhere)) for plan in plans.values())
@@ -108,15 +119,49 @@ def inverse_together(plans: Mapping[str, FilePlan]) -> tuple[FilePlan, ...]:
     return tuple(replace(plan, inverse=None) if path in inexact else plan for path, plan in plans.items())
 
 
-def _moved_on(changes: Sequence[FileChange], later: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
-    """Return where `later` changes moved the file of these ones; empty where they did not, or it is there no more.
+def _together(
+    direction: Direction, selected: Sequence[FileChange], recorded: Sequence[FileChange], standing: Collection[ChangeId]
+) -> list[FileChange]:
+    """Return `selected` with the other half of every renaming that is to be reverted.
+
+    Of a change whose renaming is undone already, only what it did to the content is left to undo.
+    """
+    ids = {change.id for change in selected}
+    loose = {change.id for change in selected if change.moved_from and change.id not in standing}
+    loose = {
+        change.id
+        for change in selected
+        if change.id in loose and not any(half.id in ids for half in _halves(change, recorded))
+    }
+    if direction == "redo" or not loose:
+        return with_partners(selected, recorded)
+    rest = {change.id for change in with_partners([c for c in selected if c.id not in loose], recorded)}
+    edits = [as_edit(change, recorded) if change.id in loose else change for change in recorded]
+    return [change for change in edits if change.id in rest | loose]
+
+
+def _is_edit(change: FileChange, known: Mapping[ChangeId, FileChange]) -> bool:
+    """Whether the file was at this path before and after, and not another one in its place."""
+    originals = [known[item.change_id] for item in change.reverts if item.change_id in known and not item.hunks]
+    is_renaming = any(one.moved_from and one.path == change.path for one in (change, *originals))
+    return bool(change.before and change.after) and not is_renaming
+
+
+def _reverted_by(change: FileChange, known: Mapping[ChangeId, FileChange]) -> FileChange:
+    """Return the change that an undo or redo wrote about: it is in the same file, wherever that was by then."""
+    originals = (known[item.change_id] for item in change.reverts if item.change_id in known)
+    return next(originals, change) if change.author == "undo" else change
+
+
+def _moved_on(last: FileChange, recorded: Sequence[FileChange], standing: Collection[ChangeId]) -> str:
+    """Return where the file that `last` edited is now: where renamings since brought it, or undone ones left it.
 
     Only what edited a file follows it. A file that came into being or went is a matter of the path it had.
     """
-    if any(not (change.before and change.after) for change in changes):
-        return ""
-    here, came_from = changes[-1].path, ""
-    for change in later:
+    start = path_now(last, recorded, standing)
+    here, came_from = start, ""
+    place = next(at for at, change in enumerate(recorded) if change.id == last.id)
+    for change in recorded[place + 1 :]:
         if change.path != here or change.author == "undo" or change.id not in standing:
             continue
         if change.moved_to:
@@ -124,22 +169,22 @@ def _moved_on(changes: Sequence[FileChange], later: Sequence[FileChange], standi
         elif change.moved_from and change.moved_from == came_from:
             continue  # the other half of the renaming
         elif change.moved_from or not (change.before and change.after):
-            return ""  # another file took its place, or it is gone
-    return here if came_from else ""
+            return start  # another file took its place, or it is gone
+    return here
 
 
 def with_partners(selected: Sequence[FileChange], recorded: Sequence[FileChange]) -> list[FileChange]:
     """Return `selected` with the other half of every renaming in it, in the order of `recorded`."""
     ids = {change.id for change in selected}
-    places = {change.id: place for place, change in enumerate(recorded)}
     for change in selected:
         if change.moved_from or change.moved_to:
-            ids |= {other.id for other in _halves(change, recorded, places.get(change.id, 0))}
+            ids |= {other.id for other in _halves(change, recorded)}
     return [change for change in recorded if change.id in ids]
 
 
-def _halves(change: FileChange, recorded: Sequence[FileChange], place: int) -> list[FileChange]:
+def _halves(change: FileChange, recorded: Sequence[FileChange]) -> list[FileChange]:
     """The other half of a renaming: the nearest record that says the reverse."""
+    place = next((at for at, candidate in enumerate(recorded) if candidate.id == change.id), 0)
     other = [
         (abs(at - place), candidate)
         for at, candidate in enumerate(recorded)
@@ -157,9 +202,10 @@ def _plan(
     hunks: tuple[HunkKey, ...],
 ) -> FilePlan:
     first, last = changes[0], changes[-1]
-    there = [change for change in recorded if change.path == last.path]
+    paths = {change.path for change in changes}
+    there = [change for change in recorded if change.path in paths]
     places = {change.id: place for place, change in enumerate(there)}
-    here = there if path == last.path else [change for change in recorded if change.path == path]
+    here = [change for change in recorded if change.path == path]
     # With hunks, a renamed file is only one half of what an undo wrote: what somebody added may be in the other.
     is_half = bool(hunks) and any(change.moved_from or change.moved_to for change in changes)
     moves_to = last.moved_to if direction == "redo" else first.moved_from

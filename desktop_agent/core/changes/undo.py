@@ -7,6 +7,7 @@ clashes, the three versions for a person to decide, and no write.
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from desktop_agent.core.changes.attribution import attribute, links_of
 from desktop_agent.core.changes.diff import diff_change, find_edits
@@ -17,6 +18,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.revert import Delta, Direction, FilePlan, inverse_together
 from desktop_agent.core.changes.text import as_utf8
+from desktop_agent.core.changes.whereabouts import as_edit, parts_of
 from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.ids import ChangeId, HunkKey
@@ -74,6 +76,7 @@ class Drafter:
 
     def draft(self, direction: Direction, plans: Sequence[FilePlan]) -> Draft:
         """Return what carrying out `plans` comes to with the files as they are now."""
+        plans = [self._in_one_step(direction, plan) for plan in plans]
         self._planned = frozenset(plan.path for plan in plans)
         self._leaving = frozenset(folder for plan in plans for folder in plan.new_folders)
         plans = inverse_together({plan.path: self._without_lost_way_back(plan) for plan in plans})
@@ -158,7 +161,8 @@ class Drafter:
             reverts = self._reverts(direction, plan, yours, result)
         except ClashError as clash:
             reason = _RENAMED.format(plan.gone_to) if yours is None and plan.gone_to else str(clash)
-            return replace(_outcome(plan, "conflict", reason), clash=self._clash(yours, goals))
+            outcome = replace(_outcome(plan, "conflict", reason), clash=self._clash(yours, goals))
+            return replace(outcome, reverts=self._reverts_if_settled(direction, plan, goals))
         except StorageError:
             return _outcome(plan, "failed", _MISSING)
         ids = tuple(reverted.change_id for reverted in reverts if not reverted.hunks)
@@ -255,7 +259,8 @@ class Drafter:
         after, before = self._ledger.state(plan.changes[-1].after), (plan.net or plan.changes[0]).before
         assert after is not None
         # Somebody else may have set the mode between the selected changes: that is not theirs to take back.
-        is_theirs = any(c.before and c.after and c.before.mode != c.after.mode for c in plan.changes)
+        edits = (as_edit(change, plan.elsewhere) for change in plan.changes)
+        is_theirs = any(c.before and c.after and c.before.mode != c.after.mode for c in edits)
         mode = before.mode if before is not None and is_theirs and MODE in plan.hunks else after.mode
         without = replace(after, content=without_hunks(diff, plan.hunks), mode=mode)
         return _Goal(after, without) if direction == "undo" else _Goal(without, after)
@@ -290,10 +295,12 @@ class Drafter:
         if not plan.hunks:
             return tuple(Reverted(change_id=change_id, is_redo=not is_undo) for change_id in plan.change_ids)
         reverts: list[Reverted] = []
-        edits = [change for change in plan.elsewhere if change.before and change.after]
+        others = (*plan.elsewhere, *plan.changes)
+        edits = [change for change in plan.elsewhere if change.after and as_edit(change, others).before]
         for change in (*edits, *plan.changes):
-            diff = diff_change(change, self._ledger.content(change.before), self._ledger.content(change.after))
-            every = frozenset(all_keys(diff))
+            edit = as_edit(change, others)
+            diff = diff_change(edit, self._ledger.content(edit.before), self._ledger.content(edit.after))
+            every = parts_of(change, diff)
             before = (
                 every if WHOLE_FILE in self._undone.get(change.id, ()) else self._undone.get(change.id, every - every)
             )
@@ -306,7 +313,36 @@ class Drafter:
                 reverts.append(Reverted(change_id=change.id, hunks=hunks, is_redo=not is_undo))
         return tuple(reverts)
 
+    def _reverts_if_settled(
+        self, direction: Direction, plan: FilePlan, goals: Sequence[_Goal]
+    ) -> tuple[Reverted, ...]:
+        """What of each change is undone once the user has settled a clash over some hunks of it."""
+        if not plan.hunks:
+            return plan.restores or ()
+        try:
+            return self._reverts(direction, plan, goals[0].base, goals[-1].wanted)
+        except StorageError:
+            return ()
+
     # -- renamed files --
+
+    def _in_one_step(self, direction: Direction, plan: FilePlan) -> FilePlan:
+        """Return the plan for a file that was renamed as one step, also where some of its edits are as wanted already.
+
+        They were undone before the renaming, or redone at the old name. Nobody wrote in between.
+        """
+        if len(plan.deltas) < 2 or not any(change.moved_from or change.moved_to for change in plan.changes):
+            return plan
+        ids = {change.id for change in plan.changes}
+        chain = [change for change in plan.chain if change.author != "undo"]
+        others = [change for change in chain if change.id not in ids]
+        states = [self._undone.get(change.id, frozenset[HunkKey]()) for change in others]
+        is_as_wanted = all(WHOLE_FILE in undone if direction == "undo" else not undone for undone in states)
+        is_known = is_as_wanted and all(change.is_by_agent for change in others)
+        if not is_known or any(one.after != other.before for one, other in pairwise(chain)):
+            return plan
+        old, new = chain[0].before, chain[-1].after
+        return replace(plan, deltas=(Delta(new, old) if direction == "undo" else Delta(old, new),))
 
     def _without_lost_way_back(self, plan: FilePlan) -> FilePlan:
         """Return the plan without the way back to the very bytes, if somebody changed one path of a renamed file since.

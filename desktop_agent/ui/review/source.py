@@ -106,7 +106,7 @@ class BothSources:
         if self._is_of_git(change):
             assert self._git is not None
             return await self._git.diff(self._folder, change)
-        return await self._ledger.diff(records, recorded or self._recorded(change.path))
+        return await self._ledger.diff(records, recorded or self._recorded(change))
 
     async def versions(self, records: "Sequence[ChangeRecord]") -> "tuple[bytes | None, bytes | None]":
         """See `DiffSource.versions`."""
@@ -132,9 +132,10 @@ class BothSources:
     def _folder(self) -> str:
         return self._transcript.workspace if self._transcript else ""
 
-    def _recorded(self, path: str) -> "tuple[FileChange, ...]":
-        records = self._transcript.changes.values() if self._transcript else ()
-        return tuple(record.change for record in records if record.change.path == path)
+    def _recorded(self, change: "FileChange") -> "tuple[FileChange, ...]":
+        from desktop_agent.core.changes.whereabouts import recorded_of
+
+        return tuple(recorded_of(change, self._transcript.changes.values())) if self._transcript else ()
 
     def _is_of_git(self, change: "FileChange") -> bool:
         from desktop_agent.ui.review.changed_files import GIT_ID

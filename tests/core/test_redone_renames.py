@@ -1,0 +1,225 @@
+"""Parts of a file that was renamed and edited, undone and redone while the renaming itself is undone."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.changes.hunk_keys import review_hunks
+from desktop_agent.core.changes.net import NetChange, net_changes
+from desktop_agent.core.model import ChangeSelection, FileOutcome
+from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.transcript import undone_of
+from tests.harness import Ground, Open
+
+LINES = [f"line {number}\n" for number in range(60)]
+FIVE, THIRTY = "five\n", "thirty\n"
+
+
+def text_with(**changed: str) -> str:
+    return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(LINES))
+
+
+def replacing(path: str, number: int, text: str) -> Call:
+    return Call("edit_file", {"path": path, "old_str": f"line {number}\n", "new_str": text})
+
+
+RENAME = Call("rename_file", {"source_path": "a.txt", "dest_path": "b.txt"})
+BOTH = text_with(line_5=FIVE, line_30=THIRTY)
+PATCH = "Update File: a.txt\n*** Move to: b.txt\n@@\n line 4\n-line 5\n+five\n line 6\n@@\n line 29\n-line 30\n+thirty\n"
+SED = "sed -e 's/^line 5$/five/' -e 's/^line 30$/thirty/' b.txt > .t; cat .t > b.txt; rm .t"
+WAYS = {
+    "renamed, then edited twice": [RENAME, replacing("b.txt", 5, FIVE), replacing("b.txt", 30, THIRTY)],
+    "renamed, then written": [
+        RENAME,
+        Call("create_file", {"path": "b.txt", "content": BOTH, "if_exists": "overwrite"}),
+    ],
+    "edited, then renamed": [replacing("a.txt", 5, FIVE), replacing("a.txt", 30, THIRTY), RENAME],
+    "edited before and after": [replacing("a.txt", 30, THIRTY), RENAME, replacing("b.txt", 5, FIVE)],
+    "by a command": [Call("run_terminal_cmd", {"command": f"mv a.txt b.txt; {SED}"})],
+    "by a patch": [Call("apply_patch", {"patch": f"*** Begin Patch\n*** {PATCH}*** End Patch\n"})],
+    "renamed twice": [
+        Call("rename_file", {"source_path": "a.txt", "dest_path": "c.txt"}),
+        replacing("c.txt", 5, FIVE),
+        Call("run_terminal_cmd", {"command": f"mv c.txt b.txt; {SED}"}),
+    ],
+}
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest) -> list[Call]:
+    found: list[Call] = WAYS[request.param]
+    return found
+
+
+class Review:
+    """The one file under review, and what is asked about it."""
+
+    def __init__(self, s: Open, ground: Ground) -> None:
+        self.s = s
+        self.ground = ground
+        (self.row,) = net_changes(s.session.transcript.changes.values())
+        assert (self.row.path, self.row.moved_from) == ("b.txt", "a.txt")
+        change = self.row.change
+        diff = diff_change(change, ground.blob(change.before), ground.blob(change.after))
+        keys = [named.key for named in review_hunks(diff)]
+        self.five, self.thirty = (ChangeSelection(path="b.txt", hunks=(key,)) for key in keys)
+        self.whole = ChangeSelection(change_ids=self.row.change_ids)
+
+    async def undo(self, selection: ChangeSelection) -> tuple[FileOutcome, ...]:
+        self.s.submit(ops.UndoChanges(selection=selection))
+        return _done((await self.s.rx.expect(ev.ChangesUndone)).outcomes)
+
+    async def redo(self, selection: ChangeSelection) -> tuple[FileOutcome, ...]:
+        self.s.submit(ops.RedoChanges(selection=selection))
+        return _done((await self.s.rx.expect(ev.ChangesRedone)).outcomes)
+
+    async def redo_step(self) -> None:
+        self.s.submit(ops.RedoSteps())
+        _done((await self.s.rx.expect(ev.ChangesRedone)).outcomes)
+
+    def files(self) -> dict[str, str]:
+        return {path.name: path.read_text() for path in self.ground.workspace.iterdir() if path.is_file()}
+
+    def told(self) -> object:
+        """What is on disk, and what is undone of each change."""
+        records = self.s.session.transcript.changes.values()
+        return self.files(), {r.change.id: undone_of(r) for r in records if r.change.is_by_agent}
+
+    def now(self) -> NetChange:
+        (row,) = net_changes(r for r in self.s.session.transcript.changes.values() if r.change.is_by_agent)
+        return row
+
+
+@asynccontextmanager
+async def renamed(ground: Ground, way: list[Call]) -> AsyncGenerator[Review]:
+    """A session that renamed and edited a file in this way."""
+    ground.write("a.txt", text_with())
+    async with ground.session([way, [Say("one")]], approval="never") as s:
+        await s.prompt()
+        yield Review(s, ground)
+
+
+def _done(outcomes: tuple[FileOutcome, ...]) -> tuple[FileOutcome, ...]:
+    assert [(outcome.path, outcome.state, outcome.reason) for outcome in outcomes if not outcome.is_done] == []
+    return outcomes
+
+
+async def test_a_hunk_is_redone_at_the_old_name_while_the_renaming_is_undone(ground: Ground, way: list[Call]) -> None:
+    async with renamed(ground, way) as review:
+        await review.undo(review.whole)
+        assert review.files() == {"a.txt": text_with()}
+        undone = review.told()
+        assert {outcome.path for outcome in await review.redo(review.five)} == {"a.txt"}
+        assert review.files() == {"a.txt": text_with(line_5=FIVE)}
+        assert review.now().state == "partly"
+        await review.redo(review.thirty)
+        assert review.files() == {"a.txt": BOTH}
+        assert review.now().state == "partly", "it is not renamed"
+        await review.undo(review.five)
+        assert review.files() == {"a.txt": text_with(line_30=THIRTY)}
+        await review.redo_step()
+        assert review.files() == {"a.txt": BOTH}
+        await review.undo(review.thirty)
+        await review.undo(review.five)
+        assert review.told() == undone
+
+
+async def test_the_rest_is_redone_with_the_renaming_and_what_the_user_wrote_since(
+    ground: Ground, way: list[Call]
+) -> None:
+    for first in (0, 1):
+        async with renamed(ground, way) as review:
+            start = review.told()
+            await review.undo(review.whole)
+            await review.redo((review.five, review.thirty)[first])
+            await review.redo(review.whole)
+            assert review.told() == start
+
+            await review.undo(review.whole)
+            await review.redo((review.five, review.thirty)[first])
+            ground.write("a.txt", ground.read("a.txt").replace("line 50\n", "mine\n"))
+            await review.redo(review.whole)
+            assert review.files() == {"b.txt": text_with(line_5=FIVE, line_30=THIRTY, line_50="mine\n")}
+            assert review.now().state == "standing"
+            (ground.workspace / "b.txt").unlink()
+
+
+async def test_what_is_left_is_undone_at_the_old_name_and_the_user_keeps_their_lines(
+    ground: Ground, way: list[Call]
+) -> None:
+    async with renamed(ground, way) as review:
+        await review.undo(review.whole)
+        await review.redo(review.five)
+        ground.write("a.txt", ground.read("a.txt").replace("line 50\n", "mine\n"))
+        before = review.told()
+        await review.undo(review.whole)
+        assert review.files() == {"a.txt": text_with(line_50="mine\n")}
+        assert review.now().state == "undone"
+        await review.redo_step()
+        assert review.told() == before
+        await review.redo_step()
+        assert review.files() == {"b.txt": text_with(line_5=FIVE, line_30=THIRTY, line_50="mine\n")}
+        assert review.now().state == "standing"
+        assert review.s.session.transcript.steps == []
+
+
+async def test_the_undo_of_a_hunk_of_a_renamed_file_is_a_step_that_is_redone(ground: Ground, way: list[Call]) -> None:
+    async with renamed(ground, way) as review:
+        start = review.told()
+        await review.undo(review.five)
+        one = review.told()
+        await review.undo(review.thirty)
+        assert review.files() == {"b.txt": text_with()}
+        assert review.now().state == "partly", "it still is renamed"
+        await review.redo_step()
+        assert review.told() == one
+        await review.undo(review.whole)
+        assert review.files() == {"a.txt": text_with()}
+        await review.redo_step()
+        assert review.told() == one
+        await review.redo_step()
+        assert review.told() == start
+
+
+async def test_a_hunk_undone_before_the_whole_is_taken_back_alone_at_the_old_name(
+    ground: Ground, way: list[Call]
+) -> None:
+    async with renamed(ground, way) as review:
+        start = review.told()
+        await review.undo(review.five)
+        await review.undo(review.whole)
+        first, _ = review.s.session.transcript.steps
+        review.s.submit(ops.RedoSteps(steps=(first.seq,)))
+        _done((await review.s.rx.expect(ev.ChangesRedone)).outcomes)
+        assert review.files() == {"a.txt": text_with(line_5=FIVE)}
+        await review.redo_step()
+        assert review.told() == start
+
+
+async def test_a_clash_over_a_redone_hunk_is_settled_for_that_hunk_alone(ground: Ground, way: list[Call]) -> None:
+    async with renamed(ground, way) as review:
+        await review.undo(review.whole)
+        await review.redo(review.thirty)
+        mine = ground.read("a.txt").replace("line 5\n", "mine\n")
+        ground.write("a.txt", mine)
+        review.s.submit(ops.RedoChanges(selection=review.five))
+        (outcome,) = (await review.s.rx.expect(ev.ChangesRedone)).outcomes
+        assert (outcome.path, outcome.state, review.files()) == ("a.txt", "conflict", {"a.txt": mine})
+        assert outcome.clash is not None
+        assert outcome.clash.yours is not None
+        settled = ops.WriteFile(
+            path="a.txt",
+            expected=outcome.clash.yours.digest,
+            content=BOTH.encode(),
+            reverts=outcome.reverts,
+            purpose="redo",
+        )
+        review.s.submit(settled)
+        await review.s.rx.expect(ev.ChangesRedone)
+        assert review.now().state == "partly", "it is not renamed"
+        await review.redo(review.whole)
+        assert (review.files(), review.now().state) == ({"b.txt": BOTH}, "standing")
