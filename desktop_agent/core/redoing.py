@@ -68,7 +68,9 @@ def _take_back(
         now = left.get(part.change_id, undone_of(record))
         if part.stands(now):
             found.add(part.change_id)
-            left[part.change_id] = part.taken_back(now, lambda change=record.change: _every_part(change, transcript, ledger))
+            left[part.change_id] = part.taken_back(
+                now, lambda change=record.change: _every_part(change, transcript, ledger)
+            )
     return found
 
 

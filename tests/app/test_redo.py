@@ -13,6 +13,7 @@ from desktop_agent.core.changes.hunk_keys import review_hunks
 from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.ui.review.change_list import ChangeList
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.theme import Theme
 from tests.app.redo_stage import Stage, staged
@@ -247,7 +248,7 @@ async def test_a_renamed_file_undone_whole_is_redone_hunk_by_hunk_and_then_with_
         await stage.until(lambda: pane.view.diff and stage.room.is_idle())
         await stage.heard(lambda: pane.view.redo_requested.emit((five,)))
         assert files_of(ground) == {"a.txt": text_with(line_5="five\n")}
-        await stage.until(lambda: pane.view.diff and pane.view.diff.undone == {thirty})
+        await stage.until(lambda: pane.view.diff and pane.view.diff.undone == frozenset({thirty}))
         ground.write("a.txt", text_with(line_5="five\n", line_50="mine\n"))
         before = stage.undone()
         await stage.press("undoTurnButton")
@@ -257,7 +258,7 @@ async def test_a_renamed_file_undone_whole_is_redone_hunk_by_hunk_and_then_with_
         await stage.press("redoButton")
         assert files_of(ground) == {"b.txt": changed.replace("line 50\n", "mine\n")}
         await stage.press("undoTurnButton")
-        await stage.press("redoFileButton")
+        await stage.heard(stage.child(stage.review, ChangeList, "changeList").redo_requested.emit)
         assert files_of(ground) == {"b.txt": changed.replace("line 50\n", "mine\n")}
 
 

@@ -29,7 +29,9 @@ def replacing(path: str, number: int, text: str) -> Call:
 
 RENAME = Call("rename_file", {"source_path": "a.txt", "dest_path": "b.txt"})
 BOTH = text_with(line_5=FIVE, line_30=THIRTY)
-PATCH = "Update File: a.txt\n*** Move to: b.txt\n@@\n line 4\n-line 5\n+five\n line 6\n@@\n line 29\n-line 30\n+thirty\n"
+PATCH = (
+    "Update File: a.txt\n*** Move to: b.txt\n@@\n line 4\n-line 5\n+five\n line 6\n@@\n line 29\n-line 30\n+thirty\n"
+)
 SED = "sed -e 's/^line 5$/five/' -e 's/^line 30$/thirty/' b.txt > .t; cat .t > b.txt; rm .t"
 WAYS = {
     "renamed, then edited twice": [RENAME, replacing("b.txt", 5, FIVE), replacing("b.txt", 30, THIRTY)],

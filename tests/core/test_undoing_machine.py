@@ -31,7 +31,7 @@ from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.changes.baseline import Baseline
 from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.changes.hunk_keys import WHOLE_FILE, all_keys
+from desktop_agent.core.changes.hunk_keys import RENAMING, WHOLE_FILE, all_keys
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.revert import Direction, with_partners
@@ -184,7 +184,9 @@ class Histories(RuleBasedStateMachine):
         who=st.integers(0, 1),
         path=st.sampled_from(PATHS),
         other=st.sampled_from(PATHS),
-        what=st.sampled_from(["append", "sed", "rm", "mv", "chmod", "ln", "rm -r", "new folder", "binary"]),
+        what=st.sampled_from(
+            ["append", "sed", "rm", "mv", "mv and append", "chmod", "ln", "rm -r", "new folder", "binary"]
+        ),
     )
     def command_runs(self, who: int, path: str, other: str, what: str) -> None:
         party = self.parties[who]
@@ -196,6 +198,7 @@ class Histories(RuleBasedStateMachine):
             "sed": f"sed -i '2s/.*/{word}/' {path}",
             "rm": f"rm {path}",
             "mv": f"mkdir -p $(dirname {other}) && mv -f {path} {other}",
+            "mv and append": f"mkdir -p $(dirname {other}) && mv -f {path} {other} && echo {word} >> {other}",
             "chmod": f"chmod 700 {path}",
             "ln": f"mkdir -p $(dirname {path}) && ln -sfn {word} {path}",
             "rm -r": "rm -r d",
@@ -346,10 +349,15 @@ class Histories(RuleBasedStateMachine):
         event = self.last_revert(party)
         said = {outcome.path for outcome in event.outcomes}
         if selection.hunks:
-            assert {change.path for change in meant} == said
+            assert len(said) == 1
+            assert said <= {
+                path for change in meant for path in (*self.places(party, change), *self.origins(party, change))
+            }
         else:
             assert {change.id for change in meant} == {id_ for outcome in event.outcomes for id_ in outcome.change_ids}
-            assert said <= {path for change in meant for path in self.places(party, change)}
+            assert said <= {
+                path for change in meant for path in (*self.places(party, change), *self.origins(party, change))
+            }
         self.check_outcomes(event, before, after)
         self.check_lines(party, direction, meant, before, after)
         return event
@@ -374,7 +382,9 @@ class Histories(RuleBasedStateMachine):
         records = [r for r in party.records() if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
         is_undo = direction == "undo"
         records = [r for r in records if (not r.is_undone if is_undo else r.is_undone or r.undone_hunks)]
-        return with_partners([r.change for r in records], [r.change for r in party.records()])
+        loose = [r.change for r in records if RENAMING in r.undone_hunks] if is_undo else []
+        bound = [r.change for r in records if r.change not in loose]
+        return [*with_partners(bound, [r.change for r in party.records()]), *loose]
 
     def check_lines(
         self, party: Party, direction: Direction, meant: Sequence[FileChange], before: Tree, after: Tree
@@ -395,7 +405,10 @@ class Histories(RuleBasedStateMachine):
             orders = [[line for line in lines_of(tree[path]) if line in stayed] for tree in (before, after)]
             assert orders[0] == orders[1]
             if before[path].mode != after[path].mode and before[path].kind == after[path].kind == "file":
-                assert any(path in self.places(party, change) and modes_differ(change) for change in meant)
+                assert any(
+                    path in self.places(party, change) | self.origins(party, change) and modes_differ(change)
+                    for change in meant
+                )
 
     def places(self, party: Party, change: FileChange) -> set[str]:
         """Where the file of this change can be by now: there, or where it was renamed to since, once or more often."""
@@ -403,6 +416,14 @@ class Histories(RuleBasedStateMachine):
         for record in party.records():
             if record.change.path in found and record.change.moved_to:
                 found.add(record.change.moved_to)
+        return found
+
+    def origins(self, party: Party, change: FileChange) -> set[str]:
+        """Where the file of this change can be when it is not renamed any more."""
+        found = {change.path}
+        for record in reversed(party.records()):
+            if record.change.path in found and record.change.moved_from:
+                found.add(record.change.moved_from)
         return found
 
     def last_revert(self, party: Party) -> ev.ChangesUndone | ev.ChangesRedone:

@@ -26,7 +26,7 @@ MODE: HunkKey = "mode"
 ENDINGS: HunkKey = "endings"
 """Names all lines of a file whose ending changed and nothing else."""
 RENAMING: HunkKey = "renaming"
-"""Names, of a change that renamed a file and edited it, the renaming: it can be undone while some of the edit stands."""
+"""Names, of a change that renamed a file and edited it, the renaming: it can be undone while the edit stands."""
 
 
 def review_hunks(diff: FileDiff) -> list[ReviewHunk]:

@@ -313,9 +313,7 @@ class Drafter:
                 reverts.append(Reverted(change_id=change.id, hunks=hunks, is_redo=not is_undo))
         return tuple(reverts)
 
-    def _reverts_if_settled(
-        self, direction: Direction, plan: FilePlan, goals: Sequence[_Goal]
-    ) -> tuple[Reverted, ...]:
+    def _reverts_if_settled(self, direction: Direction, plan: FilePlan, goals: Sequence[_Goal]) -> tuple[Reverted, ...]:
         """What of each change is undone once the user has settled a clash over some hunks of it."""
         if not plan.hunks:
             return plan.restores or ()

@@ -329,9 +329,7 @@ class DiffPane(QWidget):
         self._forward(self.undo_requested, self.view.change_keys)
 
     def _on_redo_file(self) -> None:
-        # With the renaming, which is none of the hunks.
-        is_renamed = self._file is not None and self._file.moved_from
-        self._forward(self.redo_requested, () if is_renamed else self.view.change_keys)
+        self._forward(self.redo_requested, self.view.change_keys)
 
     def _forward(self, signal: SignalInstance, keys: object) -> None:
         """Pass on what the person wants, unless it is about the file before: that is still there for a moment."""
