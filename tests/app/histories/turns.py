@@ -51,16 +51,12 @@ _ON_ONE = (
     "test -p {0} || sed -i -e 's/^line 18$/sed 18/' -e 's/^line 3$/sed 3/' {0}",
     "mkdir -p -- {0}",
 )
-<<<<<<< HEAD
-_ON_TWO = ("mv -f -- {0} {1}", "test -p {1} || cp -a -- {0} {1}", "ln -f -- {0} {1}")
-=======
 _ON_TWO = (
     "mv -f -- {0} {1}",
     "mv -f -- {0} {1}; test -f {1} && sed 's/^line 18$/sed 18/' {1} > .t && cat .t > {1}; rm -f .t",
-    "cp -a -- {0} {1}",
+    "test -p {1} || cp -a -- {0} {1}",
     "ln -f -- {0} {1}",
 )
->>>>>>> d52ff78 (tests: rename and edit in one command in random histories)
 
 
 def _command(form: str, *on: Name) -> Call:
