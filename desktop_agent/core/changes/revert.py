@@ -85,13 +85,13 @@ def plan_revert(
     for change in selected if hunks else _together(direction, selected, recorded, standing):
         by_path.setdefault(change.path, []).append(change)
     by_target: dict[str, list[FileChange]] = {}
-    is_any_moved = any(change.moved_to for change in recorded)
+    renamed = {change.path for change in recorded if change.moved_from or change.moved_to}
     for path, changes in by_path.items():
         last = _reverted_by(changes[-1], known)
         target = path
-        if is_any_moved and hunks:
+        if last.path in renamed and hunks:
             target = path_now(last, recorded, standing)
-        elif is_any_moved and all(_is_edit(change, known) for change in changes):
+        elif last.path in renamed and all(_is_edit(change, known) for change in changes):
             target = _moved_on(last, recorded, standing)
         by_target.setdefault(target, []).extend(changes)
     places = {change.id: place for place, change in enumerate(recorded)}
@@ -127,12 +127,8 @@ def _together(
     Of a change whose renaming is undone already, only what it did to the content is left to undo.
     """
     ids = {change.id for change in selected}
-    loose = {change.id for change in selected if change.moved_from and change.id not in standing}
-    loose = {
-        change.id
-        for change in selected
-        if change.id in loose and not any(half.id in ids for half in _halves(change, recorded))
-    }
+    candidates = [change for change in selected if change.moved_from and change.id not in standing]
+    loose = {one.id for one in candidates if not any(half.id in ids for half in _halves(one, recorded))}
     if direction == "redo" or not loose:
         return with_partners(selected, recorded)
     rest = {change.id for change in with_partners([c for c in selected if c.id not in loose], recorded)}

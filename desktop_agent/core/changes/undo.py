@@ -334,8 +334,10 @@ class Drafter:
         ids = {change.id for change in plan.changes}
         chain = [change for change in plan.chain if change.author != "undo"]
         others = [change for change in chain if change.id not in ids]
-        states = [self._undone.get(change.id, frozenset[HunkKey]()) for change in others]
-        is_as_wanted = all(WHOLE_FILE in undone if direction == "undo" else not undone for undone in states)
+        undone = [self._undone.get(change.id) for change in others]
+        is_as_wanted = all(
+            keys is not None and (WHOLE_FILE in keys if direction == "undo" else not keys) for keys in undone
+        )
         is_known = is_as_wanted and all(change.is_by_agent for change in others)
         if not is_known or any(one.after != other.before for one, other in pairwise(chain)):
             return plan
