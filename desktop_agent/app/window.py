@@ -133,17 +133,21 @@ class Window(QObject):
         import asyncio
         import gc
 
-        loading = asyncio.create_task(asyncio.to_thread(_load_rest), name="load the rest")
-        try:
+        async def load(what: "Callable[[], None]") -> None:
+            loading = asyncio.create_task(asyncio.to_thread(what), name="load the rest")
             while not loading.done():
                 # What is imported stays. Looking through a quarter of a second of it for garbage takes a frame.
                 gc.freeze()
                 await asyncio.wait([loading], timeout=_SETTLE_S)
             await loading
+
+        try:
+            await load(_load_review)
         except Exception:
             self.desk.review.prepare()  # changes wait for it
             raise
         self.desk.review.prepare()
+        await load(_load_rest)
 
     def request_quit(self) -> None:
         """Quit as if the person had closed the window: with a question if an agent is working."""
@@ -264,8 +268,19 @@ def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
     return Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run()
 
 
+def _load_review() -> None:
+    """Import, in a thread, what shows changes: a session that is resumed has some, and they wait for it."""
+    from importlib import import_module
+
+    from desktop_agent.app.giving_way import imports_give_way
+
+    with imports_give_way():
+        for module in ("content", "review_view"):
+            import_module(f"desktop_agent.ui.review.{module}")
+
+
 def _load_rest() -> None:
-    """Import, in a thread, what the first answer, the first change and the first question will need."""
+    """Import, in a thread, what the first answer and the first question will need."""
     import gc
     from importlib import import_module
 
@@ -278,7 +293,7 @@ def _load_rest() -> None:
 
         import_module("pygit2")  # reads what git has already, in a thread of the first turn
         media = ("review.media.stack", "review.media.kinds")
-        for module in ("approvals.dialog", "review.content", "review.review_view", *media):
+        for module in ("approvals.dialog", *media):
             import_module(f"desktop_agent.ui.{module}")
         get_ready()
         warm_up()

@@ -1,6 +1,9 @@
 """The window as `build` puts it together: every name that others rely on is there, and spoken."""
 
+import subprocess
+import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit, QPlainTextEdit, QWidget
@@ -83,3 +86,32 @@ def test_a_command_line_it_does_not_understand_ends_with_2(capsys: pytest.Captur
         build(["--nonsense"])
     assert end.value.code == 2
     assert "usage: desktop-agent" in capsys.readouterr().err
+
+
+NOTING = """
+import sys
+from desktop_agent.app import window
+
+class Noting(window.Window):
+    def furnish(self):
+        super().furnish()
+        review = self.desk.review
+        prepare = review.prepare
+        def noted():
+            print("anthropic" in sys.modules, "desktop_agent.ui.review.review_view" in sys.modules, flush=True)
+            prepare()
+            self.request_quit()
+        review.prepare = noted
+
+window.Window = Noting
+from desktop_agent.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_what_shows_changes_is_made_before_what_only_the_first_answer_needs(tmp_path: Path) -> None:
+    """A session that is resumed has changes, and they wait for it; an SDK takes seconds to import."""
+    noted = subprocess.run(  # noqa: TID251 - a fresh interpreter is the point
+        [sys.executable, "-c", NOTING, str(tmp_path)], stdout=subprocess.PIPE, check=True, text=True, timeout=120
+    )
+    assert noted.stdout.split() == ["False", "True"]
