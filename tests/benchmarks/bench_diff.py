@@ -295,6 +295,11 @@ def records_file() -> Texts:
     return "".join(lines), "".join(lines).replace('"id"', '"ID"')
 
 
+def tiny_lines() -> Texts:
+    """A million lines of one letter, all of them changed."""
+    return "x\n" * 1_000_000, "y\n" * 1_000_000
+
+
 def paint_something(view: DiffView) -> None:
     """Load fonts and glyphs, as the window does before there is anything to review (`ReviewPanel.prepare`)."""
     before, after = b"one\n", b"two\n"
@@ -303,7 +308,7 @@ def paint_something(view: DiffView) -> None:
 
 
 @pytest.mark.parametrize("way", ["wheel", "pages", "jumps"])
-@pytest.mark.parametrize("make", [ordinary_file, records_file])
+@pytest.mark.parametrize("make", [ordinary_file, records_file, tiny_lines])
 def test_the_worst_stall_while_scrolling(
     qtbot: QtBot,
     qapp: QApplication,

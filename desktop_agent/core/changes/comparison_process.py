@@ -120,9 +120,9 @@ def _compare(head: _Head, before: bytes | None, after: bytes | None) -> _Answer:
 def _outline(comparison: Comparison) -> Outline:
     change, before, after, is_coarse = comparison
     if not is_coarse:
-        return outline_of(diff_change(change, before, after), after or b"")
+        return outline_of(diff_change(change, before, after), before or b"", after or b"")
     diff = diff_change(change, before, after, match=find_middle)
-    return outline_of(replace(diff, notes=(TOO_DIFFERENT_NOTE, *diff.notes)), after or b"")
+    return outline_of(replace(diff, notes=(TOO_DIFFERENT_NOTE, *diff.notes)), before or b"", after or b"")
 
 
 if __name__ == "__main__":

@@ -13,12 +13,15 @@ class Pairs:
     Among all such choices it is the one whose pairs are most alike. Sides of one length pair one to one.
     """
 
-    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
-        shorter, longer = (old, new) if len(old) <= len(new) else (new, old)
+    def __init__(self, old_lines: Sequence[str], old: range, new_lines: Sequence[str], new: range) -> None:
+        """The sides are these ranges of the lines, which are looked at only where they are compared."""
+        sides = (old_lines, old), (new_lines, new)
+        (short_lines, shorter), (long_lines, longer) = sides if len(old) <= len(new) else sides[::-1]
         self._count = len(shorter)
         self._places: list[int] | None = None
         if 0 < len(shorter) < len(longer) and len(shorter) * len(longer) <= MAX_PAIRS_COMPARED:
-            self._places = _most_alike(shorter, longer)
+            alike = short_lines[shorter.start : shorter.stop], long_lines[longer.start : longer.stop]
+            self._places = _most_alike(*alike)
             self._partners = {place: index for index, place in enumerate(self._places)}
 
     def partner(self, index: int) -> int | None:

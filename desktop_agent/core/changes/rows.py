@@ -315,9 +315,8 @@ class Rows:
 
     def _pairs_of(self, edit: Edit) -> Pairs:
         if edit not in self._pairs:
-            old = self.diff.old_lines[edit.old_start : edit.old_end]
-            new = self.diff.new_lines[edit.new_start : edit.new_end]
-            self._pairs[edit] = Pairs(old, new)
+            old, new = range(edit.old_start, edit.old_end), range(edit.new_start, edit.new_end)
+            self._pairs[edit] = Pairs(self.diff.old_lines, old, self.diff.new_lines, new)
         return self._pairs[edit]
 
     def _changed_lines(self, edit: Edit, begin: int, end: int, side: LineSide | None) -> Iterator[str]:

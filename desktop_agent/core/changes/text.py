@@ -4,6 +4,7 @@ Nothing is lost on the way: encoding `Text.content` again gives the very bytes t
 """
 
 import io
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,7 +80,7 @@ def as_utf8(content: bytes) -> bytes | None:
         return None
 
 
-def encode_lines(lines: tuple[str, ...], encoding: str) -> bytes:
+def encode_lines(lines: Iterable[str], encoding: str) -> bytes:
     """Return the bytes that these lines stand for: the inverse of `read_text`."""
     return "".join(lines).encode(encoding, errors_of(encoding))
 

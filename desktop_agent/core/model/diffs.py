@@ -65,14 +65,15 @@ class Landmarks(NamedTuple):
 class FileDiff:
     """One file's two texts and where they differ. Lines keep their line ending.
 
-    Rows are derived by whoever draws them, so a diff of 100,000 lines stays two tuples of strings and its edits.
+    Rows are derived where they are drawn, so a diff of 100,000 lines stays its edits and two sequences that never
+    change: tuples, or for big files what splits lines where they are looked at.
     """
 
     path: str
     kind: ChangeKind
     author: Author
-    old_lines: tuple[str, ...] = ()
-    new_lines: tuple[str, ...] = ()
+    old_lines: Sequence[str] = ()
+    new_lines: Sequence[str] = ()
     edits: tuple[Edit, ...] = ()
     is_binary: bool = False
     old_size: int = 0

@@ -21,7 +21,7 @@ NARROW_SIDE_BY_SIDE_WIDTH = 800
 """Narrower than this, lines of code do not fit into two columns: side by side only for those who chose it."""
 _LINE_PADDING = 3
 _OUTGOING_MS = 50
-_MEASURED_LINES = 20_000
+_MEASURED_LINES = 2_000
 """How many lines say how wide a diff is before they are painted. Wider ones are noticed when they come into view."""
 
 

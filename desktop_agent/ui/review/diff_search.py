@@ -1,6 +1,7 @@
 """Finding text in a diff, also in lines that are folded away. Upper and lower case match each other."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -71,7 +72,7 @@ class DiffSearch:
 class _Text:
     """All lines of a side as one string: a search runs in C, not line by line."""
 
-    def __init__(self, lines: tuple[str, ...]) -> None:
+    def __init__(self, lines: Sequence[str]) -> None:
         self.content = _folded("".join(lines))
         self._starts = list(accumulate(map(len, lines), initial=0))
 

@@ -9,6 +9,8 @@ from desktop_agent.ui.review.file_bar import FileBar
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from desktop_agent.core.model import FileDiff
     from desktop_agent.ui.review.file_editor import FileEditor
     from desktop_agent.ui.review.review_view import ReviewView
@@ -19,7 +21,7 @@ MAX_EDITED_BYTES = 2_000_000
 class _Draft(NamedTuple):
     """What a person wrote in a file and has not saved, and the lines it was made of."""
 
-    lines: tuple[str, ...]
+    lines: "Sequence[str]"
     content: str
 
 

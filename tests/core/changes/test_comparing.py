@@ -19,8 +19,7 @@ from desktop_agent.core.changes.comparison_process import Comparison, Comparison
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.landmarks import landmarks_of
 from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
-from desktop_agent.core.changes.outline import PIECE_BYTES, assemble, outline_of, split_in_pieces
-from desktop_agent.core.changes.text import split_lines
+from desktop_agent.core.changes.outline import assemble, outline_of
 from desktop_agent.core.model import FileChange, FileImage, FileKind
 from tests.core.changes.test_diff import content
 
@@ -88,7 +87,6 @@ async def test_the_process_says_what_the_comparison_says() -> None:
         diff = await comparer.diff(*BIG)
         assert diff == diff_change(*BIG)
         assert diff.landmarks == landmarks_of(diff_change(*BIG))
-        assert diff.old_lines[0] is diff.new_lines[0]
         assert comparer.pid not in (None, os.getpid())
 
 
@@ -123,19 +121,20 @@ def test_a_diff_comes_out_of_its_outline_as_it_went_in(
     make_diff: "MakeDiff", before: bytes | None, after: bytes | None, kinds: tuple[FileKind, FileKind]
 ) -> None:
     diff = make_diff(before, after, kinds=kinds)
-    again = assemble(outline_of(diff, after or b""), before or b"", after or b"", lambda: None)
+    again = assemble(outline_of(diff, before or b"", after or b""), before or b"", after or b"", lambda: None)
     assert again == diff
     assert again.landmarks == landmarks_of(diff)
 
 
-@pytest.mark.parametrize("shift", range(4))
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
-def test_lines_are_split_alike_whole_and_in_pieces(encoding: str, shift: int) -> None:
-    text = "x" * shift + "é🎉\r\n" * PIECE_BYTES + "y" * 3 * PIECE_BYTES + "\n\nend"
-    breaths: list[bool] = []
-    pieces = split_in_pieces(text.encode(encoding), encoding, lambda: breaths.append(True))
-    assert tuple(line for piece in pieces for line in piece) == split_lines(text)
-    assert len(breaths) > 3
+async def test_a_million_lines_come_back_without_a_million_strings() -> None:
+    before = b"x\n" * 1_000_000
+    after = before.replace(b"x", b"y")
+    async with comparing() as comparer:
+        await comparer.diff(*BIG)
+        blocks = sys.getallocatedblocks()
+        diff = await comparer.diff(change(before, after), before, after)
+        assert sys.getallocatedblocks() - blocks < 50_000
+        assert (len(diff.old_lines), diff.old_lines[-1], diff.new_lines[999_999]) == (1_000_000, "x\n", "y\n")
 
 
 # --- when it goes wrong ---------------------------------------------------------------------------------------------
