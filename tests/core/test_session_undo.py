@@ -462,19 +462,3 @@ async def test_one_content_that_is_missing_keeps_nothing_else_from_being_redone(
         redone = await redo(s, ChangeSelection(turn=1))
         assert {outcome.path: outcome.state for outcome in redone.outcomes} == {"a.txt": "failed", "b.txt": "restored"}
         assert ground.read("b.txt") == text_with(line_5="five\n")
-
-
-async def test_a_folder_of_a_file_that_the_agent_removed_again_goes_with_the_undo(ground: Ground) -> None:
-    create, delete = (
-        Call("create_file", {"path": "a/b/c.txt", "content": "c\n"}),
-        Call("delete_file", {"path": "a/b/c.txt"}),
-    )
-    async with ground.session([[create], [delete], [Say("done")]], approval="never") as s:
-        await s.prompt()
-        assert (ground.workspace / "a/b").is_dir()
-        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
-        await s.rx.expect(ev.ChangesUndone)
-        assert list(ground.workspace.iterdir()) == []
-        s.submit(ops.RedoSteps())
-        await s.rx.expect(ev.ChangesRedone)
-        assert list((ground.workspace / "a").iterdir()) == [ground.workspace / "a/b"]

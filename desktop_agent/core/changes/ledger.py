@@ -220,14 +220,6 @@ class Ledger:
         folders = (parent for parent in reversed(PurePosixPath(path).parents) if parent.parts)
         return next((str(folder) for folder in folders if (self._root / folder).is_symlink()), "")
 
-    def is_there(self, path: str) -> bool:
-        """Whether anything stands there, be it a symlink that leads nowhere."""
-        return not self.link_above(path) and os.path.lexists(self._root / path)
-
-    def paths_in(self, folder: str) -> frozenset[str]:
-        """What lies directly in a folder. Raises `OSError`."""
-        return frozenset(f"{folder}/{path.name}" for path in (self._root / folder).iterdir())
-
     def content(self, image: FileImage | None) -> bytes | None:
         """The bytes of an image; None for an absent file."""
         return None if image is None else self._content(image)

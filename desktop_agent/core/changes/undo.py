@@ -5,7 +5,6 @@ clashes, the three versions for a person to decide, and no write.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -95,27 +94,7 @@ class Drafter:
                 drafted[path] = replace(one.outcome, state="unchanged", reverts=reverts)
         writes = [one for one in drafted.values() if isinstance(one, DraftedWrite)]
         settled = [one for one in drafted.values() if isinstance(one, FileOutcome)]
-        if direction == "undo":
-            writes += self._emptied([plan for plan in plans if drafted[plan.path] in settled], writes)
         return Draft(tuple(sorted(writes, key=_order)), tuple(settled))
-
-    def _emptied(self, settled: Sequence[FilePlan], writes: Sequence[DraftedWrite]) -> list[DraftedWrite]:
-        """The folders that came with files which are gone already, and in which nothing is left after these writes."""
-        gone = {one.transition.path for one in writes if one.transition.after is None}
-        going = {folder for one in writes for folder in one.new_folders} | self._planned
-        found: dict[str, DraftedWrite] = {}
-        for plan in settled:
-            if plan.hunks or self._ledger.is_there(plan.path):
-                continue
-            for folder in reversed(plan.new_folders):
-                with suppress(OSError):  # it cannot be read; then it stays
-                    state = self._ledger.current(folder)
-                    if folder in going or state is None or state.kind != "folder":
-                        continue
-                    if self._ledger.paths_in(folder) <= gone | found.keys():
-                        outcome = FileOutcome(path=folder, state="restored", change_ids=(), is_removed=True)
-                        found[folder] = DraftedWrite(FileTransition(folder, state, None), (), outcome)
-        return list(found.values())
 
     def _leave_below_links(self, plans: Sequence[FilePlan], drafted: dict[str, DraftedWrite | FileOutcome]) -> None:
         """Leave alone what would be written through a link that stays."""
