@@ -623,9 +623,17 @@ def _make_folder(path: Path, mode: int, *, is_there: bool) -> None:
 
 
 def _replace_symlink(path: Path, target: str, check: Check, before: Expected = ANYTHING) -> None:
+    def make(temporary: Path) -> None:
+        _retried(os.symlink, target, temporary)
+
+    _replace_with(make, path, check, before)
+
+
+def _replace_with(make: Callable[[Path], None], path: Path, check: Check, before: Expected) -> None:
+    """Put what `make` makes in the place of whatever has the name; nothing is left of it when it cannot stand there."""
     temporary = _temporary_beside(path)
     try:
-        _retried(os.symlink, target, temporary)
+        make(temporary)
         check()
         _place(temporary, path, before)
     except BaseException:
@@ -644,23 +652,18 @@ def _is_special(path: Path) -> bool:
 
 
 def _replace_special(path: Path, kind: FileKind, mode: int, check: Check, before: Expected) -> None:
-    """Put a new pipe, or a socket that nobody listens at, in the place of whatever has the name."""
+    """Put a new pipe, or a socket at which no program listens, in the place of whatever has the name."""
     if not hasattr(os, "mkfifo"):
         raise OSError(errno.ENOTSUP, f"this system has no {kind}")
-    temporary = _temporary_beside(path)
-    try:
+
+    def make(temporary: Path) -> None:
         if kind == "fifo":
             _retried(os.mkfifo, temporary, 0o600)
         else:
             _retried(os.mknod, temporary, stat.S_IFSOCK | 0o600)
         _change_mode_of(temporary, mode)
-        check()
-        _place(temporary, path, before)
-    except BaseException:
-        with suppress(OSError):
-            _retried(os.unlink, temporary)
-        raise
-    _sync_folder(path.parent)
+
+    _replace_with(make, path, check, before)
 
 
 def _sync_folder(folder: Path) -> None:
