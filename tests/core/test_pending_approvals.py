@@ -308,7 +308,7 @@ async def test_closing_keeps_the_question(ground: Ground) -> None:
 
 
 async def test_a_question_that_waits_when_the_window_is_closed_waits_in_the_next(ground: Ground) -> None:
-    """Closing is no answer: nobody said no, and nothing that ran is lost by it."""
+    """Closing is no answer: the user did not say no, and nothing that ran is lost by it."""
     ground.write("a.py", "x = 1\n")
     async with ground.session([[READ, EDIT]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))

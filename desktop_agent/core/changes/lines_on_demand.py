@@ -51,7 +51,7 @@ class LinesOnDemand(Sequence[str]):
         self._starts = array("Q", pieces.bytes)
         self._kept: dict[int, tuple[str, ...]] = {}
         self._last: tuple[int, tuple[str, ...]] = 0, ()
-        """The piece that was looked at last, and its first line: whoever paints asks for neighbours."""
+        """The piece that was looked at last, and its first line: painting asks for neighbours."""
 
     def __len__(self) -> int:
         return self._firsts[-1]

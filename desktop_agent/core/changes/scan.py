@@ -157,7 +157,7 @@ def learn(known: Known, scan: Scan) -> None:
 
 
 def leave_out_stand_ins(scan: Scan) -> None:
-    """Take out the folders on which a sandbox stands: they are nobody's change, and go with the command.
+    """Take out the folders on which a sandbox stands: they are no change of any command's, and go with the command.
 
     The folder above is listed again at the next look, because what is put into a stand-in does not show there.
     """

@@ -306,7 +306,7 @@ class Drafter:
     def _in_one_step(self, direction: Direction, plan: FilePlan) -> FilePlan:
         """Return the plan for a file that was renamed as one step, also where some of its edits are as wanted already.
 
-        They were undone before the renaming, or redone at the old name. Nobody wrote in between.
+        They were undone before the renaming, or redone at the old name. No change lies in between.
         """
         if len(plan.deltas) < 2 or not any(change.moved_from or change.moved_to for change in plan.changes):
             return plan

@@ -72,7 +72,7 @@ def test_what_a_killed_process_held_is_swept_and_what_a_living_one_holds_is_not(
         sweep([path])
         assert is_stand_in(path)
         holder.kill()
-    assert is_stand_in(path), "nobody was left to remove it"
+    assert is_stand_in(path), "no process was left to remove it"
     sweep([path])
     assert not path.exists()
 
