@@ -204,7 +204,6 @@ def _plan(
     here = [change for change in recorded if change.path == path]
     # With hunks, a renamed file is only one half of what an undo wrote: what somebody added may be in the other.
     is_half = bool(hunks) and any(change.moved_from or change.moved_to for change in changes)
-    moves_to = last.moved_to if direction == "redo" else first.moved_from
     return FilePlan(
         path=path,
         changes=tuple(changes),
@@ -212,10 +211,22 @@ def _plan(
         chain=tuple(there[places[first.id] : places[last.id] + 1]),
         hunks=hunks,
         inverse=None if is_half else _inverse(direction, changes, here),
-        moves_to=moves_to,
+        moves_to=_moves_to(direction, changes),
         gone_to=here[-1].moved_to if here[-1].after is None else "",
         new_folders=tuple(folder for change in changes for folder in change.new_folders),
     )
+
+
+def _moves_to(direction: Direction, changes: Sequence[FileChange]) -> str:
+    """Return the path that the content of this one goes to, or that what only passes through goes on to."""
+    if direction == "undo":
+        if changes[-1].after is None:
+            return changes[0].moved_from
+        return next((one.moved_from for one in reversed(changes) if one.moved_from or one.before is None), "")
+    if changes[0].before is None:
+        return changes[-1].moved_to
+    leaves_or_ends = (one for one in changes if one.moved_to or one.moved_from or one.after is None)
+    return next((one.moved_to for one in leaves_or_ends), "")
 
 
 def _deltas(direction: Direction, changes: Sequence[FileChange]) -> tuple[Delta, ...]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from desktop_agent.core.changes.diff import diff_change
@@ -390,6 +390,7 @@ def act(history: History, what: str, path: str, other: str, number: int, word: b
             pass
 
 
+@example(steps=[("rename", "a", "b", 0), ("create", "c", "a", 0), ("rename", "c", "a", 0)], adds_to="b")
 @given(steps=steps, adds_to=st.sampled_from([None, *PATHS]))
 def test_whatever_was_renamed_and_edited_undo_gives_back_and_redo_repeats(
     steps: list[tuple[str, str, str, int]], adds_to: str | None
