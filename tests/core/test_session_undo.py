@@ -7,7 +7,7 @@ import pytest
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.changes.hunk_keys import all_keys, review_hunks
+from desktop_agent.core.changes.hunk_keys import MODE, all_keys, review_hunks
 from desktop_agent.core.changes.net import net_change, net_changes
 from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.files import digest_of
@@ -462,3 +462,45 @@ async def test_one_content_that_is_missing_keeps_nothing_else_from_being_redone(
         redone = await redo(s, ChangeSelection(turn=1))
         assert {outcome.path: outcome.state for outcome in redone.outcomes} == {"a.txt": "failed", "b.txt": "restored"}
         assert ground.read("b.txt") == text_with(line_5="five\n")
+
+
+async def test_an_empty_folder_that_stays_after_its_file_was_removed_again_is_named(ground: Ground) -> None:
+    create, delete = (
+        Call("create_file", {"path": "a/b/c.txt", "content": "c\n"}),
+        Call("delete_file", {"path": "a/b/c.txt"}),
+    )
+    async with ground.session([[create], [delete], [Say("done")]], approval="never") as s:
+        await s.prompt()
+        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert [(outcome.path, outcome.is_done) for outcome in undone.outcomes] == [("a/b/c.txt", True), ("a", False)]
+        assert (ground.workspace / "a/b").is_dir()
+
+
+async def test_of_new_folders_only_those_that_are_empty_are_named(ground: Ground) -> None:
+    create, delete = (
+        Call("create_file", {"path": "a/b/c.txt", "content": "c\n"}),
+        Call("delete_file", {"path": "a/b/c.txt"}),
+    )
+    async with ground.session([[create], [delete], [Say("done")]], approval="never") as s:
+        await s.prompt()
+        (ground.workspace / "a/mine.txt").write_text("mine\n")
+        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert {outcome.path for outcome in undone.outcomes} == {"a/b/c.txt", "a/b"}
+
+
+async def test_undone_permissions_of_a_file_with_other_changes_are_a_step_that_redo_takes_back(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    before = (ground.workspace / "a.txt").stat().st_mode
+    chmod = Call("run_terminal_cmd", {"command": "chmod 700 a.txt"})
+    async with ground.session([[replacing(5, "five\n")], [chmod], [Say("done")]], approval="never") as s:
+        await s.prompt()
+        after = (ground.workspace / "a.txt").stat().st_mode
+        assert after != before
+        await undo(s, ChangeSelection(path="a.txt", turn=1, hunks=(MODE,)))
+        assert (ground.workspace / "a.txt").stat().st_mode == before
+        s.submit(ops.RedoSteps())
+        await s.rx.expect(ev.ChangesRedone)
+        assert (ground.workspace / "a.txt").stat().st_mode == after
+        assert ground.read("a.txt") == text_with(line_5="five\n")

@@ -8,7 +8,7 @@ in a thread, one at a time.
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -219,6 +219,17 @@ class Ledger:
         """The outermost folder on the way to `path` that is a symlink; empty without any."""
         folders = (parent for parent in reversed(PurePosixPath(path).parents) if parent.parts)
         return next((str(folder) for folder in folders if (self._root / folder).is_symlink()), "")
+
+    def is_empty(self, folder: str, gone: Collection[str] = ()) -> bool:
+        """Whether this is a folder with nothing but empty folders in it, those that are `gone` apart."""
+        place = self._root / folder
+        if self.link_above(folder) or place.is_symlink():
+            return False
+        try:
+            names = [f"{folder}/{path.name}" for path in place.iterdir()]
+        except OSError:
+            return False
+        return all(name in gone or self.is_empty(name, gone) for name in names)
 
     def content(self, image: FileImage | None) -> bytes | None:
         """The bytes of an image; None for an absent file."""

@@ -26,6 +26,7 @@ from desktop_agent.core.model import Clash, FileDiff, FileImage, FileOutcome, Ou
 _RENAMED = "It was renamed to {} since. Undo that first."
 _OTHER_EXTRAS = "Its owner or extended attributes were changed since; those were left alone."
 _LINK = "A symlink has taken the place of the folder {}."
+_EMPTY = "It came with {} and is empty now. Remove it if you do not need it."
 _MISSING = "Its earlier content is missing from the data folder."
 
 
@@ -94,7 +95,30 @@ class Drafter:
                 drafted[path] = replace(one.outcome, state="unchanged", reverts=reverts)
         writes = [one for one in drafted.values() if isinstance(one, DraftedWrite)]
         settled = [one for one in drafted.values() if isinstance(one, FileOutcome)]
+        if direction == "undo":
+            settled += self._left_empty([plan for plan in plans if drafted[plan.path] in settled], writes)
         return Draft(tuple(sorted(writes, key=_order)), tuple(settled))
+
+    def _left_empty(self, plans: Sequence[FilePlan], writes: Sequence[DraftedWrite]) -> list[FileOutcome]:
+        """Name the folders that came with files which were gone already, and that nothing is in after these writes.
+
+        They stay: no change tells what a redo had to bring back.
+        """
+        going = {folder for one in writes for folder in one.new_folders} | self._planned
+        gone = {one.transition.path for one in writes if one.transition.after is None} | going
+        coming = {one.transition.path for one in writes if one.transition.after is not None}
+        found: dict[str, FileOutcome] = {}
+        for plan in plans:
+            if plan.restores is not None or plan.hunks:
+                continue
+            for folder in plan.new_folders:
+                is_used = any(path.startswith(f"{folder}/") for path in coming)
+                if folder not in going and not is_used and self._ledger.is_empty(folder, gone):
+                    found[folder] = FileOutcome(
+                        path=folder, state="conflict", change_ids=(), reason=_EMPTY.format(plan.path)
+                    )
+                    break  # what is in it goes with it
+        return list(found.values())
 
     def _leave_below_links(self, plans: Sequence[FilePlan], drafted: dict[str, DraftedWrite | FileOutcome]) -> None:
         """Leave alone what would be written through a link that stays."""
@@ -284,7 +308,9 @@ class Drafter:
                 every if WHOLE_FILE in self._undone.get(change.id, ()) else self._undone.get(change.id, every - every)
             )
             is_only = len(plan.changes) == 1 and not edits
-            touched = frozenset(plan.hunks) & every if is_only else _touched(diff, yours, result)
+            touched = frozenset(plan.hunks) & every
+            if not is_only:
+                touched = touched & {MODE} | _touched(diff, yours, result)
             undone = before | touched if is_undo else before - touched
             if undone != before or touched:
                 is_whole = undone == every if is_undo else not undone
