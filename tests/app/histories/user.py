@@ -68,10 +68,11 @@ class User:
             "pipe": Node("pipe", 0o640),
             "file": Node("file", 0o640, f"mine {self.words}\n".encode()),
         }.get(kind)
-        self._put(name, node)
-        self.mine[name] = node
+        if name in self._put(name, node):
+            self.mine[name] = node  # one pipe in the place of another cannot be told from it
 
-    def _put(self, name: Name, node: Node | None) -> None:
+    def _put(self, name: Name, node: Node | None) -> set[Name]:
+        """Return the names at which something else stands now."""
         before = self.tree()
         put(self.stage.ground.workspace, name, node)
         after = self.tree()
@@ -79,6 +80,7 @@ class User:
         self.touched |= changed
         self.forget(before, changed)
         self.lines |= lines_of_mine({path: after[path] for path in changed if path in after})
+        return changed
 
     async def prompt(self) -> None:
         """Let the agent work. What it does with what the user wrote is its work, and may be undone."""
