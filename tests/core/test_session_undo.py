@@ -504,3 +504,22 @@ async def test_undone_permissions_of_a_file_with_other_changes_are_a_step_that_r
         await s.rx.expect(ev.ChangesRedone)
         assert (ground.workspace / "a.txt").stat().st_mode == after
         assert ground.read("a.txt") == text_with(line_5="five\n")
+
+
+async def test_a_created_file_goes_with_the_undo_also_after_an_undo_between_two_deletions(ground: Ground) -> None:
+    create = Call("create_file", {"path": "new.txt", "content": "new\n"})
+    delete = Call("run_terminal_cmd", {"command": "rm new.txt"})
+    script: list[Reply] = [[create], [Say("one")], [delete], [Say("two")], [delete], [Say("three")]]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        await s.prompt()
+        await undo(s, ChangeSelection(turn=2))
+        await s.prompt()
+        await undo(s, ChangeSelection(turn=3))
+        for _ in range(2):
+            s.submit(ops.RedoSteps())
+            await s.rx.expect(ev.ChangesRedone)
+        assert list(ground.workspace.iterdir()) == []
+        undone = await undo(s, ChangeSelection())
+        assert all(outcome.is_done for outcome in undone.outcomes)
+        assert list(ground.workspace.iterdir()) == []

@@ -234,11 +234,21 @@ def _deltas(direction: Direction, changes: Sequence[FileChange]) -> tuple[Delta,
     for change in changes:
         if runs and runs[-1][-1].after == change.before:
             runs[-1].append(change)
-        else:
-            runs.append([change])
+            continue
+        if runs and (place := _place_of(change.before, runs[-1])):
+            runs[-1:] = [runs[-1][:place], runs[-1][place:]]
+        runs.append([change])
     if direction == "redo":
         return tuple(Delta(run[0].before, run[-1].after) for run in runs)
     return tuple(Delta(run[-1].after, run[0].before) for run in reversed(runs))
+
+
+def _place_of(image: FileImage | None, run: Sequence[FileChange]) -> int:
+    """Return how many changes of `run` led to `image`, which an undo brought back since; 0 if none did.
+
+    What came after them is a step of its own then: `run` as one step may say that nothing changed.
+    """
+    return next((count for count in range(len(run) - 1, 0, -1) if run[count - 1].after == image), 0)
 
 
 def _inverse(direction: Direction, changes: Sequence[FileChange], recorded: Sequence[FileChange]) -> Delta | None:

@@ -191,9 +191,10 @@ class User:
         await self.stage.answered(button.click)
         self.note(before, known)
         self.given_up |= lines_of_mine(before.tree) - lines_of_mine(self.tree())
-        self.given_up |= {node for node in before.tree.values() if node in self.mine.values()} - set(
-            self.tree().values()
-        )
+        after = self.tree()
+        self.given_up |= {
+            node for name, node in before.tree.items() if self.mine.get(name) == node and after.get(name) != node
+        }
 
     def reject(self, dialog: QDialog) -> None:
         dialog.reject()
