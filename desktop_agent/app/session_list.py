@@ -34,6 +34,8 @@ class SessionList:
         self._bench = bench
         self._live = live
         self._summaries: dict[SessionId, SessionSummary] = {}
+        self._reading = asyncio.Lock()
+        """One reading after the other: what an earlier one found must not replace what a later one did."""
 
     def known(self) -> Mapping[SessionId, SessionSummary]:
         """What the journals say of all sessions, as far as it was read."""
@@ -41,15 +43,17 @@ class SessionList:
 
     async def refresh(self) -> None:
         """Read all of it anew. Raises `StorageError`."""
-        listed = await asyncio.to_thread(self._bench.catalog.summaries)
-        self._summaries = {summary.id: summary for summary in listed}
+        async with self._reading:
+            listed = await asyncio.to_thread(self._bench.catalog.summaries)
+            self._summaries = {summary.id: summary for summary in listed}
         self._show()
 
     async def refresh_session(self, session_id: SessionId) -> None:
         """Read anew what the list says of one session. Raises `StorageError`."""
-        summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
-        if summary is not None:
-            self._summaries[session_id] = summary
+        async with self._reading:
+            summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
+            if summary is not None:
+                self._summaries[session_id] = summary
         self._show()
 
     def _is_shown(self, summary: SessionSummary) -> bool:

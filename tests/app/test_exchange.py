@@ -1,6 +1,7 @@
 """Whole sessions in the real window: filed, copied, exported, imported and deleted."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,14 +9,16 @@ from PySide6.QtWidgets import QFileDialog, QListView, QMessageBox, QPushButton
 
 from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import TextBlock
+from desktop_agent.core.model.sessions import SessionSummary
 from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.recorder import Sink
+from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.transcript import NoticeEntry
 from desktop_agent.workbench import OpenedSession, Workbench
 from tests.app.conftest import Go
 from tests.core.export.conftest import Written
 from tests.core.importing.conftest import SAMPLES
-from tests.e2e.driver import Driver
+from tests.e2e.driver import PATIENCE_S, Driver
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -82,6 +85,39 @@ def test_a_session_is_pinned_while_it_is_being_opened(
         go_on.set()
         await person.until_true(lambda: listed(person)[:2] == ["Pinned", "Mine"], "both were done")
         assert not person.banner
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_the_list_shows_what_was_filed_last_however_long_an_earlier_reading_takes(
+    go: Go, project: Path, written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_held, go_on = threading.Event(), threading.Event()
+    done: list[int] = []
+    summaries = Catalog.summaries
+
+    def held(catalog: Catalog) -> list[SessionSummary]:
+        found = summaries(catalog)
+        if any(summary.is_pinned for summary in found) and not is_held.is_set():
+            is_held.set()
+            go_on.wait(PATIENCE_S)
+        done.append(len(found))
+        return found
+
+    async def journey(person: Driver) -> None:
+        sessions = person.window.desk.sessions
+        await person.until_true(lambda: "An old question" in listed(person), "the session is listed")
+        monkeypatch.setattr(Catalog, "summaries", held)
+        sessions.wished.emit("pin", written.id)
+        await person.until_true(is_held.is_set, "the list is being read")
+        before = written.path.stat().st_size
+        sessions.rename_requested.emit(written.id, "Mine")
+        await person.until_true(lambda: written.path.stat().st_size > before, "the title is on record")
+        for _ in range(20):  # another reading could begin and end meanwhile
+            await asyncio.to_thread(lambda: None)
+        go_on.set()
+        await person.until_true(lambda: len(done) == 2, "the list was read twice")
+        await person.until_true(lambda: listed(person) == ["Pinned", "Mine"], "both are shown")
 
     go([str(project), "--provider", "demo"], journey)
 
