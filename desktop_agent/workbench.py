@@ -104,7 +104,7 @@ class Workbench:
         """
         self.paths = paths
         self.live = settings if isinstance(settings, LiveSettings) else LiveSettings(settings)
-        """The person's settings: follow their file, and change them here."""
+        """The user's settings: follow their file, and change them here."""
         self.rules = LiveRules(RulesFile(paths.config / RULES_NAME))
         """The user's lasting rules."""
         self._workspaces: dict[Path, WorkspaceSettings] = {}
@@ -132,7 +132,7 @@ class Workbench:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Workbench":
-        """The workbench of this person on this machine, with their settings file as far as it can be used.
+        """The workbench of this user on this machine, with their settings file as far as it can be used.
 
         Takes the rights of other users from the folders of the application, if they have any.
         """
@@ -142,7 +142,7 @@ class Workbench:
 
     @property
     def settings(self) -> Settings:
-        """The person's settings in force."""
+        """The user's settings in force."""
         return self.live.current
 
     def settings_in(self, root: Path) -> WorkspaceSettings:

@@ -91,7 +91,7 @@ def is_nightly(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(autouse=True)
 def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the test a home of its own and none of the person's keys, settings or keyring."""
+    """Give the test a home of its own and none of the user's keys, settings or keyring."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if name.startswith(("ANTHROPIC_", "OPENAI_", "OPENROUTER_", "XAI_", "DESKTOP_AGENT_")):

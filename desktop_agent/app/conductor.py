@@ -365,7 +365,7 @@ class Conductor(QObject):
             self._desk.composer.set_commands(await asyncio.to_thread(self._bench.slash_commands, self._workspace))
 
     def _offer_follow_up(self) -> None:
-        """After the first turn of the demo, write down what to ask next, unless the person is writing."""
+        """After the first turn of the demo, write down what to ask next, unless the user is writing."""
         shown = self._desk.wiring.bridge
         if (
             shown is not None

@@ -14,7 +14,7 @@ from desktop_agent.ui.bridge import SessionBridge
 
 
 class Draft:
-    """Keeps the mode that the person picks, and the prompts they write until the session is there."""
+    """Keeps the mode that the user picks, and the prompts they write until the session is there."""
 
     def __init__(
         self,

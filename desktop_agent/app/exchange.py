@@ -47,7 +47,7 @@ class Exchange(QObject):
         """The open folder: where an imported conversation goes on when its own is not here."""
 
     def fulfil(self, wish: str, session_id: SessionId) -> None:
-        """Do what the person wishes; `wish` is one of `SESSION_WISHES`."""
+        """Do what the user wishes; `wish` is one of `SESSION_WISHES`."""
         match wish:
             case "pin" | "unpin":
                 self.file(session_id, ev.SessionPinned(is_pinned=wish == "pin"))
@@ -175,11 +175,11 @@ class Exchange(QObject):
 
 
 class _CancelledError(Exception):
-    """The person does not want the export any more."""
+    """The user does not want the export any more."""
 
 
 class _ExportProgress(QObject):
-    """Says how much of an export is written when it takes a while, and lets the person stop it."""
+    """Says how much of an export is written when it takes a while, and lets the user stop it."""
 
     _written = Signal(object)
 

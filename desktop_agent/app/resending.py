@@ -12,7 +12,7 @@ from desktop_agent.ui.bridge import SessionBridge
 
 
 async def take_back_since(bridge: SessionBridge, turn: int) -> None:
-    """Undo what `turn` and those after it changed; what clashes with the person's work stays, and is shown there.
+    """Undo what `turn` and those after it changed; what clashes with the user's work stays, and is shown there.
 
     Raises `AgentError` when the session cannot do it now.
     """

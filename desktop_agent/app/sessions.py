@@ -38,7 +38,7 @@ class LiveSession:
 
 @dataclass(frozen=True, slots=True)
 class OpeningSession:
-    """A long session of which only the end is there yet, and what the person asked for meanwhile."""
+    """A long session of which only the end is there yet, and what the user asked for meanwhile."""
 
     bridge: SessionBridge
     task: asyncio.Task[None]
@@ -236,7 +236,7 @@ class _Link:
 
 
 class _Waiting:
-    """Takes what the person asks for while a session is being opened. Prompts are shown as waiting."""
+    """Takes what the user asks for while a session is being opened. Prompts are shown as waiting."""
 
     def __init__(self, keep: Callable[[Sequence[str]], None]) -> None:
         """`keep` is told of all prompts that wait, whenever they change."""

@@ -29,7 +29,7 @@ _LONGEST_LINE = 300
 
 
 class SettingsDesk(QObject):
-    """Follows the person's settings and those of the project that is shown."""
+    """Follows the user's settings and those of the project that is shown."""
 
     def __init__(self, desk: Desk, theme: Theme, bench: Workbench, setup: Setup, spawner: TaskSpawner) -> None:
         super().__init__(desk.window)
@@ -44,7 +44,7 @@ class SettingsDesk(QObject):
         self._told: tuple[str, ...] = ()
         self._asked = ""
         self._shown: ProjectProposal | None = None
-        """What the person sees, and so what an answer is about: the file may have changed since."""
+        """What the user sees, and so what an answer is about: the file may have changed since."""
         self._is_looking = False
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.CoarseTimer)

@@ -30,8 +30,8 @@ class Setup(QObject):
     """Shows the dialogs around keys and settings, and carries out what they ask for.
 
     Signals:
-        project_answered: the person says `trusted` or `ignored` to the project's settings.
-        demo_requested, folder_requested: the person chose that in the welcome.
+        project_answered: the user says `trusted` or `ignored` to the project's settings.
+        demo_requested, folder_requested: the user chose that in the welcome.
         rule_revoked: a rule (id) is to hold no longer.
         failed: something could not be saved; carries an `AgentError`.
     """

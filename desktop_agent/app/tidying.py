@@ -17,7 +17,7 @@ from desktop_agent.core.store.collect import Collected, collect
 from desktop_agent.core.store.removal import empty_trash
 
 DELAY_S: Final = 60.0
-"""After the start of the window: then the person has what they wanted to see, and the first answer is on its way."""
+"""After the start of the window: then the user has what they wanted to see, and the first answer is on its way."""
 _INTERVAL: Final = timedelta(days=1)
 _STAMP_NAME: Final = "storage-collected"
 _BREATH_S: Final = 0.002

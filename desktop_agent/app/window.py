@@ -1,6 +1,6 @@
 """Building and running the window.
 
-The order is for the person who waits: the window's frame is built and painted first, then its panels, then the core is
+The order is for the user who waits: the window's frame is built and painted first, then its panels, then the core is
 imported in a thread while the window already answers.
 """
 
@@ -150,7 +150,7 @@ class Window(QObject):
         await load(_load_rest)
 
     def request_quit(self) -> None:
-        """Quit as if the person had closed the window: with a question if an agent is working."""
+        """Quit as if the user had closed the window: with a question if an agent is working."""
         if self._desk is not None:
             self._spawner.spawn(self._quit_if_allowed())
 

@@ -53,7 +53,7 @@ def matching(transcript: Transcript, wanted: ChangeSelection) -> list[ChangeReco
 
 
 def agents_rows(records: Sequence[ChangeRecord]) -> list[NetChange]:
-    """Return what the changes come to, without the person's: what can be printed as a patch, undone and redone."""
+    """Return what the changes come to, without the user's: what can be printed as a patch, undone and redone."""
     return net_changes(record for record in records if record.change.is_by_agent)
 
 
@@ -115,5 +115,5 @@ def _key_of(name: str, hunks: Sequence[NumberedHunk], path: str) -> HunkKey:
 
 
 def _is_within(wanted: ChangeSelection, record: ChangeRecord) -> bool:
-    named = replace(wanted, change_ids=(record.change.id,))  # also those of the person, and undos
+    named = replace(wanted, change_ids=(record.change.id,))  # also those of the user, and undos
     return named.includes(record.change, turn=record.turn, call_id=record.call_id)

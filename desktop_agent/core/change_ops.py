@@ -1,4 +1,4 @@
-"""What the person does with files through a session: undo, redo, write, go back. None of it while a turn runs."""
+"""What the user does with files through a session: undo, redo, write, go back. None of it while a turn runs."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -67,7 +67,7 @@ class ChangeOps:
         return is_done
 
     async def write_file(self, op: ops.WriteFile) -> None:
-        """Write a file as the person wants it; a notice says why not."""
+        """Write a file as the user wants it; a notice says why not."""
         if self._is_busy():
             await self._notify("not_written", f"The agent is working, so {op.path} was not written.", "Stop it first.")
             return

@@ -1,8 +1,8 @@
-"""One exception tree: what a person reads, what a model reads, and nothing else.
+"""One exception tree: what a user reads, what a model reads, and nothing else.
 
 ```
 Exception
-├── AgentError                 title, hint, detail: shown to the person as they are
+├── AgentError                 title, hint, detail: shown to the user as they are
 │   ├── UsageError             a command line, setting or argument that cannot be used
 │   │   └── UnsafeSettingsError  settings or rules that safety depends on cannot be read
 │   ├── StorageError           the journal, a blob or a lock could not be written or read
@@ -45,7 +45,7 @@ TRANSIENT_FAULTS: frozenset[ProviderFault] = frozenset({"rate_limited", "overloa
 
 
 class AgentError(Exception):
-    """Something a person must know: what happened (`title`), what to do (`hint`), and the details on demand."""
+    """Something a user must know: what happened (`title`), what to do (`hint`), and the details on demand."""
 
     exit_code: ClassVar[int] = 1
     """What a command that fails with this returns."""

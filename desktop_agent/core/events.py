@@ -100,7 +100,7 @@ class SessionRenamed(DurableEvent):
 
     title: str
     is_generated: bool = False
-    """Whether the model made it up; a title that the person gave is never replaced by one of those."""
+    """Whether the model made it up; a title that the user gave is never replaced by one of those."""
     type: Literal["session_renamed"] = "session_renamed"
 
 
@@ -118,7 +118,7 @@ class SessionForked(DurableEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionArchived(DurableEvent):
-    """The person put the session away, or took it back. It is listed apart; nothing of it is removed."""
+    """The user put the session away, or took it back. It is listed apart; nothing of it is removed."""
 
     is_archived: bool
     type: Literal["session_archived"] = "session_archived"
@@ -126,7 +126,7 @@ class SessionArchived(DurableEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPinned(DurableEvent):
-    """The person wants the session at the top of the list, or no longer."""
+    """The user wants the session at the top of the list, or no longer."""
 
     is_pinned: bool
     type: Literal["session_pinned"] = "session_pinned"
@@ -144,7 +144,7 @@ class ModeSet(DurableEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice(DurableEvent):
-    """Something the person should know: what happened, what to do, details on demand.
+    """Something the user should know: what happened, what to do, details on demand.
 
     `code` is stable and for programs (`retrying`, `authentication`, `torn_journal` …).
     """
@@ -245,7 +245,7 @@ class Compacted(DurableEvent):
     through_turn: int
     summary: Summary
     focus: str = ""
-    """What the person asked to keep above all."""
+    """What the user asked to keep above all."""
     is_automatic: bool = False
     tokens_before: int = 0
     tokens_after: int = 0
@@ -257,7 +257,7 @@ class Compacted(DurableEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryEdited(DurableEvent):
-    """The person rewrote the summary of a compaction; the model sees theirs."""
+    """The user rewrote the summary of a compaction; the model sees theirs."""
 
     compaction_id: str
     summary: Summary
@@ -337,13 +337,13 @@ class ToolCallFinished(DurableEvent):
     state: Literal["completed", "failed"]
     result: ToolResult
     duration_s: float
-    """Without the time it waited for the person."""
+    """Without the time it waited for the user."""
     type: Literal["tool_call_finished"] = "tool_call_finished"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequested(DurableEvent):
-    """A call waits for the person."""
+    """A call waits for the user."""
 
     turn: int
     request: ApprovalRequest
@@ -362,7 +362,7 @@ class ApprovalResolved(DurableEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleRevoked(DurableEvent):
-    """The person took back a rule that they had made of an answer."""
+    """The user took back a rule that they had made of an answer."""
 
     rule_id: str
     type: Literal["rule_revoked"] = "rule_revoked"
@@ -395,7 +395,7 @@ class ChangesPrepared(DurableEvent):
 class ChangesRecorded(DurableEvent):
     """A call changed these files; what could not be captured is named.
 
-    Without a call they are the person's own changes, noticed before something of the agent's came on top of them.
+    Without a call they are the user's own changes, noticed before something of the agent's came on top of them.
     """
 
     turn: int
@@ -423,7 +423,7 @@ class ChangesUndone(DurableEvent):
     changes: tuple[FileChange, ...] = ()
     """What was written, as entries of the ledger like any other: by `undo`, each with what it reverts."""
     reason: str = ""
-    """A word of the person's to the model."""
+    """A word of the user's to the model."""
     refs: tuple[RefChange, ...] = ()
     """Branches, tags and stash entries that were put back."""
     outside: tuple[OutsideFile, ...] = ()
@@ -445,7 +445,7 @@ class ChangesRedone(DurableEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewMarked(DurableEvent):
-    """The person decided about hunks of a file, or took a decision back."""
+    """The user decided about hunks of a file, or took a decision back."""
 
     path: str
     hunks: tuple[HunkKey, ...]
@@ -455,7 +455,7 @@ class ReviewMarked(DurableEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommentAdded(DurableEvent):
-    """The person wrote, or rewrote, a remark on lines of a diff."""
+    """The user wrote, or rewrote, a remark on lines of a diff."""
 
     comment: LineComment
     type: Literal["comment_added"] = "comment_added"
@@ -471,7 +471,7 @@ class CommentsRemoved(DurableEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewound(DurableEvent):
-    """The person went back to before `turn`: with the conversation, the files, or both.
+    """The user went back to before `turn`: with the conversation, the files, or both.
 
     A rewound conversation is still in the journal; the model does not see it any more.
     """

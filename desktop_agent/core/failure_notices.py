@@ -1,4 +1,4 @@
-"""What a person is told of a failure in a session: a title, what to do, and a code for programs."""
+"""What a user is told of a failure in a session: a title, what to do, and a code for programs."""
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.errors import (

@@ -28,7 +28,7 @@ See `changes.hunk_keys`. `file`, `mode` and `endings` name what a file has besid
 """
 
 RuleId = str
-"""Names one rule of the person's for as long as it is kept anywhere."""
+"""Names one rule of the user's for as long as it is kept anywhere."""
 
 Digest = str
 """BLAKE2b-256 of the content, 64 lower-case hexadecimal digits."""

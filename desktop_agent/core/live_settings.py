@@ -1,6 +1,6 @@
 """The settings in force right now. Everything that acts asks here when it acts, so a change holds from the next step.
 
-`LiveSettings` follows the person's file and changes it. What a trusted project tightens is in `workspace_settings`.
+`LiveSettings` follows the user's file and changes it. What a trusted project tightens is in `workspace_settings`.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class SettingChange:
 
 
 class LiveSettings:
-    """The person's settings. Safe to read from any thread; listeners are told on the thread that made the change."""
+    """The user's settings. Safe to read from any thread; listeners are told on the thread that made the change."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Ops: what a front may ask of a session. Imperative names; everything a person can do goes in here.
+"""Ops: what a front may ask of a session. Imperative names; everything a user can do goes in here.
 
 An op is a request, not a promise: what came of it is told by the events that follow.
 """
@@ -116,7 +116,7 @@ class RedoSteps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteFile:
-    """Write a file as the person wants it: an edit in the diff, or how a clash is to be settled.
+    """Write a file as the user wants it: an edit in the diff, or how a clash is to be settled.
 
     Nothing is written unless the file on disk still has the digest `expected` (`None`: there is no file).
     """
@@ -260,7 +260,7 @@ class InspectContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCommand:
-    """Carry out a slash command; what it says comes as `CommandRun`. One of the person's own becomes a prompt."""
+    """Carry out a slash command; what it says comes as `CommandRun`. One of the user's own becomes a prompt."""
 
     text: str
     type: Literal["run_command"] = "run_command"

@@ -1,6 +1,6 @@
-"""What the person answered about the settings of projects: trusted or ignored, for exactly the content they saw.
+"""What the user answered about the settings of projects: trusted or ignored, for exactly the content they saw.
 
-One file a project, in the person's own folder, where no command in a sandbox can write. It keeps the trusted content
+One file a project, in the user's own folder, where no command in a sandbox can write. It keeps the trusted content
 itself, so that a file that is changed later does not loosen anything while nobody has looked at the change.
 """
 
@@ -39,7 +39,7 @@ class Trust:
 
 
 class ProjectTrust:
-    """The answers of one person."""
+    """The answers of one user."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

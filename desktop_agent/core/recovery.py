@@ -56,7 +56,7 @@ class Unfinished:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether an open turn only waits for the person, so that it can go on with their answer.
+        """Whether an open turn only waits for the user, so that it can go on with their answer.
 
         Not if the waiting call did something before it asked again, to run outside the sandbox for instance: to ask
         anew would be to do it anew.
@@ -112,7 +112,7 @@ class Unfinished:
 
 
 async def settle_begun(unfinished: Unfinished, log: EventLog) -> OpenCalls:
-    """Leave open what waits for the person in a turn that `is_waiting`, and what comes after it; answer the rest.
+    """Leave open what waits for the user in a turn that `is_waiting`, and what comes after it; answer the rest.
 
     The rest are calls that ran beside the waiting ones and may have come to anything.
     """

@@ -114,7 +114,7 @@ class Session:
         self._is_working = False
         self._is_interruptible = False
         self._is_held = parts.is_attended and parts.state.unfinished.is_waiting
-        """Whether a turn of an earlier process waits for the person: it goes on with their answer."""
+        """Whether a turn of an earlier process waits for the user: it goes on with their answer."""
 
     @property
     def id(self) -> SessionId:
@@ -123,7 +123,7 @@ class Session:
 
     @property
     def transcript(self) -> Transcript:
-        """The session as a person would read it. Read only; follows the events."""
+        """The session as a user would read it. Read only; follows the events."""
         return self._parts.state.transcript
 
     @property
@@ -249,7 +249,7 @@ class Session:
         return not faults
 
     async def _start_queued(self, *, goes_on: bool) -> None:
-        """Go on with the next queued prompt, unless the last turn ended in a way the person should look at first."""
+        """Go on with the next queued prompt, unless the last turn ended in a way the user should look at first."""
         queued = self.transcript.queued
         if queued and not self._is_running and (goes_on or self.transcript.last_end in _GOES_ON):
             await self._start_turn(queued[0].prompt_id, queued[0].text)
@@ -270,7 +270,7 @@ class Session:
         await self._begin(number, model, None)
 
     async def _answer(self, call_id: CallId, decision: Decision) -> None:
-        """Take the person's answer; a turn that an earlier process left waiting for it goes on now."""
+        """Take the user's answer; a turn that an earlier process left waiting for it goes on now."""
         unfinished = self._parts.state.unfinished
         if self._is_held:
             await self._get_ready()  # it may not have come through at the start
@@ -298,7 +298,7 @@ class Session:
         return True
 
     async def _give_up(self) -> None:
-        """End a turn that waits for the person, and nothing of which runs."""
+        """End a turn that waits for the user, and nothing of which runs."""
         self._is_held = False
         await self._get_ready()
 
@@ -336,7 +336,7 @@ class Session:
     async def _work(
         self, number: int, model: ModelRef, left: OpenCalls | None
     ) -> tuple[ev.TurnEndReason, int, ev.Notice | None]:
-        """Run the turn; return why it ended, after how many requests, and what the person should be told of it."""
+        """Run the turn; return why it ended, after how many requests, and what the user should be told of it."""
         turn: Turn | None = None
         notice: ev.Notice | None = None
         try:
@@ -382,7 +382,7 @@ class Session:
             await self._record(warning)
 
     async def _send_comments(self, text: str) -> None:
-        """Send the person's remarks on the diff as one prompt."""
+        """Send the user's remarks on the diff as one prompt."""
         comments = tuple(self.transcript.comments.values())
         if comments and await self._submit_prompt(prompt_of_comments(text, comments)):
             await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))

@@ -20,7 +20,7 @@ class SessionState:
     unfinished: Unfinished = field(default_factory=Unfinished)
     reads: ReadLog = field(default_factory=ReadLog)
     rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
-    """What the person decided for the rest of the session, by id."""
+    """What the user decided for the rest of the session, by id."""
 
     def put_history(self, history: History) -> None:
         """Let another fold of the same journal take the place of the history. Whoever holds it sees that one."""

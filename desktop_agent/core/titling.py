@@ -1,6 +1,6 @@
 """Titles that the model makes up after the first turn: one small request beside the conversation, which never waits.
 
-A title that the person gave is never replaced. What fails is logged and nothing else: the beginning of the first prompt
+A title that the user gave is never replaced. What fails is logged and nothing else: the beginning of the first prompt
 is a title, too.
 """
 
@@ -30,7 +30,7 @@ _MAX_QUOTED_CHARS = 2_000
 _PATIENCE_S = 30.0
 _CANCEL_AGAIN_S = 1.0
 _LAST_TURN = 3
-"""Later than after this turn nobody needs a title: the person knows the conversation by its first words."""
+"""Later than after this turn nobody needs a title: the user knows the conversation by its first words."""
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ class Titling:
     def _request(self, model: str) -> ModelRequest:
         reply = next((e.text for e in self.transcript.entries if isinstance(e, TextEntry) and e.kind == "text"), "")
         said = (
-            f"<person>\n{self._first_prompt()[:_MAX_QUOTED_CHARS]}\n</person>\n"
+            f"<user>\n{self._first_prompt()[:_MAX_QUOTED_CHARS]}\n</user>\n"
             f"<assistant>\n{reply[:_MAX_QUOTED_CHARS]}\n</assistant>\n\nThe title:"
         )
         return ModelRequest(

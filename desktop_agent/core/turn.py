@@ -223,7 +223,7 @@ class Turn:
         return identifier
 
     async def _keep_partial(self, text: str) -> None:
-        """Keep what the person has already read of an answer that was stopped."""
+        """Keep what the user has already read of an answer that was stopped."""
         if text.strip():
             await self.log.record(
                 ev.MessageDone(

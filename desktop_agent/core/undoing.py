@@ -1,4 +1,4 @@
-"""Undo, redo and the person's own writes: drafted, written down, carried out, recorded, whatever happens in between.
+"""Undo, redo and the user's own writes: drafted, written down, carried out, recorded, whatever happens in between.
 
 An undo is an entry of the ledger like any other change, so undoing an undo is a redo (`redoing`). The caller sees to it
 that no turn is running.
@@ -75,7 +75,7 @@ class Undoing:
         return True
 
     async def write(self, op: ops.WriteFile) -> None:
-        """Write a file as the person wants it. Raises `AgentError` when it is not what the person saw."""
+        """Write a file as the user wants it. Raises `AgentError` when it is not what the user saw."""
         await self._effects.look()
         transition = await asyncio.to_thread(self._transition, op)
         if transition is not None:
@@ -141,7 +141,7 @@ class Undoing:
     async def _recover(self, lost: Destroyed) -> Recovered:
         return await recover(self._ledger.root, lost.refs, lost.outside, self._ledger.blob)
 
-    # -- the person's own writes --
+    # -- the user's own writes --
 
     def _transition(self, op: ops.WriteFile) -> FileTransition | None:
         self._ledger.require_root()

@@ -1,4 +1,4 @@
-"""The settings in force in one folder: the person's, tightened by what the project says and the person trusted."""
+"""The settings in force in one folder: the user's, tightened by what the project says and the user trusted."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from desktop_agent.core.settings.project import (
 
 @dataclass(frozen=True, slots=True)
 class _Project:
-    """What stands in a project's file, and what the person said to it."""
+    """What stands in a project's file, and what the user said to it."""
 
     file: FileText | None = None
     trust: Trust = field(default_factory=Trust)
@@ -29,10 +29,10 @@ class _Project:
 
 
 class WorkspaceSettings:
-    """The settings in force in one folder: the person's, tightened by the project's file as far as it is trusted."""
+    """The settings in force in one folder: the user's, tightened by the project's file as far as it is trusted."""
 
     def __init__(self, live: LiveSettings, root: Path, trust: ProjectTrust) -> None:
-        """Touches no disk: before the first `refresh` the person's settings hold."""
+        """Touches no disk: before the first `refresh` the user's settings hold."""
         self.live = live
         self._root = root
         self._trust = trust
@@ -71,7 +71,7 @@ class WorkspaceSettings:
 
     @property
     def answer(self) -> Answer | None:
-        """What the person said to the file as it is now; None when they have not been asked."""
+        """What the user said to the file as it is now; None when they have not been asked."""
         return self._project.trust.answer_to(self._project.file.text) if self._project.file is not None else None
 
     @property
@@ -81,7 +81,7 @@ class WorkspaceSettings:
         return proposal is not None and self.answer is None and bool(proposal.changes or proposal.problems)
 
     async def refresh(self) -> None:
-        """Look whether the person's or the project's file changed, and read what did."""
+        """Look whether the user's or the project's file changed, and read what did."""
         await self.live.refresh()
         await asyncio.to_thread(self.look)
 
@@ -125,7 +125,7 @@ class WorkspaceSettings:
         return tuple(problem for problem in proposal.problems if problem.is_fault)
 
     def _combine(self, person: LoadedSettings) -> LoadedSettings:
-        """Return the person's settings as the project tightens them.
+        """Return the user's settings as the project tightens them.
 
         A file that changed since it was trusted counts as it was then, until somebody has looked at it.
         """

@@ -82,7 +82,7 @@ class ApprovalWiring(QObject):
         self._dialog.open()
 
     def answer(self, call_id: str, decision: "Decision") -> None:
-        """Tell the session what the person decided."""
+        """Tell the session what the user decided."""
         from desktop_agent.core.ops import AnswerApproval
 
         if self._bridge is not None:

@@ -17,7 +17,7 @@ class Banner(BannerFrame):
     """Shows one problem until it is dismissed or replaced.
 
     Signals:
-        folder_requested: let the person choose another folder.
+        folder_requested: let the user choose another folder.
     """
 
     folder_requested = Signal()

@@ -37,7 +37,7 @@ class FindBar(QFrame):
         self.hide()
 
     def open_bar(self) -> None:
-        """Show the bar and let the person type."""
+        """Show the bar and let the user type."""
         self.show()
         self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._field.selectAll()

@@ -1,4 +1,4 @@
-"""The first paint: what a person waits for when they start the application."""
+"""The first paint: what a user waits for when they start the application."""
 
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QWidget

@@ -42,7 +42,7 @@ class MainWindow(QMainWindow):
     """Docks and drawers around the conversation. Built as a frame that can be painted at once; `furnish` fills it.
 
     Signals:
-        close_requested: the person wants to close the window; it stays until `let_close` was called.
+        close_requested: the user wants to close the window; it stays until `let_close` was called.
     """
 
     close_requested = Signal()

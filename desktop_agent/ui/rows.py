@@ -18,7 +18,7 @@ RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 
 
 class FocusRing(QObject):
-    """Knows whether the person moves through a list by keyboard, which is when the current row gets a ring."""
+    """Knows whether the user moves through a list by keyboard, which is when the current row gets a ring."""
 
     def __init__(self, view: QAbstractItemView) -> None:
         super().__init__(view)

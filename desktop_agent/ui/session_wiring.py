@@ -1,4 +1,4 @@
-"""Connects the panels with the session that is shown: events become drawings, what the person does becomes ops."""
+"""Connects the panels with the session that is shown: events become drawings, what the user does becomes ops."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -49,12 +49,12 @@ class SessionWiring(QObject):
     """Shows one session at a time in the panels it is given.
 
     Signals:
-        settings_requested: the person should see the settings, for a key for instance.
+        settings_requested: the user should see the settings, for a key for instance.
         review_requested: the review panel should come into sight.
         retry_requested: the last prompt is about to be asked again.
-        folder_requested: the person wrote something, but nothing is open that could answer.
+        folder_requested: the user wrote something, but nothing is open that could answer.
         rules_changed: other rules are in force in the shown session; carries them.
-        job_output_requested: the person wants to read what a `Job` printed.
+        job_output_requested: the user wants to read what a `Job` printed.
     """
 
     settings_requested = Signal()
@@ -165,11 +165,11 @@ class SessionWiring(QObject):
             self._bridge.submit(op)
 
     def give_back(self, texts: "Sequence[str]") -> None:
-        """Put prompts that were not taken back into the composer, before what the person has written since."""
+        """Put prompts that were not taken back into the composer, before what the user has written since."""
         draft = self._panels.composer.text().strip()
         self._panels.composer.set_text("\n\n".join([*texts, draft] if draft else texts))
 
-    # -- what the person does --
+    # -- what the user does --
 
     def _connect(self) -> None:
         view, composer, review = self._panels.transcript, self._panels.composer, self._panels.review
@@ -337,7 +337,7 @@ class SessionWiring(QObject):
         self.submit(RevokeRule(rule_id=rule_id))
 
     def _retry(self) -> None:
-        """Ask again with the last prompt of the person."""
+        """Ask again with the last prompt of the user."""
         entries = self._bridge.transcript.entries if self._bridge is not None else ()
         for entry in reversed(entries):
             if entry.kind == "prompt":
@@ -461,7 +461,7 @@ class SessionWiring(QObject):
 
 
 def _written(transcript: "Transcript") -> list[str]:
-    """What the person wrote so far, as it has to be written again."""
+    """What the user wrote so far, as it has to be written again."""
     from desktop_agent.core.transcript import CommandEntry, PromptEntry
 
     loaded = [entry for entry in transcript.entries if isinstance(entry, PromptEntry | CommandEntry)]
@@ -476,5 +476,5 @@ def _typed(prompt: str) -> str:
 
 
 def _is_busy(transcript: "Transcript") -> bool:
-    """Whether there is something to stop: a turn, or a summary that the person asked for."""
+    """Whether there is something to stop: a turn, or a summary that the user asked for."""
     return transcript.is_running or bool(transcript.activity)

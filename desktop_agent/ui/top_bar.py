@@ -1,4 +1,4 @@
-"""The bar at the top: folder and branch, the session's title, what waits for the person, and the menu."""
+"""The bar at the top: folder and branch, the session's title, what waits for the user, and the menu."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ class TopBar(QWidget):
     """What is being worked on, at a glance.
 
     Signals:
-        waiting_clicked: the person wants to see what waits for them.
+        waiting_clicked: the user wants to see what waits for them.
     """
 
     waiting_clicked = Signal()
@@ -83,7 +83,7 @@ class TopBar(QWidget):
         self.demo_label.setVisible(is_demo)
 
     def set_waiting(self, count: int) -> None:
-        """Show how many questions wait for the person; nothing when none does."""
+        """Show how many questions wait for the user; nothing when none does."""
         self.waiting_button.setText(self.tr("Waiting for you · {0}").format(count))
         self.waiting_button.setVisible(count > 0)
 

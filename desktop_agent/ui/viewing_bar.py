@@ -10,7 +10,7 @@ class ViewingBar(BannerFrame):
     """Stays for as long as the session is only read. What it says changes when the session becomes free.
 
     Signals:
-        take_over_requested: the person wants to go on with the session here.
+        take_over_requested: the user wants to go on with the session here.
     """
 
     take_over_requested = Signal()

@@ -20,7 +20,7 @@ from PySide6.QtCore import QObject, Qt, QTimer
 import desktop_agent
 
 LIMIT_MS: Final = 50
-"""What a person notices, with room for a busy machine. Work in the window is to stay under 16 ms."""
+"""What a user notices, with room for a busy machine. Work in the window is to stay under 16 ms."""
 
 BEAT_MS: Final = 20
 """A stall is seen as up to this much shorter than it is; more beats would wake an idle machine more often."""

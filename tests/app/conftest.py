@@ -13,7 +13,7 @@ Go = Callable[[list[str], Journey], None]
 
 @pytest.fixture
 def go(tmp_path: Path, expected_logs: list[str]) -> Go:
-    """Run the real application with these arguments, let a person use it, and quit it."""
+    """Run the real application with these arguments, let a user use it, and quit it."""
     expected_logs.append("the window stands still")  # a test process is slow, and shares its cores
 
     def run(argv: list[str], journey: Journey) -> None:

@@ -144,7 +144,7 @@ def test_a_folder_that_is_deleted_while_the_agent_works_is_told_to_both(go: Go, 
             assert call.result is not None
             assert call.result.content == f"The folder {project} does not exist. Nothing was written."
             # Once it is back, the conversation goes on.
-            project.mkdir()  # noqa: ASYNC240 - a person waits
+            project.mkdir()  # noqa: ASYNC240 - a user waits
             await ask(person, "Again?")
             await ended(person, turn=2)
             assert person.transcript.last_end == "completed"

@@ -144,7 +144,7 @@ class Checkpoints:
         return act
 
     def whole_edit(self) -> Callable[[], object]:
-        """As the intent, and the file itself: all that a person waits for until an edit is in the file."""
+        """As the intent, and the file itself: all that a user waits for until an edit is in the file."""
         record = self.written_edit()
         write_state(self._folder / self._path, FileState(content=self._before))
 

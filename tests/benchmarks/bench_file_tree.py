@@ -54,7 +54,7 @@ class Heartbeat(QObject):
 
 
 class Bench:
-    """One tree on one folder, driven like a person would."""
+    """One tree on one folder, driven like a user would."""
 
     def __init__(self, theme: Theme, folder: Path, files: int) -> None:
         self._folder = folder

@@ -77,7 +77,7 @@ def transcript_of(made: list[FileChange]) -> Transcript:
 
 
 class Bench:
-    """One panel on one transcript, driven as a person would."""
+    """One panel on one transcript, driven as a user would."""
 
     def __init__(self, theme: Theme, transcript: Transcript, blobs: Blobs) -> None:
         self._transcript = transcript

@@ -160,7 +160,7 @@ class WorkingHeart(Heart):
 
 
 class Looking:
-    """What a person does with the window, and what it costs."""
+    """What a user does with the window, and what it costs."""
 
     def __init__(self, person: Driver, say: Callable[[str], None]) -> None:
         self.person = person

@@ -1,4 +1,4 @@
-"""`desktop-agent sessions fork`, as a person or a script uses it."""
+"""`desktop-agent sessions fork`, as a user or a script uses it."""
 
 import json
 from pathlib import Path

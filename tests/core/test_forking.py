@@ -104,24 +104,24 @@ async def test_a_fork_before_a_turn_ends_there(ground: Ground) -> None:
 
 
 async def test_a_fork_undoes_copied_changes_and_keeps_what_came_after_them(ground: Ground) -> None:
-    """The files are as the source left them: what the fork does not know of counts as the person's."""
+    """The files are as the source left them: what the fork does not know of counts as the user's."""
     source = await two_turns(ground)
-    ground.write("a.py", f"x = 3\n{REST}# the person's\n")
+    ground.write("a.py", f"x = 3\n{REST}# the user's\n")
     whole = await fork(ground, source)
     async with ground.session([], resume=whole) as s:
         s.submit(ops.UndoChanges(selection=ChangeSelection()))
         undone = await s.rx.expect(ev.ChangesUndone)
         assert [outcome.state for outcome in undone.outcomes] == ["merged"]
-        assert ground.read("a.py") == f"x = 1\n{REST}# the person's\n"
+        assert ground.read("a.py") == f"x = 1\n{REST}# the user's\n"
         s.submit(ops.RedoChanges(selection=ChangeSelection()))
         await s.rx.expect(ev.ChangesRedone)
-        assert ground.read("a.py") == f"x = 3\n{REST}# the person's\n"
+        assert ground.read("a.py") == f"x = 3\n{REST}# the user's\n"
     early = await fork(ground, source, 2)
     async with ground.session([], resume=early) as s:
         s.submit(ops.UndoChanges(selection=ChangeSelection()))
         undone = await s.rx.expect(ev.ChangesUndone)
         assert [outcome.state for outcome in undone.outcomes] == ["conflict"], "turn 2 of the source stands on it"
-        assert ground.read("a.py") == f"x = 3\n{REST}# the person's\n"
+        assert ground.read("a.py") == f"x = 3\n{REST}# the user's\n"
 
 
 async def test_a_running_session_is_forked_without_its_open_turn_and_its_queue(ground: Ground) -> None:

@@ -50,7 +50,7 @@ async def refs_of(folder: Path) -> Refs:
 
 
 def everything(git: Git) -> str:
-    """What a person would call the refs."""
+    """What a user would call the refs."""
     refs = git("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/notes")
     return refs + git("rev-parse", "HEAD") + git("rev-parse", "--abbrev-ref", "HEAD") + git("stash", "list")
 
@@ -112,7 +112,7 @@ async def test_what_somebody_moved_since_is_left_alone(folder: Path, git: Git) -
     before = await refs_of(folder)
     git("branch", "-D", "topic")
     changes = changed_refs(before, await refs_of(folder))
-    git("branch", "topic", "main")  # by the person
+    git("branch", "topic", "main")  # by the user
     recovery = await restore_refs(folder, changes)
     assert [problem.reason for problem in recovery.problems] == ["It was moved since; it was left where it is."]
     assert git("rev-parse", "topic") == git("rev-parse", "main")

@@ -1,4 +1,4 @@
-"""A question to the person survives the process that asked it, and its answer goes on with the turn."""
+"""A question to the user survives the process that asked it, and its answer goes on with the turn."""
 
 import asyncio
 from collections.abc import AsyncGenerator

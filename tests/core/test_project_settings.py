@@ -1,4 +1,4 @@
-"""A project may only tighten, and only what the person saw and trusted holds."""
+"""A project may only tighten, and only what the user saw and trusted holds."""
 
 import os
 import sys

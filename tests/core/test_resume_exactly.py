@@ -26,7 +26,7 @@ Step = Callable[[Open, Ground], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is answered, and what the person does; between two steps the application may be closed and opened."""
+    """What is answered, and what the user does; between two steps the application may be closed and opened."""
 
     answers: Sequence[Answer]
     steps: Sequence[Step]

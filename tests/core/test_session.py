@@ -519,10 +519,10 @@ async def test_an_edit_of_a_file_that_changed_since_it_was_read_is_refused(groun
     async with ground.session([[Call("read_file", {"path": "a.py"})], [EDIT], [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await s.rx.expect(ev.ToolCallFinished)
-        ground.write("a.py", "x = 1\n# the person was here\n")
+        ground.write("a.py", "x = 1\n# the user was here\n")
         await s.rx.expect(ev.TurnEnded)
         assert "changed on disk since you last read it" in s.results()[0].content
-        assert ground.read("a.py").endswith("# the person was here\n")
+        assert ground.read("a.py").endswith("# the user was here\n")
 
 
 async def test_an_edit_made_while_its_question_is_open_is_not_overwritten(ground: Ground) -> None:

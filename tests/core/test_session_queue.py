@@ -1,4 +1,4 @@
-"""Prompts that wait survive a crash, and start by the person's doing or behind the turn they wait for."""
+"""Prompts that wait survive a crash, and start by the user's doing or behind the turn they wait for."""
 
 import asyncio
 from pathlib import Path

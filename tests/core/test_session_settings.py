@@ -172,7 +172,7 @@ async def test_a_trusted_project_tightens_the_sessions_in_it(ground: Ground, liv
         second = await result_of_turn(s)
     assert "is not permitted" not in first.content, "nothing of it holds before it is trusted"
     assert second.is_error
-    assert live.current.execution.blocked_commands == (), "the person's own settings stay as they are"
+    assert live.current.execution.blocked_commands == (), "the user's own settings stay as they are"
 
 
 @pytest.mark.parametrize("path", [".desktop-agent/config.toml", ".DESKTOP-AGENT/config.toml"])

@@ -1,4 +1,4 @@
-"""Undo, redo, the person's own writes, remarks and going back, in a whole session."""
+"""Undo, redo, the user's own writes, remarks and going back, in a whole session."""
 
 from itertools import permutations
 
@@ -363,7 +363,7 @@ async def test_a_write_that_settles_a_change_nobody_made_is_refused(ground: Grou
 
 
 async def undone_nothing(s: Open) -> None:
-    """The person's own writes are no changes of the agent's to undo."""
+    """The user's own writes are no changes of the agent's to undo."""
     s.submit(ops.UndoChanges(selection=ChangeSelection()))
     assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"
 

@@ -1,4 +1,4 @@
-"""Random histories of two sessions, their commands and a person in one folder, and undo and redo of random parts.
+"""Random histories of two sessions, their commands and a user in one folder, and undo and redo of random parts.
 
 Every line that anybody writes is unique, so after each undo or redo it can be told whose lines came and went.
 """
@@ -218,7 +218,7 @@ class Histories(RuleBasedStateMachine):
     def shell(self, line: str) -> None:
         subprocess.run(["/bin/sh", "-c", line], cwd=self.root, check=False, capture_output=True)  # noqa: TID251
 
-    # -- what the person does --
+    # -- what the user does --
 
     @rule(path=st.sampled_from(PATHS), data=st.data())
     def person_edits(self, path: str, data: st.DataObject) -> None:

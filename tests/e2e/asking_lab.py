@@ -1,4 +1,4 @@
-"""A process of its own that asks the person something, and is killed while it waits for the answer.
+"""A process of its own that asks the user something, and is killed while it waits for the answer.
 
     python -m tests.e2e.asking_lab FOLDER URL
 

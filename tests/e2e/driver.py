@@ -1,4 +1,4 @@
-"""Drives the real window as a person would: finds widgets by their names, clicks, types, and waits to see things."""
+"""Drives the real window as a user would: finds widgets by their names, clicks, types, and waits to see things."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ _LOOK_EVERY_S = 0.01
 
 
 class Driver:
-    """A person in front of the window."""
+    """A user in front of the window."""
 
     def __init__(self, window: Window, album: Path) -> None:
         """`album` is where a picture of what was seen instead goes."""
@@ -63,7 +63,7 @@ class Driver:
         """Wait until `look` finds something, and return it."""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                while (found := look()) is None:  # noqa: ASYNC110 - looking is all that a person can do
+                while (found := look()) is None:  # noqa: ASYNC110 - looking is all that a user can do
                     await asyncio.sleep(_LOOK_EVERY_S)
                 return found
         except TimeoutError:
@@ -104,7 +104,7 @@ class Driver:
 
 
 def ask_for_no_titles() -> None:
-    """Let the person's settings say so: a title would take one of the answers that a journey has prepared."""
+    """Let the user's settings say so: a title would take one of the answers that a journey has prepared."""
     save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.generates_titles", value=False)
 
 

@@ -1,4 +1,4 @@
-"""Takes pictures of a first start, step by step, as a person would see them on their screen, in both themes.
+"""Takes pictures of a first start, step by step, as a user would see them on their screen, in both themes.
 
 Run it as `python -m tests.e2e.first_start FOLDER [WIDTHxHEIGHT]` on a display of that size. Not a test: what it sees
 is for people to judge. Each step is taken in a fresh home, with the window as large as it makes itself.

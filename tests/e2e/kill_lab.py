@@ -3,7 +3,7 @@
     python -m tests.e2e.kill_lab FOLDER COUNT SEED
 
 The imports are done once; every trial is a forked child that lives one life on a workspace of its own: turns with edits
-and commands, undo and redo of a hunk and of a turn, a file that the person writes, a rewind. It is killed with SIGKILL
+and commands, undo and redo of a hunk and of a turn, a file that the user writes, a rewind. It is killed with SIGKILL
 at a random moment. What is left on disk is judged by the test.
 """
 
@@ -37,7 +37,7 @@ FILES: dict[str, bytes] = {
     "old/gone.txt": b"goes with its folder\n",
     "run.sh": b"#!/bin/sh\n",
 }
-PERSONS_LINE = b"the person's\n"
+PERSONS_LINE = b"the user's\n"
 COMMAND = """\
 for i in 1 2 3 4 5; do echo $i >> many.txt; done
 mv a.py moved.py; rm old/gone.txt; rmdir old; mkdir -p made/deep; ln -s b.txt link; chmod 755 run.sh; seq 1 9999"""

@@ -1,4 +1,4 @@
-"""Takes the pictures of the documentation: the real window, used as a person would, in both themes.
+"""Takes the pictures of the documentation: the real window, used as a user would, in both themes.
 
 Run by `packaging/screenshots.sh`. Not a test: what it sees is for people to judge, beside the design's pictures.
 """
@@ -28,7 +28,7 @@ NARROW = (1024, 700)
 
 
 class Photographer:
-    """Goes through the demo and saves what a person sees on the way."""
+    """Goes through the demo and saves what a user sees on the way."""
 
     def __init__(self, album: Path, theme: str) -> None:
         self._album = album
@@ -86,7 +86,7 @@ class Photographer:
         await _quit(person)
 
     async def review(self, person: Driver) -> None:
-        """A review in its middle, a picture that was exchanged, and an undo that meets an edit of the person's."""
+        """A review in its middle, a picture that was exchanged, and an undo that meets an edit of the user's."""
         await self._prepare(person)
         ready: list[bool] = []
         person.window.ready.connect(lambda: ready.append(True))

@@ -41,7 +41,7 @@ END"""
 RUFF = f"{PYTHON} -m ruff format --no-cache --quiet src/deep"
 
 
-MINE = b"the person's\n"
+MINE = b"the user's\n"
 
 
 @dataclass(frozen=True)

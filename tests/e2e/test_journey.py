@@ -90,7 +90,7 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         await person.until_true(lambda: pages.read_text().count(BROKEN) == 1, "the turn is undone")
         await person.click("redoButton")
         await person.until_true(lambda: pages.read_bytes() == after, "the turn is redone")
-        # What the person does meanwhile is theirs: an undo leaves it alone.
+        # What the user does meanwhile is theirs: an undo leaves it alone.
         pages.write_text(pages.read_text() + "\n# mine\n")
         await person.click("undoTurnButton")
         await person.until_true(lambda: pages.read_text().count(BROKEN) == 1, "the turn is undone")
@@ -174,7 +174,7 @@ def test_a_review_hunk_by_hunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         await person.until_true(lambda: is_module(0, 1, 2), "it is made again")
         await person.until_true(lambda: view.decided_counts() == (1, 0), "it is drawn as made")
 
-        # What the person writes in the diff is theirs. Undoing the agent's there clashes, and they decide.
+        # What the user writes in the diff is theirs. Undoing the agent's there clashes, and they decide.
         await person.until_true(lambda: person.find(QPushButton, "editFileButton") is not None, "it can be edited")
         await person.press(Qt.Key.Key_E)
         editor = await person.see(FileEditor, "fileEditor")

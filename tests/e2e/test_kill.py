@@ -94,7 +94,7 @@ def check_files_are_as_recorded(ground: Ground, transcript: Transcript, before: 
 
 
 async def check_undo_and_redo(ground: Ground, s: Open, before: Tree) -> None:
-    """All the agent did can be taken back, applied again and taken back; the person's line stays through all of it."""
+    """All the agent did can be taken back, applied again and taken back; the user's line stays through all of it."""
     is_edited = any(record.change.author == "person" for record in s.session.transcript.changes.values())
     expected = dict(before)
     if is_edited:

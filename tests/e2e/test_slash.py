@@ -10,7 +10,7 @@ import pytest
 
 
 class Machine:
-    """A person's machine without any key, and without a network that could be asked."""
+    """A user's machine without any key, and without a network that could be asked."""
 
     def __init__(self, folder: Path) -> None:
         self.workspace = folder / "app"

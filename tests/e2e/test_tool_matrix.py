@@ -88,7 +88,7 @@ async def with_person(row: Row, ground: Ground, web: WebServer) -> ToolResult:
 
 @asynccontextmanager
 async def played(row: Row, ground: Ground, web: WebServer) -> AsyncGenerator[Open]:
-    """Run the row after the calls that come before it, with a person who says yes, and leave the session open."""
+    """Run the row after the calls that come before it, with a user who says yes, and leave the session open."""
     calls = iter([*row.before, (row.tool, row.arguments)])
 
     def script(_request: ModelRequest) -> Reply:
@@ -211,7 +211,7 @@ AT_THE_CONSOLE: Mapping[str, tuple[int, str]] = {
     "web_search": (1, "not every engine answered"),
     "web_fetch": (1, "not on the public internet"),
 }
-"""Calls that cannot succeed without a person or without the internet: their exit codes, and what they say."""
+"""Calls that cannot succeed without a user or without the internet: their exit codes, and what they say."""
 
 
 @pytest.mark.parametrize("tool", BUILTIN_TOOLS, ids=lambda tool: tool.name)
@@ -254,7 +254,7 @@ async def test_an_unknown_tool_has_one_answer_wherever_it_is_called(
 
 
 def allowing(kind: RuleKind, pattern: str, *, is_unconfined: bool = False) -> Rule:
-    """Return a rule of the person that lets such calls run."""
+    """Return a rule of the user that lets such calls run."""
     now = datetime(2026, 11, 22, tzinfo=UTC)
     return Rule(
         id=f"r-{kind}", effect="allow", kind=kind, pattern=pattern, scope="always", created_at=now,

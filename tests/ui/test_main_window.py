@@ -284,7 +284,7 @@ def test_a_key_shows_the_jobs_above_the_composer_and_hides_them(
     panels.jobs.setFocus()
     press(window, Qt.Key.Key_J, CTRL)
     assert not panels.jobs.isVisible()
-    assert panels.composer.isAncestorOf(QApplication.focusWidget() or window), "the person goes on writing"
+    assert panels.composer.isAncestorOf(QApplication.focusWidget() or window), "the user goes on writing"
 
 
 def test_hiding_the_jobs_leaves_the_focus_of_others_alone(window: MainWindow, panels: Panels) -> None:

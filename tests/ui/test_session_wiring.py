@@ -1,4 +1,4 @@
-"""The session that is shown meets the panels: what happens is drawn, what the person does is asked of the session."""
+"""The session that is shown meets the panels: what happens is drawn, what the user does is asked of the session."""
 
 from collections.abc import Generator
 from dataclasses import replace
@@ -64,7 +64,7 @@ class Shown:
         self.happen(ev.PromptSubmitted(prompt_id="p1", text=text, turn=1), ev.TurnStarted(turn=1, model=MODEL))
 
     def ask(self) -> None:
-        """A command of the turn waits for the person."""
+        """A command of the turn waits for the user."""
         call = ToolCall(id="c1", name="run_terminal_cmd", arguments={"command": "git push"})
         self.happen(
             ev.ToolCallStarted(

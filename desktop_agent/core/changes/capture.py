@@ -75,7 +75,7 @@ class Capture(Protocol):
         ...
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
-        """Announce what we wrote ourselves (an edit, an undo, a save by the person): it is no command's work."""
+        """Announce what we wrote ourselves (an edit, an undo, a save by the user): it is no command's work."""
         ...
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """Compares files beside the event loop: small ones in a thread, big ones in a process of their own.
 
-A thread would keep the window waiting: matching lines holds the interpreter lock. One process is enough, since a person
+A thread would keep the window waiting: matching lines holds the interpreter lock. One process is enough, since a user
 looks at one file at a time. It is started for the first big comparison, replaced when it dies, and ended by `aclose`.
 """
 

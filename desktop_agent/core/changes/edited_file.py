@@ -1,4 +1,4 @@
-"""A whole file that a person edits, and the exact bytes that come of it.
+"""A whole file that a user edits, and the exact bytes that come of it.
 
 A field for text knows lines and nothing of how they end, and cannot hold some characters at all. So those are stood in
 for while they are edited, and every line that was not touched ends as it did before. `edited_lines` does the same for a

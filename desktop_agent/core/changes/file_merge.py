@@ -7,7 +7,7 @@ from desktop_agent.core.files import FileState
 
 
 class ClashError(Exception):
-    """Two sides changed the same thing differently. Its text says what, to a person."""
+    """Two sides changed the same thing differently. Its text says what, to a user."""
 
 
 def merge_states(base: FileState | None, yours: FileState | None, wanted: FileState | None) -> FileState | None:

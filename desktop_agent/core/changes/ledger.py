@@ -188,7 +188,7 @@ class Ledger:
         return FileState(content=self._content(image), mode=image.mode, kind=image.kind, extras=image.extras)
 
     def keep(self, state: FileState) -> None:
-        """Make a content durable that no change has, such as what a person wrote where an undo clashes with it."""
+        """Make a content durable that no change has, such as what a user wrote where an undo clashes with it."""
         self._blobs.put(state.content)
 
     def is_inside(self, path: str) -> bool:

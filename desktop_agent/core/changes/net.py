@@ -13,7 +13,7 @@ A `NetChange` has the net `change`, the `records` it is made of, their `state` a
 - Created and renamed is created at the last path; renamed and deleted is deleted at the first one; deleted and created
   again is modified. A file that was created and deleted again is a row without images: it never was there.
 - Applied to the files as they were before the first change, the rows make those after the last one. Paths are unique.
-- Changes of the person between the agent's are left out of the agent's rows, and are rows of their own where no other
+- Changes of the user between the agent's are left out of the agent's rows, and are rows of their own where no other
   has their path. Undos and redos are left out: they are no work of their own, but the `state` of other rows.
 
 Everything here is pure, and fast enough for the window's thread.
@@ -91,7 +91,7 @@ def net_change(changes: Sequence[FileChange]) -> FileChange:
 
     Identity and author are those of the last one. Line counts are added up, which overstates lines that were changed
     twice: only a comparison of the two images knows the net counts. A file that was created and deleted again is
-    absent on both sides. Changes of the person and undos count only where there is nothing else.
+    absent on both sides. Changes of the user and undos count only where there is nothing else.
     """
     own = [change for change in changes if change.is_by_agent] or list(changes)
     return _net(max(follow(own), key=lambda life: len(life.places)), own)

@@ -1,4 +1,4 @@
-"""Bytes as a person reads them: which encoding, which lines, which line endings; or that they are no text at all.
+"""Bytes as a user reads them: which encoding, which lines, which line endings; or that they are no text at all.
 
 Nothing is lost on the way: encoding `Text.content` again gives the very bytes that came in.
 """

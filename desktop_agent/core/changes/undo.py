@@ -1,7 +1,7 @@
 """What an undo or redo would write: its plans against the files as they are now. Reads, and writes nothing but blobs.
 
 Exact bytes where a file is what the agent left; a three-way merge where somebody edited it elsewhere; where that
-clashes, the three versions for a person to decide, and no write.
+clashes, the three versions for a user to decide, and no write.
 """
 
 from collections.abc import Mapping, Sequence
@@ -271,7 +271,7 @@ class Drafter:
     # -- hunks --
 
     def _net_diff(self, plan: FilePlan) -> FileDiff | None:
-        """The diff that the person selected hunks of; None when there are no lines to tell apart."""
+        """The diff that the user selected hunks of; None when there are no lines to tell apart."""
         if plan.changes[-1].after is None:
             return None
         change = plan.net or net_change(plan.changes)

@@ -1,4 +1,4 @@
-"""The person's remarks on a diff as a prompt: where each stands, what it is about, what it says."""
+"""The user's remarks on a diff as a prompt: where each stands, what it is about, what it says."""
 
 from collections.abc import Sequence
 

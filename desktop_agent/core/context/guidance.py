@@ -1,4 +1,4 @@
-"""AGENTS.md: the person's own, the workspace's, and those of folders inside it, read off the event loop.
+"""AGENTS.md: the user's own, the workspace's, and those of folders inside it, read off the event loop.
 
 What stands in a workspace is not trusted: it is text for the model and never a setting, it is bounded in size, a link
 that leads out of the workspace is not followed, and a file that holds secrets is not read, whatever its names.
@@ -60,7 +60,7 @@ class GuidanceReader:
         self._known: dict[Path, _Read] = {}
 
     def read(self, folders: Iterable[str]) -> tuple[tuple[GuidanceFile, ...], tuple[GuidanceProblem, ...]]:
-        """Return the files that there are, the person's first, then those of `folders`, and what was wrong. Blocks.
+        """Return the files that there are, the user's first, then those of `folders`, and what was wrong. Blocks.
 
         Folders are relative to the workspace, with `/`; the root is always read. Never raises.
         """

@@ -40,7 +40,7 @@ UNANSWERED = (
     "Check the current state before relying on it."
 )
 BEGINNING_LOST = "[The beginning of this conversation was lost.]"
-STOPPED = "[The person stopped the previous turn.]"
+STOPPED = "[The user stopped the previous turn.]"
 NO_ROOM = "[Your answer ended here because the context window was full. Go on from there.]"
 GUIDANCE_NOTE = "[Guidance for"
 """How a note begins that brings an AGENTS.md into the conversation."""
@@ -146,7 +146,7 @@ class History:
 
     @property
     def is_compaction_undone(self) -> bool:
-        """Whether the person took the last compaction back and there was none since."""
+        """Whether the user took the last compaction back and there was none since."""
         return self._is_undone
 
     @property
@@ -350,7 +350,7 @@ class History:
         return holding
 
     def _note(self, verb: str, outcomes: Sequence[FileOutcome], reason: str) -> None:
-        """Tell the model that the person took changes back, so that it does not build on what is gone."""
+        """Tell the model that the user took changes back, so that it does not build on what is gone."""
         touched = [outcome for outcome in outcomes if outcome.state in ("restored", "merged")]
         if not touched:
             return
@@ -358,7 +358,7 @@ class History:
         parts = {outcome.path for outcome in touched} - whole
         what = [*sorted(whole), *(f"{path} (a part of them)" for path in sorted(parts))]
         why = f" Their reason: {reason}" if reason else ""
-        text = f"[The person {verb} your changes to: {', '.join(what)}.{why} Read a file again before editing it.]"
+        text = f"[The user {verb} your changes to: {', '.join(what)}.{why} Read a file again before editing it.]"
         self._items.append(TextBlock(text=text))
 
     # -- building messages --

@@ -1,4 +1,4 @@
-"""A request taken apart for a person: which part of it takes how many tokens, and what it says word by word."""
+"""A request taken apart for a user: which part of it takes how many tokens, and what it says word by word."""
 
 from collections.abc import Sequence
 from dataclasses import replace

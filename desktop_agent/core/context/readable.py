@@ -1,4 +1,4 @@
-"""A conversation as plain text: for a model that summarises it, and for a person who reads what the model sees."""
+"""A conversation as plain text: for a model that summarises it, and for a user who reads what the model sees."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ def fitted(text: str, longest: int) -> str:
 def _block_text(block: AssistantBlock | ToolResultBlock, *, is_user: bool, longest: int | None) -> str:
     match block:
         case TextBlock(text=text):
-            return f"{'Person' if is_user else 'Assistant'}:\n{text}"
+            return f"{'User' if is_user else 'Assistant'}:\n{text}"
         case ThinkingBlock(thinking=text):
             return "" if longest is not None else f"Assistant, thinking:\n{text}"
         case ToolUseBlock(name=name, arguments=arguments):

@@ -50,7 +50,7 @@ _PATH_KEYS = ("path", "file_path", "source_path", "dest_path")
 
 
 def summary_text(summary: Summary) -> str:
-    """Return a summary as headings and bullets: what a person reads and edits. Empty parts are left out."""
+    """Return a summary as headings and bullets: what a user reads and edits. Empty parts are left out."""
     parts = [
         "\n".join([f"## {title}", *(f"- {item}" for item in items)])
         for name, title in SECTIONS.items()

@@ -1,6 +1,6 @@
 """A session as one Markdown document, to read or to put into an issue.
 
-What the model and the person wrote stays Markdown, but cannot do anything: HTML in it is text, pictures from elsewhere
+What the model and the user wrote stays Markdown, but cannot do anything: HTML in it is text, pictures from elsewhere
 and links that are not of the web are text too, and an open code fence ends with the message.
 """
 

@@ -5,7 +5,7 @@ while it still is where the command left it, so that what somebody made of it si
 
 Objects that no ref leads to are deleted by git sooner or later, and those of an old stash entry at the next clean-up.
 `keep_objects` prevents that with the log of one private ref: git keeps what a ref's log names, for 30 days unless the
-person set `gc.reflogExpireUnreachable`. The ref itself stands at HEAD, so no list of commits shows anything new.
+user set `gc.reflogExpireUnreachable`. The ref itself stands at HEAD, so no list of commits shows anything new.
 """
 
 import asyncio

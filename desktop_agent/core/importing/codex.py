@@ -2,7 +2,7 @@
 
 Each line is `{"timestamp", "type", "payload"}`. `session_meta` is first; `response_item` lines are the items of the
 Responses API that make the conversation: messages, reasoning, calls (`function_call`, `custom_tool_call`,
-`local_shell_call`, `web_search_call`) and their outputs. The items between two of the person's or two outputs are one
+`local_shell_call`, `web_search_call`) and their outputs. The items between two of the user's or two outputs are one
 message here. `event_msg` repeats what the items say, and tells titles, aborted turns and rollbacks; `compacted`
 replaces the conversation by a summary. The first versions wrote the items themselves, without an envelope.
 

@@ -90,7 +90,7 @@ class Conversation:
     # -- what was said --
 
     def prompt(self, text: str, at: datetime | None) -> None:
-        """The person wrote something, which begins a turn."""
+        """The user wrote something, which begins a turn."""
         self.end("completed", at)
         if not text.strip():
             return
@@ -192,7 +192,7 @@ class Conversation:
             self._chars = len(repr(summary))
 
     def rewind(self, first_turn: int, at: datetime | None) -> None:
-        """The person went back to before `first_turn` (of ours)."""
+        """The user went back to before `first_turn` (of ours)."""
         self.end("completed", at)
         if 1 <= first_turn <= self.turn:
             self._add(ev.Rewound(turn=first_turn, scope="conversation"))

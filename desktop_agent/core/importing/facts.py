@@ -23,7 +23,7 @@ class FileFacts:
     workspace: str = ""
     title: str = ""
     is_title_given: bool = False
-    """Whether a person gave the title."""
+    """Whether a user gave the title."""
     wanted: set[int] = field(default_factory=set[int])
     """Numbers of the lines that are the conversation, where that is not all of them."""
     problems: list[str] = field(default_factory=list[str])

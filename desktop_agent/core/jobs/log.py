@@ -27,7 +27,7 @@ class JobLog:
         self._size = 0
 
     def open(self) -> None:
-        """Create it, private to the person."""
+        """Create it, private to the user."""
         self._file = create_private(self.path)
         self._size = 0
 

@@ -1,4 +1,4 @@
-"""Questions to the person, their answers, and the rules they make of them."""
+"""Questions to the user, their answers, and the rules they make of them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +22,7 @@ RuleKind = Literal["command", "edit", "tool"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What the person decided once for calls to come.
+    """What the user decided once for calls to come.
 
     `pattern` says which calls, by `kind`. *command*: words, quoted as in a shell, that a command of a parsed command
     line begins with (`git push`), or with `is_exact` the whole line as written. *edit*: a glob of paths relative to the
@@ -39,7 +39,7 @@ class Rule:
     folder: str = ""
     """An exact command's folder; a rule without one holds in every folder."""
     details: tuple[str, ...] = ()
-    """An exact command's variables, input and shell, as the person was shown them. No other rule matches such calls."""
+    """An exact command's variables, input and shell, as the user was shown them. No other rule matches such calls."""
     workspace: str = ""
     """The folder of a `project` rule, absolute."""
     expires_at: datetime | None = None
@@ -69,7 +69,7 @@ class ScriptMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequest:
-    """Everything a person needs to decide about one call, ready to show.
+    """Everything a user needs to decide about one call, ready to show.
 
     Exactly one of `command` and `changes` is usually set: the command that would run, or the files as they would be
     before and after. `arguments_digest` ties the answer to these very arguments.
@@ -106,20 +106,20 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """Yes. `edited_command` replaces the command when the person changed it; the model is told."""
+    """Yes. `edited_command` replaces the command when the user changed it; the model is told."""
 
     scope: ApprovalScope = "once"
     edited_command: str | None = None
     judged: Digest | None = None
     """What was shown of the edited command, by `CommandJudged.digest`; None when it was not judged as it was edited."""
     rules: tuple[Rule, ...] = ()
-    """Rules the person made of this answer. Without any, `scope` alone says what else is allowed from now on."""
+    """Rules the user made of this answer. Without any, `scope` alone says what else is allowed from now on."""
     outcome: Literal["allowed"] = "allowed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denied:
-    """No, with a word to the model if the person gave one."""
+    """No, with a word to the model if the user gave one."""
 
     message: str = ""
     outcome: Literal["denied"] = "denied"

@@ -20,7 +20,7 @@ ToolState = Literal["started", "completed", "failed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """One call of a tool, as it will run: the arguments may have been edited by the person since the model wrote it."""
+    """One call of a tool, as it will run: the arguments may have been edited by the user since the model wrote it."""
 
     id: CallId
     name: str

@@ -7,7 +7,7 @@ from desktop_agent.core.ids import CallId, ChangeId, Digest, HunkKey
 
 ChangeKind = Literal["created", "modified", "deleted", "renamed", "mode_changed"]
 Author = Literal["agent", "shell", "mcp", "person", "undo"]
-"""Who wrote a change: an edit tool, a command, an MCP server, the person, or the person's undo or redo."""
+"""Who wrote a change: an edit tool, a command, an MCP server, the user, or the user's undo or redo."""
 
 FileKind = Literal["file", "symlink", "folder", "fifo", "socket"]
 """The last two, a named pipe and what a program listens at, are names without bytes on the disk."""
@@ -82,7 +82,7 @@ class FileChange:
 
     @property
     def is_by_agent(self) -> bool:
-        """Whether the agent made it, with whatever tool; not the person, nor an undo or redo."""
+        """Whether the agent made it, with whatever tool; not the user, nor an undo or redo."""
         return self.author not in ("person", "undo")
 
 
@@ -131,7 +131,7 @@ class OutsideFile:
 class ChangeSelection:
     """Which changes an undo or redo means. An empty selection means the whole session; criteria narrow it down.
 
-    Changes of the person, and the undos and redos themselves, are meant only when `change_ids` names them.
+    Changes of the user, and the undos and redos themselves, are meant only when `change_ids` names them.
     """
 
     turn: int | None = None
@@ -177,7 +177,7 @@ class FileOutcome:
 
     `restored`: written back. `merged`: written, with somebody's later edits elsewhere in the file kept. `unchanged`:
     it already was in the wanted state. `conflict`: somebody changed the same place since, so it was left alone; with a
-    `clash`, a person can decide. `failed`: it could not be written. The last two say why in `reason`.
+    `clash`, a user can decide. `failed`: it could not be written. The last two say why in `reason`.
     """
 
     path: str
@@ -199,12 +199,12 @@ class FileOutcome:
 
 
 ReviewState = Literal["pending", "kept"]
-"""What the person decided about a hunk; that it is undone follows from the changes themselves."""
+"""What the user decided about a hunk; that it is undone follows from the changes themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineComment:
-    """A remark of the person's on lines of a diff, kept until it is sent to the agent or taken back.
+    """A remark of the user's on lines of a diff, kept until it is sent to the agent or taken back.
 
     Lines are 0-based and half open, on the side they were made on; `quote` is their text then.
     """

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 GuidanceScope = Literal["person", "workspace", "folder"]
-"""Whose an AGENTS.md is: the person's own, the one at the root of the workspace, or one of a folder inside it."""
+"""Whose an AGENTS.md is: the user's own, the one at the root of the workspace, or one of a folder inside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class GuidanceFile:
     """An AGENTS.md as it was read."""
 
     path: str
-    """Absolute for the person's own; else relative to the workspace, with `/`."""
+    """Absolute for the user's own; else relative to the workspace, with `/`."""
     scope: GuidanceScope
     text: str
     is_cut: bool = False
@@ -56,7 +56,7 @@ SectionKind = Literal["system", "guidance", "tools", "pins", "summary", "convers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSection:
-    """One part of what the model sees, as a person can read it."""
+    """One part of what the model sees, as a user can read it."""
 
     kind: SectionKind
     name: str = ""

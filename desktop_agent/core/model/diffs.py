@@ -91,7 +91,7 @@ class FileDiff:
     undone: frozenset[HunkKey] = frozenset()
     """Hunks that are shown and not in force any more: the file is there as it was before them."""
     authors: tuple[tuple[HunkKey, tuple[Author, ...]], ...] = ()
-    """Who wrote each hunk, when more than one did: several changes, or the person's own lines, are in one diff."""
+    """Who wrote each hunk, when more than one did: several changes, or the user's own lines, are in one diff."""
     landmarks: Landmarks | None = field(default=None, compare=False, repr=False)
     """Found where the comparison was made, so that the window's thread goes over no file; else whoever asks does."""
 

@@ -86,7 +86,7 @@ StopReason = Literal[
     "interrupted",
     "other",
 ]
-"""Why the model stopped. A tool runs only on `tool_use`; `interrupted` is ours: the person stopped the answer."""
+"""Why the model stopped. A tool runs only on `tool_use`; `interrupted` is ours: the user stopped the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

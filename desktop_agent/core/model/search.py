@@ -7,7 +7,7 @@ from typing import Literal
 from desktop_agent.core.ids import CallId, SessionId
 
 HitKind = Literal["title", "prompt", "reply", "command", "output", "change"]
-"""What a session is called, what the person wrote, what the model wrote, what was run, what a tool gave back, and what
+"""What a session is called, what the user wrote, what the model wrote, what was run, what a tool gave back, and what
 was changed in a file."""
 
 

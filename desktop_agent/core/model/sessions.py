@@ -8,7 +8,7 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model.messages import Usage
 
 SessionState = Literal["idle", "working", "waiting"]
-"""What a session is doing: nothing, running a turn, or waiting for an answer of the person."""
+"""What a session is doing: nothing, running a turn, or waiting for an answer of the user."""
 
 SessionPurpose = Literal["conversation", "call"]
 """What a session was made for: a conversation, or one tool call by hand (`desktop-agent tools call`)."""
@@ -33,7 +33,7 @@ class SessionSummary:
     usage: Usage = field(default_factory=Usage)
     """Sum over all requests."""
     is_title_given: bool = False
-    """Whether the person gave the title."""
+    """Whether the user gave the title."""
     is_pinned: bool = False
     is_archived: bool = False
     forked_from: SessionId = ""

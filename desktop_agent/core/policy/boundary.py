@@ -1,7 +1,7 @@
 """The workspace boundary: which paths a tool may touch, with symlinks resolved.
 
 Every path a model names goes through `Boundary` before anything is opened. It fails closed: what cannot be resolved is
-outside. Other folders that the person allowed may be read; edit tools write in the workspace only, because only there
+outside. Other folders that the user allowed may be read; edit tools write in the workspace only, because only there
 is every change recorded.
 """
 

@@ -7,7 +7,7 @@ from typing import Literal
 from desktop_agent.core.model import ApprovalPolicy, Capability, Rule, SandboxMode, ToolSource
 
 Confinement = Literal["strict", "restricted", "none"]
-"""How a command runs: it may write nothing; only the workspace; or whatever the person's account may."""
+"""How a command runs: it may write nothing; only the workspace; or whatever the user's account may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class CallFacts:
     """Which of `paths` are another name (a hard link) of a secret, each with the name that says so."""
     source: ToolSource = "workspace"
     asks: str = ""
-    """Why a tool wants the person's word itself; empty for all others."""
+    """Why a tool wants the user's word itself; empty for all others."""
     wants_unconfined: bool = False
     """Whether the model asks to run the command outside the sandbox."""
     justification: str = ""
@@ -37,7 +37,7 @@ class CallFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyContext:
-    """What the person chose, and what the system can do."""
+    """What the user chose, and what the system can do."""
 
     policy: ApprovalPolicy
     now: datetime

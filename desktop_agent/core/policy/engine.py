@@ -3,7 +3,7 @@
 ```
 forbid rules, blocked commands, .git, nothing writable   → Forbid
 ask rules, request_approval, secrets                     → Ask
-what the person's allow rules name                       → Allow
+what the user's allow rules name                       → Allow
 what the policy leaves free, commands by their sandbox   → Allow
 everything else                                          → Ask
 ```
@@ -34,12 +34,12 @@ CONFINEMENT_WORDS: dict[Confinement, str] = {
     "restricted": "In the sandbox: may write this folder, no network",
     "none": "Not confined: may do whatever your account may",
 }
-"""How a command will run, as the person reads it. Old journals are read by these words: `none` stays as it is."""
+"""How a command will run, as the user reads it. Old journals are read by these words: `none` stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """The call may run: a command under `confinement`, and by `rule` if it was a rule of the person's that said so."""
+    """The call may run: a command under `confinement`, and by `rule` if it was a rule of the user's that said so."""
 
     confinement: Confinement | None = None
     rule: Rule | None = None
@@ -47,7 +47,7 @@ class Allow:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The person decides. `reason` says, in a sentence, why they are asked, and `cause` which part made it so."""
+    """The user decides. `reason` says, in a sentence, why they are asked, and `cause` which part made it so."""
 
     reason: str
     cause: str = ""
@@ -70,7 +70,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Forbid:
-    """The call will not run, whatever anybody says. `reason` is for the model and the person."""
+    """The call will not run, whatever anybody says. `reason` is for the model and the user."""
 
     reason: str
 
@@ -82,7 +82,7 @@ def decide(call: CallFacts, context: PolicyContext) -> Verdict:
     """Return the verdict on `call`."""
     rule = matching_rule(call, context.rules, now=context.now, workspace=context.workspace, effect="forbid")
     if rule is not None:
-        return Forbid(f"A rule of the person forbids this: `{rule.pattern}`.")
+        return Forbid(f"A rule of the user forbids this: `{rule.pattern}`.")
     if call.command is not None:
         verdict = _decide_command(_Command.of(call, context, call.command))
     elif call.asks:
@@ -118,7 +118,7 @@ def _decide_reading(call: CallFacts, context: PolicyContext) -> Verdict:
 
 
 def _free(call: CallFacts, context: PolicyContext) -> Verdict:
-    """Allow what needs no question, unless a rule of the person asks all the same."""
+    """Allow what needs no question, unless a rule of the user asks all the same."""
     asked = _asking_rule(call, context)
     return Ask(_asked_by(asked)) if asked else Allow()
 
@@ -273,7 +273,7 @@ def _named_later(command: _Command, forbidden: tuple[str, ...]) -> Risk | None:
 
 
 def _question(command: _Command) -> Ask | None:
-    """Return what to ask the person when no rule of theirs answers it; None when the policy leaves it free."""
+    """Return what to ask the user when no rule of theirs answers it; None when the policy leaves it free."""
     call, context = command.call, command.context
     if not context.is_confined:
         return command.ask(_why_unconfined(context), confinement="none")

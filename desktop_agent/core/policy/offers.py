@@ -48,7 +48,7 @@ def scope_offers(call: CallFacts, question: Ask | None = None) -> tuple[ScopeOff
 
 
 def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, workspace: str = "") -> tuple[Rule, ...]:
-    """Return what the person allowed beyond this one call: the rules they made, else those that the scope stands for.
+    """Return what the user allowed beyond this one call: the rules they made, else those that the scope stands for.
 
     An edited command is allowed as edited. A journal from before there were rules gives what its answers meant then:
     the exact command with its folder and details, or all edits.

@@ -1,4 +1,4 @@
-"""What makes a command dangerous, in plain words for the person who decides. Found locally, from the parsed line."""
+"""What makes a command dangerous, in plain words for the user who decides. Found locally, from the parsed line."""
 
 import re
 from collections.abc import Iterator
@@ -89,7 +89,7 @@ _GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", 
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """A sentence for the person, and the part of the command that it is about."""
+    """A sentence for the user, and the part of the command that it is about."""
 
     note: str
     cause: str

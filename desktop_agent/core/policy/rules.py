@@ -1,4 +1,4 @@
-"""Rules of the person, and which calls they mean. Pure: rules and calls in, the deciding rule out.
+"""Rules of the user, and which calls they mean. Pure: rules and calls in, the deciding rule out.
 
 An allow rule is read narrowly and a forbidding one widely. A line is allowed only when *every* command in it that does
 more than read is fully known and named by an allow rule; it is forbidden as soon as *one* command in it is named.

@@ -32,7 +32,7 @@ Sink = Callable[[bytes], "asyncio.Future[None] | None"]
 
 
 class Spool:
-    """A file for the whole output, private to the person, created when something is first written to it.
+    """A file for the whole output, private to the user, created when something is first written to it.
 
     Its methods block.
     """
@@ -83,7 +83,7 @@ _AGAIN_S = 0.002
 
 
 class LiveText:
-    """Calls back with what was printed, at most 30 times a second, and never with more than a person can read.
+    """Calls back with what was printed, at most 30 times a second, and never with more than a user can read.
 
     It may be fed from any one thread; the callback is called on the loop's.
     """

@@ -1,4 +1,4 @@
-"""Commands stand behind the window for the processor: a build uses all of it, and the person still types."""
+"""Commands stand behind the window for the processor: a build uses all of it, and the user still types."""
 
 import asyncio
 import os
@@ -48,7 +48,7 @@ def stand_back() -> None:
     """Let this process stand back behind all others; with its session, if it leads one."""
     if sys.platform == "win32":
         return
-    with suppress(OSError):  # a person may have made it stand back even further
+    with suppress(OSError):  # a user may have made it stand back even further
         os.setpriority(os.PRIO_PROCESS, 0, _FURTHEST)
     if sys.platform == "linux" and os.getsid(0) == os.getpid():  # else all of somebody's terminal would stand back
         with suppress(OSError):  # see `_share_less`

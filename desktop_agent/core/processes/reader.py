@@ -184,6 +184,6 @@ def open_pipe() -> tuple[int, int]:
     if sys.platform == "linux":
         import fcntl
 
-        with suppress(OSError):  # the person's share of such memory is used up
+        with suppress(OSError):  # the user's share of such memory is used up
             fcntl.fcntl(ends[0], fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     return ends

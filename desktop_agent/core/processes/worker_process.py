@@ -23,7 +23,7 @@ _LENGTH: Final = struct.Struct(">q")
 _ABSENT: Final = -1
 _LOOK_EVERY_S: Final = 0.05
 _GREETING: Final = b"\0desktop-agent answers\0"
-"""Comes before the first answer. What a person's `sitecustomize` prints while Python starts comes before that."""
+"""Comes before the first answer. What a user's `sitecustomize` prints while Python starts comes before that."""
 _MOST_NOISE_BYTES: Final = 2**20
 
 NO_WINDOW: Final[int] = subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0

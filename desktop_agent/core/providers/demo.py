@@ -49,7 +49,7 @@ if __name__ == "__main__":
     unittest.main()
 """
 _MAX_EDITS = 2
-"""A second edit settles what the person changed meanwhile; what fails then would fail for ever."""
+"""A second edit settles what the user changed meanwhile; what fails then would fail for ever."""
 _REFUSALS = ("not permitted", "cannot be used here", "needs an approval and did not get one", "dry-run:")
 """What a call is answered that was not run for another reason than a denial."""
 _PACE_S = 0.012
@@ -71,7 +71,7 @@ class _Done:
 
     @property
     def is_denied(self) -> bool:
-        return self.is_error and self.result.startswith("The person denied")
+        return self.is_error and self.result.startswith("The user denied")
 
     @property
     def is_refused(self) -> bool:

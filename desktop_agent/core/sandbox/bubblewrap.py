@@ -83,7 +83,7 @@ class _View:
         self.covered[path] = None
 
     def hide(self, path: Path) -> None:
-        """Put nothing where `path` is, unless it cannot be seen anyway, or is what the person opened."""
+        """Put nothing where `path` is, unless it cannot be seen anyway, or is what the user opened."""
         try:
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - first, and fast: most are not there
         except OSError:

@@ -1,6 +1,6 @@
 """Whether a command failed because a wall stopped it, read from what it printed. A guess, made to be seldom wrong.
 
-It decides only whether a way out of the sandbox is offered to a person: missing a denial costs a question less, seeing
+It decides only whether a way out of the sandbox is offered to a user: missing a denial costs a question less, seeing
 one where there is none costs a needless question. So a successful command never counts, nor does a refusal that would
 come without a sandbox too.
 """

@@ -48,7 +48,7 @@ _GIT_KEPT = ("config", "config.worktree", "hooks", "info", "modules", "worktrees
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """Where secrets and our own files are, for one person on one machine. The paths need not exist."""
+    """Where secrets and our own files are, for one user on one machine. The paths need not exist."""
 
     hidden: tuple[Path, ...]
     read_only: tuple[Path, ...]
@@ -59,7 +59,7 @@ class Guards:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Guards":
-        """Return them for the person whose environment this is: the application's own, never a command's. Blocks."""
+        """Return them for the user whose environment this is: the application's own, never a command's. Blocks."""
         homes = home_folders(environ)
         app = AppPaths.from_environment(environ)
         hidden = list(_secrets(environ))

@@ -14,7 +14,7 @@ something inside must stay closed, its neighbours are named one by one. What fol
 - No loopback network without a network, no Unix sockets at all, no POSIX shared memory (`/dev/shm` is everybody's), and
   no System V objects: the machine keeps those by number, for all processes of a user.
 - A process sets its own priority, processors and limits (as process 0), not those of another one, even of its child.
-- Before ABI 6 (Linux 6.12) a command can send signals to the person's other programs.
+- Before ABI 6 (Linux 6.12) a command can send signals to the user's other programs.
 
 Needs ABI 3 (Linux 6.2): before, files anywhere could be truncated.
 """

@@ -1,4 +1,4 @@
-"""What a person types, as an FTS5 expression: never one that the index cannot read, whatever it is.
+"""What a user types, as an FTS5 expression: never one that the index cannot read, whatever it is.
 
 Words stand in any order, `"quoted ones"` side by side. A word with signs in it (`page_count`, `src/app.py`) is the
 words between them, side by side. The last word may be the beginning of one, because it is still being typed.

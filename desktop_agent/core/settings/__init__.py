@@ -1,6 +1,6 @@
 """Settings: declared once with their types, defaults and words, read from TOML, immutable.
 
-`sections` declares them, `values` checks and changes single ones, `loading` reads the person's file and `project` a
+`sections` declares them, `values` checks and changes single ones, `loading` reads the user's file and `project` a
 project's. What is in force at the moment is in `core.live_settings`.
 """
 

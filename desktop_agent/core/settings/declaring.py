@@ -18,7 +18,7 @@ _KEY = "about"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What a person needs to know to decide about one setting."""
+    """What a user needs to know to decide about one setting."""
 
     title: str
     text: str

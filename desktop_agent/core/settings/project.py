@@ -1,7 +1,7 @@
-"""What a project may say about how the agent works in it: only what is stricter than what the person chose.
+"""What a project may say about how the agent works in it: only what is stricter than what the user chose.
 
-A cloned repository is not the person. Its file is read, compared with the person's settings, and everything in it that
-would loosen or decide something else is refused by name. Nothing of it holds before the person trusted it.
+A cloned repository is not the user. Its file is read, compared with the user's settings, and everything in it that
+would loosen or decide something else is refused by name. Nothing of it holds before the user trusted it.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ PROJECT_FOLDER = ".desktop-agent"
 PROJECT_FILE = "config.toml"
 
 _LARGEST_BYTES = 64 * 1024
-"""More than a person would read before trusting it."""
+"""More than a user would read before trusting it."""
 
 _ONLY = "a project may only make approvals, the sandbox, blocked commands and the limits of tools stricter"
 
@@ -36,7 +36,7 @@ class Tightened:
 
 @dataclass(frozen=True, slots=True)
 class ProjectProposal:
-    """What a project's file comes to under the person's settings."""
+    """What a project's file comes to under the user's settings."""
 
     path: Path
     text: str
@@ -96,7 +96,7 @@ def read_project(root: Path) -> FileText | None:
 
 
 def proposal_of(file: FileText, person: Settings) -> ProjectProposal:
-    """Return what `file` comes to under the person's settings."""
+    """Return what `file` comes to under the user's settings."""
     if file.problem is not None:
         return ProjectProposal(file.path, file.text, (), (file.problem,))
     values, problems = values_in(file, person)

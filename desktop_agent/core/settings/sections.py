@@ -1,4 +1,4 @@
-"""The settings themselves: every section with its fields, their types, defaults and what a person reads about them."""
+"""The settings themselves: every section with its fields, their types, defaults and what a user reads about them."""
 
 from dataclasses import dataclass, field
 from typing import Literal

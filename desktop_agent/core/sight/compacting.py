@@ -1,4 +1,4 @@
-"""Compaction: the older part of a conversation gives way to a summary, by itself or when the person asks.
+"""Compaction: the older part of a conversation gives way to a summary, by itself or when the user asks.
 
 Nothing is ever removed: what happens is one event more, and taking it back is another.
 """
@@ -25,7 +25,7 @@ ACTIVITY = "Summarising the conversation to make room"
 logger = logging.getLogger(__name__)
 
 Urgency = Literal["asked", "wanted", "needed"]
-"""By the person; because it is over the target; or because it does not fit otherwise."""
+"""By the user; because it is over the target; or because it does not fit otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Compacting:
     async def compact(self, plan: CompactionPlan, room: Room, *, urgency: Urgency, focus: str = "") -> bool:
         """Carry out `plan`; whether the conversation is smaller now.
 
-        A model that cannot be reached is the person's to hear when they asked for this. A summary that is only wanted
+        A model that cannot be reached is the user's to hear when they asked for this. A summary that is only wanted
         can wait; one that is needed is made without the model. Raises `StorageError`. Cancelling leaves all as it was.
         """
         before = self._history.compaction

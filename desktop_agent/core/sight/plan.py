@@ -32,7 +32,7 @@ def automatic(history: History, *, keep: int, room: float) -> CompactionPlan | N
 
 
 def asked_for(history: History, *, keep: int) -> CompactionPlan | None:
-    """Return what to summarise when the person asks: all but the last `keep` turns, or all but the last one."""
+    """Return what to summarise when the user asks: all but the last `keep` turns, or all but the last one."""
     turns = history.turns
     return _plan(history, turns[: -keep if len(turns) > keep else -1], ())
 

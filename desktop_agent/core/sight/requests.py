@@ -47,7 +47,7 @@ class TurnRequests:
         fits = tokens + sight.max_tokens <= window
         if self._is_forced or (target and tokens > (target if fits else 0)):
             urgency: Urgency = "needed" if self._is_forced or not fits else "wanted"
-            # What the person took back by hand is not done again before it must be.
+            # What the user took back by hand is not done again before it must be.
             is_wanted = not (sight.history.is_compaction_undone or self._has_failed)
             if urgency == "needed" or is_wanted:
                 if await self._compact(tokens, urgency):
@@ -74,7 +74,7 @@ class TurnRequests:
     def make_room(self, *, is_certain: bool = True) -> bool:
         """Let the next request be a smaller one, because the provider said that the last did not fit.
 
-        False when that was tried before in this turn, when the person does not want compaction by itself, or, unless it
+        False when that was tried before in this turn, when the user does not want compaction by itself, or, unless it
         `is_certain` that this was why the request was refused, when it should have fitted easily.
         """
         if self._has_made_room or self._last is None or not self.sight.target(self.model):

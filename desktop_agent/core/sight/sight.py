@@ -1,4 +1,4 @@
-"""What the model sees in one session: made for each turn, and changed when the person says so."""
+"""What the model sees in one session: made for each turn, and changed when the user says so."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -83,7 +83,7 @@ class Sight:
     async def handle(
         self, op: SightOp, *, is_running: bool, provider: Callable[[ModelRef], Awaitable[Provider]]
     ) -> asyncio.Task[None] | None:
-        """Carry out what the person asked for. What takes long is returned as a task, which nobody need wait for."""
+        """Carry out what the user asked for. What takes long is returned as a task, which nobody need wait for."""
         match op:
             case ops.AddPin():
                 await self.pins.add(op, self.settings().pins_tokens)
@@ -112,11 +112,11 @@ class Sight:
 
     @property
     def is_compacting(self) -> bool:
-        """Whether a summary that the person asked for is being made."""
+        """Whether a summary that the user asked for is being made."""
         return self._task is not None and not self._task.done()
 
     def interrupt(self) -> None:
-        """Stop making the summary that the person asked for."""
+        """Stop making the summary that the user asked for."""
         if self._task is not None:
             self._task.cancel()
 
@@ -193,7 +193,7 @@ class Sight:
     async def _compact(
         self, plan: CompactionPlan, focus: str, provider_of: Callable[[ModelRef], Awaitable[Provider]]
     ) -> None:
-        """Make the summary that the person asked for. Ends without one when it is stopped."""
+        """Make the summary that the user asked for. Ends without one when it is stopped."""
         model = self._parts.transcript.model
         assert model is not None, "the journal's first line names the model"
         with suppress(asyncio.CancelledError):

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 Origin = Literal["built-in", "person", "project"]
-"""Who wrote a command: it comes with the application, or from the person's folder, or from the project's."""
+"""Who wrote a command: it comes with the application, or from the user's folder, or from the project's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """One command as a person sees it."""
+    """One command as a user sees it."""
 
     name: str
     """Without the slash."""

@@ -1,4 +1,4 @@
-"""`/export`: the conversation, or its changes, as a file where the person wants it. Nothing is written over."""
+"""`/export`: the conversation, or its changes, as a file where the user wants it. Nothing is written over."""
 
 import asyncio
 import os
@@ -43,8 +43,8 @@ def _request(invocation: Invocation) -> tuple[ExportForm, str]:
 
 
 def _target(workspace: Path, name: str, *, is_named: bool) -> Path:
-    """Return a place where no file is. One that the person did not name gets a number when it is taken. Blocks."""
-    target = workspace / os.path.expanduser(name)  # noqa: PTH111 - Path's raises for a person that does not exist
+    """Return a place where no file is. One that the user did not name gets a number when it is taken. Blocks."""
+    target = workspace / os.path.expanduser(name)  # noqa: PTH111 - Path's raises for a user that does not exist
     candidates = [target] if is_named else [target, *(target.with_stem(f"{target.stem}-{n}") for n in range(2, 100))]
     for candidate in candidates:
         if not os.path.lexists(candidate):

@@ -21,7 +21,7 @@ class LiveConfig:
         return tuple((key, shown_value(value)) for key, value in values.items() if value is not None)
 
     async def change(self, key: str, value: str, workspace: Path) -> str:
-        """Check, save and apply a setting of the person's; return what to say of it, in this folder.
+        """Check, save and apply a setting of the user's; return what to say of it, in this folder.
 
         Raises `UsageError` and `StorageError`.
         """

@@ -27,7 +27,7 @@ class ConfigWriter(Protocol):
         ...
 
     async def change(self, key: str, value: str, workspace: Path) -> str:
-        """Check, save and apply a setting of the person's; return what to say of it, in this folder.
+        """Check, save and apply a setting of the user's; return what to say of it, in this folder.
 
         Raises `UsageError` and `StorageError`.
         """
@@ -101,7 +101,7 @@ class Performed:
 
     @property
     def notice(self) -> ev.Notice | None:
-        """Why it was not carried out, or what the person should know of it."""
+        """Why it was not carried out, or what the user should know of it."""
         return next((event for event in self.events if isinstance(event, ev.Notice)), None)
 
 

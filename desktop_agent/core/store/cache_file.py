@@ -1,6 +1,6 @@
 """A cache in one SQLite file, which may be deleted, damaged or used by other processes at any time.
 
-What it holds can be made again, so nothing here is worth an error for a person: whoever uses it discards a damaged file
+What it holds can be made again, so nothing here is worth an error for a user: whoever uses it discards a damaged file
 and goes on without one that cannot be written.
 """
 

@@ -48,7 +48,7 @@ def folder_draft(workspace: Path) -> DraftKey:
 
 @dataclass(frozen=True, slots=True)
 class Unsent:
-    """What a person has written in one conversation and its session does not have."""
+    """What a user has written in one conversation and its session does not have."""
 
     text: str = ""
     """In the composer."""

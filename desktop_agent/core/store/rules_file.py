@@ -1,4 +1,4 @@
-"""The person's lasting rules in `rules.toml`: read with every fault named, changed with everything else kept.
+"""The user's lasting rules in `rules.toml`: read with every fault named, changed with everything else kept.
 
 ```toml
 [[rule]]

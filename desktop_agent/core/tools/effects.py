@@ -60,7 +60,7 @@ class Effects:
     async def prepare(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
         """Store the images of a plan and return its changes. The workspace stays as it is.
 
-        What the person did since to one of its files goes on record first, as theirs.
+        What the user did since to one of its files goes on record first, as theirs.
         """
         await self.look()
         last = self._last_images()
@@ -110,7 +110,7 @@ class Effects:
     async def begin_command(self, turn: int, call_id: CallId, run: CommandRun) -> Snapshot:
         """Take a snapshot before a command runs, copy what it may destroy, and put on record that it is about to.
 
-        What the person did since to files of this session goes on record first, as theirs. Cancelling stops the look.
+        What the user did since to files of this session goes on record first, as theirs. Cancelling stops the look.
         """
         await self._safeguard.prepare(call_id, run)
         async with self._looking:
@@ -170,7 +170,7 @@ class Effects:
         return tuple(root / path for path in sorted(self._capture.repositories()) if path.rpartition("/")[2] == ".git")
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
-        """Announce what is written without a call (an undo, the person's save), so that no command gets it. Blocks."""
+        """Announce what is written without a call (an undo, the user's save), so that no command gets it. Blocks."""
         self._capture.note_written(images)
 
     async def _begin(self) -> Snapshot:
@@ -280,7 +280,7 @@ class Effects:
         self._ledger.apply(changes)
 
     async def _record_person(self, turn: int, transitions: Sequence[FileTransition]) -> None:
-        """Put on record what the person did, before something of the agent's comes on top of it."""
+        """Put on record what the user did, before something of the agent's comes on top of it."""
         changes = await asyncio.to_thread(self._record_all, turn, transitions, "person")
         await self.record_applied(turn, "", changes)
 

@@ -52,7 +52,7 @@ class Permit:
     confinement: Confinement | None = None
     """How a command must run."""
     edited_command: str | None = None
-    """What the person made of the command."""
+    """What the user made of the command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class ApprovalGate:
 
 
 def _is_same(asked: ApprovalRequest, now: ApprovalRequest) -> bool:
-    """Whether a person who answered the one has answered the other. Changes are known by what they do."""
+    """Whether a user who answered the one has answered the other. Changes are known by what they do."""
     return _without_ids(asked) == _without_ids(now)
 
 
@@ -259,7 +259,7 @@ def _require_allowed(decision: Decision, request: ApprovalRequest) -> Allowed:
             return decision
         case Denied(message=message):
             said = f' They said: "{message}"' if message else ""
-            text = f"The person denied this call; it was not run.{said} Do not repeat it: adapt, or ask."
+            text = f"The user denied this call; it was not run.{said} Do not repeat it: adapt, or ask."
             raise NotApprovedError(text, is_unanswered=False)
         case Aborted(reason=reason):
             text = f"This call needs an approval and did not get one: {reason} Why it asks: {request.reason}"

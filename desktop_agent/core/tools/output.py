@@ -1,6 +1,6 @@
 """How much of an output the model reads: the beginning and the end, with a mark that says what is left out.
 
-Three limits, in this order: `MODEL_FORMAT` for what commands print, then the person's `[tools.limits]`, then
+Three limits, in this order: `MODEL_FORMAT` for what commands print, then the user's `[tools.limits]`, then
 `RESULT_LIMIT` for every result of every tool. Each narrows the one before (`fit_all`), and the text is cut once, by
 what that comes to: so there is one header, and it tells the truth about the whole. The whole output stays available to
 people; this is only about what enters the model's context.
@@ -111,7 +111,7 @@ def fit(
 def fit_all(
     text: str, limits: ContextLimits, *, tail: str = "", total_lines: int | None = None, is_printed: bool = False
 ) -> FittedText:
-    """Return `text` within every limit: the model format if a command printed it, the person's, then the last one.
+    """Return `text` within every limit: the model format if a command printed it, the user's, then the last one.
 
     `tail` and `total_lines` are as for `fit`.
     """

@@ -1,4 +1,4 @@
-"""What a decision is made under: what the person chose, and what this machine can do, gathered when a call asks."""
+"""What a decision is made under: what the user chose, and what this machine can do, gathered when a call asks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Running ripgrep: where it is, what it skips, and its output record by record, in bounded memory.
 
 Every search honours `.gitignore` (also where there is no repository) and skips `.git`, `node_modules` and
-`__pycache__`. The person's own ripgrep configuration is not read: it would change what tools mean.
+`__pycache__`. The user's own ripgrep configuration is not read: it would change what tools mean.
 """
 
 import os

@@ -90,7 +90,7 @@ class ToolContext:
     spool_folder: Path
     """Where output too large for memory goes while a call runs."""
     emit_output: Callable[[str], None]
-    """Shows output to the person as it comes, colours and all. Call it on the event loop's thread."""
+    """Shows output to the user as it comes, colours and all. Call it on the event loop's thread."""
     clock: Clock = field(default_factory=SystemClock)
     todos: Callable[[], tuple[TodoItem, ...]] = tuple
     """The session's to-do list as it is now."""
@@ -149,7 +149,7 @@ class Tool(ABC, Generic[A]):
         """One line for people that says what this call is about: a path, a command, a pattern."""
 
     def question(self, arguments: A) -> str:
-        """What the agent itself wants the person to be asked before this call runs, in a line; empty: nothing."""
+        """What the agent itself wants the user to be asked before this call runs, in a line; empty: nothing."""
         return ""
 
     def why_asked(self, arguments: A) -> str:
@@ -157,11 +157,11 @@ class Tool(ABC, Generic[A]):
         return ""
 
     def heading(self, title: str) -> str:
-        """What the person is asked when the policy wants their word on a call with this title."""
+        """What the user is asked when the policy wants their word on a call with this title."""
         return f"Allow {self.name} {title}?"
 
     def circumstances(self, arguments: A) -> tuple[str, ...]:
-        """What else the person should know who is asked about this call, one line each."""
+        """What else the user should know who is asked about this call, one line each."""
         return ()
 
     def parse(self, arguments: JsonObject) -> A:
@@ -219,15 +219,15 @@ class CommandTool(Tool[A]):
 
     @abstractmethod
     def command(self, arguments: A) -> str:
-        """The command as the person is shown it."""
+        """The command as the user is shown it."""
 
     @abstractmethod
     def with_command(self, arguments: A, command: str) -> A:
-        """The same call with the command the person edited."""
+        """The same call with the command the user edited."""
 
     @abstractmethod
     def circumstances(self, arguments: A) -> tuple[str, ...]:
-        """What else decides what runs, one line each for the person who is asked: variables, input, a special shell."""
+        """What else decides what runs, one line each for the user who is asked: variables, input, a special shell."""
 
     def variables(self, arguments: A) -> Collection[str]:
         """The names of the environment variables that the call sets itself."""
@@ -238,7 +238,7 @@ class CommandTool(Tool[A]):
         return False
 
     def justification(self, arguments: A) -> str:
-        """Why the model says it must, for the person who is asked."""
+        """Why the model says it must, for the user who is asked."""
         return ""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The entries of a transcript: what a person reads, one after the other."""
+"""The entries of a transcript: what a user reads, one after the other."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,7 +25,7 @@ from desktop_agent.core.model import (
 
 @dataclass(slots=True, kw_only=True)
 class PromptEntry:
-    """What the person asked."""
+    """What the user asked."""
 
     prompt_id: PromptId
     text: str
@@ -67,7 +67,7 @@ class ToolEntry:
     result: ToolResult | None = None
     duration_s: float | None = None
     approval: ApprovalRequest | None = None
-    """Set while the call waits for the person."""
+    """Set while the call waits for the user."""
     decision: Decision | None = None
     judged: ev.CommandJudged | None = None
     """What is known of the command as the user edits it, while it waits."""
@@ -90,7 +90,7 @@ class ToolEntry:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the person is asked about this call right now."""
+        """Whether the user is asked about this call right now."""
         return self.approval is not None and self.decision is None
 
     @property
@@ -118,7 +118,7 @@ class ToolEntry:
 
 @dataclass(slots=True, kw_only=True)
 class NoticeEntry:
-    """Something the person should know."""
+    """Something the user should know."""
 
     notice: ev.Notice
     is_waiting: bool = False
@@ -145,7 +145,7 @@ class UndoEntry:
 
 @dataclass(slots=True, kw_only=True)
 class RewindEntry:
-    """The person went back to before `turn`. What stands between is out of the model's sight."""
+    """The user went back to before `turn`. What stands between is out of the model's sight."""
 
     turn: int
     scope: RewindScope
@@ -171,7 +171,7 @@ class CompactionEntry:
     compaction_id: str
     through_turn: int
     summary: Summary
-    """As the person may have rewritten it."""
+    """As the user may have rewritten it."""
     tokens_before: int
     tokens_after: int
     at: datetime

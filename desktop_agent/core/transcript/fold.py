@@ -35,7 +35,7 @@ RETRYING = "retrying"
 
 @dataclass(slots=True)
 class Transcript(PagedEntries):
-    """One session as a person sees it. Only `apply`, and loading its pages, changes it."""
+    """One session as a user sees it. Only `apply`, and loading its pages, changes it."""
 
     _open: list[int] = field(default_factory=list[int])
     """Entries of the message that is being streamed, counted from the first live one."""

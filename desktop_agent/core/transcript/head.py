@@ -70,10 +70,10 @@ class Head:
     context: ContextUse | None = None
     """The same against the model's window, as the running session last told it."""
     is_title_given: bool = False
-    """Whether the person gave the title."""
+    """Whether the user gave the title."""
     is_archived: bool = False
     is_pinned: bool = False
-    """Whether the person wants the session at the top of the list."""
+    """Whether the user wants the session at the top of the list."""
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
     pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
@@ -83,17 +83,17 @@ class Head:
     compactions: dict[str, int] = field(default_factory=dict[str, int])
     """The summaries neither taken back nor rewound, each with the last turn it tells of. The model sees the last."""
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
-    """In the order they were made, with the person's and with undos and redos."""
+    """In the order they were made, with the user's and with undos and redos."""
     kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
-    """By path, the hunks that the person decided to keep."""
+    """By path, the hunks that the user decided to keep."""
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
-    """The person's remarks that are not sent yet, by id, oldest first."""
+    """The user's remarks that are not sent yet, by id, oldest first."""
     rewound: set[int] = field(default_factory=set[int])
     """The turns that the model does not see any more."""
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
     """Prompts that wait for the running turn, oldest first."""
     prompts: dict[int, str] = field(default_factory=dict[int, str])
-    """What the person asked, by turn. Of a long one on an earlier page only the beginning."""
+    """What the user asked, by turn. Of a long one on an earlier page only the beginning."""
     cut_prompts: set[int] = field(default_factory=set[int])
     """The turns of those."""
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
@@ -113,14 +113,14 @@ class Head:
 
     @property
     def status(self) -> Status:
-        """`waiting` when a running turn needs the person."""
+        """`waiting` when a running turn needs the user."""
         if not self.is_running:
             return "idle"
         return "waiting" if self.waiting else "working"
 
     @property
     def pending_approvals(self) -> list[ApprovalRequest]:
-        """What waits for the person, oldest first."""
+        """What waits for the user, oldest first."""
         return list(self.waiting.values()) if self.is_running else []
 
     def is_in_force(self, entry: CompactionEntry) -> bool:

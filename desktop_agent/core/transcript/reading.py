@@ -34,7 +34,7 @@ def _todo_status(item: JsonObject) -> TodoStatus:
 
 
 def readable(content: Sequence[AssistantBlock]) -> list[tuple[Literal["text", "thinking"], str]]:
-    """The blocks a person reads, neighbours of one kind joined as they are while streaming."""
+    """The blocks a user reads, neighbours of one kind joined as they are while streaming."""
     readable: list[tuple[Literal["text", "thinking"], str]] = []
     for block in content:
         match block:

@@ -19,7 +19,7 @@ _SIDES = 18
 
 
 class CommandEdit(QWidget):
-    """Shows a command and lets the person edit it, saying so as long as it is not the agent's.
+    """Shows a command and lets the user edit it, saying so as long as it is not the agent's.
 
     Signals:
         changed: the command is another one now.
@@ -69,7 +69,7 @@ class CommandEdit(QWidget):
 
     @property
     def edited_command(self) -> str | None:
-        """The person's command; `None` while it is the agent's."""
+        """The user's command; `None` while it is the agent's."""
         return None if self.text == self._original else self.text
 
     def restore(self) -> None:

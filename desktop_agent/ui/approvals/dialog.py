@@ -48,7 +48,7 @@ class ApprovalDialog(QDialog):
     """Asks about one call. Show it with `open()`; closing it decides nothing, and it never answers by itself.
 
     Signals:
-        decided: the person answered; carries the call's id and a `Decision`. Emitted at most once.
+        decided: the user answered; carries the call's id and a `Decision`. Emitted at most once.
         edited: the command is another one now; carries the call's id and that command, which is to be judged.
     """
 
@@ -66,7 +66,7 @@ class ApprovalDialog(QDialog):
         rules: "RuleContext | None" = None,
         arming_delay_ms: int = ARMING_DELAY_MS,
     ) -> None:
-        """`rules` lets the person make rules of the answer, where the request has patterns for some."""
+        """`rules` lets the user make rules of the answer, where the request has patterns for some."""
         super().__init__(parent)
         self.setObjectName("approvalDialog")
         self.setWindowTitle(self.tr("Approval"))
@@ -326,7 +326,7 @@ class ApprovalDialog(QDialog):
         box.setSpacing(Space.S)
         box.addLayout(row)
         if self._editor:
-            self._editor.hide()  # until the person wants more than this once
+            self._editor.hide()  # until the user wants more than this once
             box.addWidget(self._editor)
             box.addSpacing(Space.XS)
         box.addWidget(self._message)
@@ -339,7 +339,7 @@ class ApprovalDialog(QDialog):
         for offer in self._request.scopes:
             if offer.scope != "once":
                 self._scopes.append(offer.scope)
-                # What is allowed is said by the rules and the button, where the person makes them.
+                # What is allowed is said by the rules and the button, where the user makes them.
                 self._scope.addItem(scope_words(offer.scope) if self._editor else quoted(offer.label))
 
     def _build_foot(self) -> None:
@@ -385,7 +385,7 @@ class ApprovalDialog(QDialog):
         return self._preview.view if self._preview else self._head.heading
 
     def _fit(self) -> None:
-        """Be high enough for what is shown now; never smaller than the person made it."""
+        """Be high enough for what is shown now; never smaller than the user made it."""
         wanted = self._fitting_size().height()
         if wanted > self.height():
             self.resize(self.width(), wanted)

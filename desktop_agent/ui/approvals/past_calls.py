@@ -16,7 +16,7 @@ class PastCalls:
     subjects: tuple[str, ...] = ()
     """All different ones, newest first."""
     questions: tuple[tuple[str, ...], ...] = ()
-    """What the person was asked about, question by question."""
+    """What the user was asked about, question by question."""
 
 
 def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:

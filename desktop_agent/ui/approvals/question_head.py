@@ -93,7 +93,7 @@ class QuestionHead(QWidget):
         box.addWidget(self._risks)
 
     def _why(self) -> QHBoxLayout:
-        """Why the person is asked, always in sight."""
+        """Why the user is asked, always in sight."""
         question = QLabel(self.tr("Why am I asked?"))
         question.setProperty("role", "secondary")
         reason = self._reason

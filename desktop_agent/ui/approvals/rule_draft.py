@@ -1,4 +1,4 @@
-"""Rules in the making: what the person chose, and the rules and words that come of it. No widgets."""
+"""Rules in the making: what the user chose, and the rules and words that come of it. No widgets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ class RuleDraft:
 
 
 def expiry_moment(expiry: Expiry, now: datetime) -> datetime | None:
-    """Return when a rule made `now` ends; `today` is over at midnight where the person is."""
+    """Return when a rule made `now` ends; `today` is over at midnight where the user is."""
     match expiry:
         case "never":
             return None

@@ -50,7 +50,7 @@ class ActivityLine(QWidget):
 
 
 def moves(widget: QWidget) -> bool:
-    """Whether the person wants things to move at all."""
+    """Whether the user wants things to move at all."""
     from PySide6.QtWidgets import QStyle  # its many enumerations take 6 ms, which an empty window does not need
 
     return widget.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, widget) > 0

@@ -33,13 +33,13 @@ class Composer(QWidget):
     """The message field with its buttons, a row of controls, and the waiting prompts above.
 
     Signals:
-        prompt_submitted: the person sent this; it is queued when a turn is running.
+        prompt_submitted: the user sent this; it is queued when a turn is running.
         stop_requested: the running turn shall stop.
         unqueue_requested: a waiting prompt (id) shall be taken back.
         commands_wanted: a slash was written, so `set_commands` should be told the commands there are.
         send_queued_requested: a waiting prompt (id) shall be sent now.
         text_changed: something else is written in the field.
-        context_clicked: the person wants to see what fills the context.
+        context_clicked: the user wants to see what fills the context.
     """
 
     prompt_submitted = Signal(str)

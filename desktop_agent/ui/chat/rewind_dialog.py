@@ -20,7 +20,7 @@ _MAX_TITLE_CHARS = 60
 
 
 class RewindDialog(QDialog):
-    """Asks how far back and with what. Open it with `open()`; nothing is done before the person says so.
+    """Asks how far back and with what. Open it with `open()`; nothing is done before the user says so.
 
     Signals:
         chosen: go back to before this turn (int), with this `RewindScope`.

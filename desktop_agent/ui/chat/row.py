@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Row:
-    """One entry. What the person did to it outlives its widget, which exists only near the eye."""
+    """One entry. What the user did to it outlives its widget, which exists only near the eye."""
 
     __slots__ = (
         "drafts",
@@ -37,15 +37,15 @@ class Row:
         self.is_dirty = False
         """Whether the entry changed since it was shown or measured."""
         self.is_unfolded: bool | None = None
-        """Whether the person folded or unfolded it; `None` leaves it to the entry."""
+        """Whether the user folded or unfolded it; `None` leaves it to the entry."""
         self.stream: MarkdownStream | None = None
         """Its markdown as far as it was read. May be forgotten at any time."""
         self.drafts: dict[str, str] = {}
-        """What the person has written into it and not sent, by field."""
+        """What the user has written into it and not sent, by field."""
         self.is_superseded = False
         """Whether a later row says the same anew: an older version of the plan."""
         self.opened: set[str] = set()
-        """Which parts of it the person folded or unfolded, by name."""
+        """Which parts of it the user folded or unfolded, by name."""
         self.loaded: dict[str, object] = {}
         """What was fetched or worked out for it. May be forgotten at any time."""
 

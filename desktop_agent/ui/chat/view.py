@@ -48,7 +48,7 @@ class TranscriptView(RowArea):
     """Draws a `Transcript` and keeps up with it by patches. Holds no truth of its own.
 
     Signals:
-        approval_answered: the person answered a question on its card: call id and decision.
+        approval_answered: the user answered a question on its card: call id and decision.
         approval_edited: the user edits the command in question: call id and the command as it is now.
         approval_opened: look at a question (call id) in full.
         stop_requested: stop the running turn.
@@ -61,14 +61,14 @@ class TranscriptView(RowArea):
         retry_requested: ask the model again after an error.
         try_now_requested: ask the model now, instead of waiting before the next try.
         settings_requested: open the settings.
-        folder_requested: let the person choose another folder.
+        folder_requested: let the user choose another folder.
         resend_requested: send this prompt (turn, new text) again in a copy of the conversation that ends before it;
             whether files are to be put back, too.
         edit_changed: an earlier prompt (turn) is being edited, and reads so now.
         edit_closed: the edit of a prompt (turn) was sent or dropped.
         session_requested: show this session.
-        rewind_requested: the person wants to go back to before this turn; asks how first.
-        example_chosen: the person picked this prompt in an empty conversation.
+        rewind_requested: the user wants to go back to before this turn; asks how first.
+        example_chosen: the user picked this prompt in an empty conversation.
         found: number of the current match, from 1 (0: none), and how many there are so far.
         pages_wanted: the pages (numbers, the most urgent first) that are in view or near it, loaded or not.
         pages_sought: a search began for this text; `add_places` takes the pages that may have it.
@@ -219,7 +219,7 @@ class TranscriptView(RowArea):
                 return
 
     def show_turn(self, turn: int, call_id: str = "") -> None:
-        """Bring the card of this call into view, else what the person asked in this turn."""
+        """Bring the card of this call into view, else what the user asked in this turn."""
         prompt: Row | None = None
         for row in self.rows:
             if row.entry.kind == "tool" and row.entry.call.id == call_id:
@@ -242,7 +242,7 @@ class TranscriptView(RowArea):
         self.request_layout()
 
     def edit_prompt(self, row: "Row") -> None:
-        """Let the person edit a prompt of theirs, in its place."""
+        """Let the user edit a prompt of theirs, in its place."""
         from desktop_agent.ui.chat.entries.prompt import PromptWidget
 
         if isinstance(row.widget, PromptWidget):
@@ -258,7 +258,7 @@ class TranscriptView(RowArea):
         self._empty.setVisible(not len(self.rows))
         if transcript is not None:
             self._activity.show_activity(transcript.activity)
-            # A summary that the person asked for is made while no turn runs.
+            # A summary that the user asked for is made while no turn runs.
             is_busy = transcript.status == "working" or (bool(transcript.activity) and not transcript.is_running)
             self.show_footer(is_shown=is_busy)
 

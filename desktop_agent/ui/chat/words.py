@@ -25,7 +25,7 @@ MINUS = "−"
 
 
 def say(text: str) -> str:
-    """Return `text` in the person's language."""
+    """Return `text` in the user's language."""
     return QCoreApplication.translate("Transcript", text)
 
 
@@ -212,7 +212,7 @@ def badge(entry: "ToolEntry") -> str:
 
 
 def asked(entry: "ToolEntry") -> str:
-    """Return why the person was asked about a finished call, and what came of it; nothing when nobody was."""
+    """Return why the user was asked about a finished call, and what came of it; nothing when nobody was."""
     request, decision = entry.approval, entry.decision
     if request is None or decision is None:
         return ""

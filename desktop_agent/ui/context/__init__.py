@@ -1,1 +1,1 @@
-"""What the model sees, for a person: the parts of the next request, the summary, the pins."""
+"""What the model sees, for a user: the parts of the next request, the summary, the pins."""

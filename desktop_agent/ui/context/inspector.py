@@ -26,7 +26,7 @@ _LEAST_TEXT_HEIGHT = 40
 
 
 class ContextInspector(QDialog):
-    """Open it with `open()`. It shows what it is told, and asks for what the person does.
+    """Open it with `open()`. It shows what it is told, and asks for what the user does.
 
     Signals:
         op_requested: the session should carry this `Op` out.
@@ -93,7 +93,7 @@ class ContextInspector(QDialog):
         self._bar.show_report(report)
         self._bar.setAccessibleName(words)
         is_editing = self._text.document().isModified() and not self._text.isReadOnly()
-        self._list.blockSignals(is_editing)  # what the person is writing stays
+        self._list.blockSignals(is_editing)  # what the user is writing stays
         self._list.show_sections(report.sections)
         self._list.blockSignals(False)
         if self._wanted:
@@ -132,7 +132,7 @@ class ContextInspector(QDialog):
         is_changed = not self._text.isReadOnly() and self._text.document().isModified()
         self._save.setEnabled(is_changed and self._compact_button.isEnabled())
 
-    # -- what the person does --
+    # -- what the user does --
 
     def _save_summary(self) -> None:
         from desktop_agent.core.context.summaries import from_headings

@@ -11,7 +11,7 @@ _LONGEST_LINE = 8_000
 
 
 class LongText(QPlainTextEdit):
-    """Shows a text, and stays where the person reads when the text has only grown since."""
+    """Shows a text, and stays where the user reads when the text has only grown since."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

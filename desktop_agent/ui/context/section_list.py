@@ -30,7 +30,7 @@ class SectionList(QListWidget):
     """One row per part.
 
     Signals:
-        section_chosen: the person wants to read this part (`ContextSection`).
+        section_chosen: the user wants to read this part (`ContextSection`).
     """
 
     section_chosen = Signal(object)

@@ -1,4 +1,4 @@
-"""Which files a person means by a few letters, best first. Pure, and made for a thread."""
+"""Which files a user means by a few letters, best first. Pure, and made for a thread."""
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence

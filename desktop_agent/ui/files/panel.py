@@ -76,7 +76,7 @@ class FileTree(QWidget):
         self._reader.read_repository()
 
     def focus_filter(self) -> None:
-        """Let the person type a file's name."""
+        """Let the user type a file's name."""
         self._filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._filter.selectAll()
 
@@ -345,7 +345,7 @@ class FileTree(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self._watch.is_active:
-            self.refresh()  # the person comes back from an editor or a terminal
+            self.refresh()  # the user comes back from an editor or a terminal
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self._filter.text():

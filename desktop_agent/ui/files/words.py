@@ -24,7 +24,7 @@ LETTERS: Final["Mapping[FileState, str]"] = {
 """What a changed file carries. No letter for ignored ones: they are dimmed."""
 
 COLOUR_OF_STATE: Final["Mapping[FileState | FolderMark, str]"] = {
-    "modified": "syntax_number",  # the brown of the drawn target; amber would say that something waits for the person
+    "modified": "syntax_number",  # the brown of the drawn target; amber would say that something waits for the user
     "added": "added_text",
     "deleted": "removed_text",
     "renamed": "syntax_function",

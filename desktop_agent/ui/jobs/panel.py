@@ -1,4 +1,4 @@
-"""The background commands of the session, between the conversation and the composer while the person wants them."""
+"""The background commands of the session, between the conversation and the composer while the user wants them."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -24,8 +24,8 @@ class JobsPanel(QWidget):
 
     Signals:
         stop_requested: a job (id) shall end.
-        output_requested: the person wants to read what a `Job` printed.
-        closed: the person does not want to see it any more.
+        output_requested: the user wants to read what a `Job` printed.
+        closed: the user does not want to see it any more.
     """
 
     stop_requested = Signal(str)

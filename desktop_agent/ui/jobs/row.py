@@ -26,7 +26,7 @@ class JobRow(QWidget):
 
     Signals:
         stop_requested: it shall end; carries its id.
-        output_requested: the person wants to read what it printed; carries the `Job`.
+        output_requested: the user wants to read what it printed; carries the `Job`.
     """
 
     stop_requested = Signal(str)

@@ -1,4 +1,4 @@
-"""What a person sees first."""
+"""What a user sees first."""
 
 from desktop_agent.ui.onboarding.dialog import OnboardingDialog
 

@@ -20,7 +20,7 @@ class OnboardingDialog(QDialog):
     Signals:
         demo_requested: start the demo. The dialog is closed.
         key_requested: let the user enter a key. The dialog is closed.
-        folder_requested: let the person choose a folder, and tell it by `set_folder`. The dialog stays.
+        folder_requested: let the user choose a folder, and tell it by `set_folder`. The dialog stays.
     """
 
     demo_requested = Signal()

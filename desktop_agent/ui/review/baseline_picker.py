@@ -24,8 +24,8 @@ class BaselinePicker(Picker):
     """Offers the baselines there are. Shows the chosen one also when the others change under it.
 
     Signals:
-        chosen: the person picked a baseline; carries a `Baseline`.
-        opened: the person is about to pick one: a good moment to look what git has.
+        chosen: the user picked a baseline; carries a `Baseline`.
+        opened: the user is about to pick one: a good moment to look what git has.
     """
 
     chosen = Signal(object)

@@ -21,7 +21,7 @@ _Index = QModelIndex | QPersistentModelIndex
 class ChangeDelegate(QStyledItemDelegate):
     """Paints a `ChangedFile`: full when it is kept, half when in part, a ring while undecided, struck when undone.
 
-    Amber with a bar is for a file whose undo clashed: it waits for the person.
+    Amber with a bar is for a file whose undo clashed: it waits for the user.
 
     Without enough room the folder gives way first, then the tag.
     """

@@ -13,7 +13,7 @@ class ChangeList(FileList):
 
     Signals:
         open_requested, call_requested, keep_requested, reopen_requested, undo_requested, undo_with_word_requested,
-            redo_requested: the person wants this for the current file.
+            redo_requested: the user wants this for the current file.
     """
 
     open_requested = Signal()

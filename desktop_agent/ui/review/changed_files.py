@@ -31,7 +31,7 @@ UNCOMMITTED = Baseline("uncommitted")
 
 State = Literal["stands", "partly_undone", "undone"]
 Mark = Literal["pending", "partly", "kept", "undone", "conflict"]
-"""What the person decided about a file: nothing, some of it, to keep it, to undo it; or an undo clashed."""
+"""What the user decided about a file: nothing, some of it, to keep it, to undo it; or an undo clashed."""
 
 
 class ChangedFile(NamedTuple):
@@ -39,9 +39,9 @@ class ChangedFile(NamedTuple):
 
     path: str
     records: "tuple[ChangeRecord, ...]"
-    """Also the person's own, but no undos and redos. Of a renamed file, those at its old path first."""
+    """Also the user's own, but no undos and redos. Of a renamed file, those at its old path first."""
     standing: "tuple[ChangeRecord, ...]"
-    """The changes that are compared and shown: the agent's, or the person's when there are no others."""
+    """The changes that are compared and shown: the agent's, or the user's when there are no others."""
     state: State
     net_counts: tuple[int, int] | None = None
     """Lines added and removed by all changes together, once somebody compared."""
@@ -98,7 +98,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def is_by_person(self) -> bool:
-        """Whether nobody but the person changed it, so that there is nothing to decide."""
+        """Whether nobody but the user changed it, so that there is nothing to decide."""
         return not self.is_git and all(record.change.author == "person" for record in self.records)
 
     @property
@@ -180,7 +180,7 @@ def git_files(records: "Iterable[ChangeRecord]") -> list[ChangedFile]:
 
 
 def turns_with_changes(transcript: "Transcript") -> list[int]:
-    """Return the turns that changed something, newest first. The person's changes and undos make no turn."""
+    """Return the turns that changed something, newest first. The user's changes and undos make no turn."""
     records = transcript.changes.values()
     return sorted({record.turn for record in records if record.change.is_by_agent}, reverse=True)
 
@@ -201,7 +201,7 @@ def selection_of(baseline: Baseline, turns: Sequence[int]) -> "ChangeSelection":
 
 
 def records_of(baseline: Baseline, transcript: "Transcript", turns: Sequence[int]) -> "list[ChangeRecord]":
-    """Return the records of a transcript within `baseline`, the person's own among them."""
+    """Return the records of a transcript within `baseline`, the user's own among them."""
     selection = selection_of(baseline, turns)
     return [
         record

@@ -33,13 +33,13 @@ class _Block(NamedTuple):
 
 
 class CommentBlocks(QObject):
-    """Draws comments as cards between the rows and lets the person write one. Only visible cards are widgets.
+    """Draws comments as cards between the rows and lets the user write one. Only visible cards are widgets.
 
     What was written and not saved is kept for as long as the same file is shown.
 
     Signals:
-        added: the person wrote or changed a comment; carries a `LineComment`.
-        removed: the person took back the comment with this id.
+        added: the user wrote or changed a comment; carries a `LineComment`.
+        removed: the user took back the comment with this id.
         resized: the blocks need other heights.
         closed: nothing is being written any more.
     """
@@ -96,7 +96,7 @@ class CommentBlocks(QObject):
         return next((block.row for block in self._blocks if block.is_editor), None)
 
     def write(self, rows: Rows, spot: Spot) -> None:
-        """Let the person write a comment on these lines."""
+        """Let the user write a comment on these lines."""
         quote = quote_of(rows, spot)
         comment = LineComment(
             id=f"m-{secrets.token_hex(4)}",
@@ -144,7 +144,7 @@ class CommentBlocks(QObject):
             card.hide()
             card.deleteLater()
 
-    # -- what the person does --
+    # -- what the user does --
 
     def _card_height(self, text: str, width: int) -> int:
         if (text, width) not in self._heights:

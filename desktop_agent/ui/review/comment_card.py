@@ -15,7 +15,7 @@ _LINE_SPACING = 1.35
 
 
 class WrappedText:
-    """A person's text in lines of some width; words too long for a line are broken."""
+    """A user's text in lines of some width; words too long for a line are broken."""
 
     def __init__(self, text: str, font: QFont, width: float) -> None:
         option = QTextOption()
@@ -46,7 +46,7 @@ class CommentCard(QWidget):
     """Shows one comment, with buttons to edit and to remove it.
 
     Signals:
-        edit_clicked, remove_clicked: the person wants it.
+        edit_clicked, remove_clicked: the user wants it.
     """
 
     edit_clicked = Signal()

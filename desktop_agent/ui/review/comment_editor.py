@@ -18,8 +18,8 @@ class CommentEditor(QWidget):
     """A field with Save and Cancel. Ctrl+Enter saves, Esc cancels; it grows with its text.
 
     Signals:
-        saved: the person is done; ask `text`.
-        cancelled: the person does not want it now.
+        saved: the user is done; ask `text`.
+        cancelled: the user does not want it now.
         height_changed: it wants another height; ask `wanted_height`.
     """
 
@@ -80,7 +80,7 @@ class CommentEditor(QWidget):
         self._field.selectAll() if not is_new else self._field.moveCursor(self._field.textCursor().MoveOperation.End)
 
     def focus_field(self) -> None:
-        """Let the person write."""
+        """Let the user write."""
         self._field.setFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

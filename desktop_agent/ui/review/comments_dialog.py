@@ -32,8 +32,8 @@ class CommentsDialog(QDialog):
     """Lists the remarks that wait to be sent. Open it with `open()`; tell it with `set_comments` what is left.
 
     Signals:
-        removed: the person takes the remark of this id back.
-        sent: the person wants them sent, with this text in front.
+        removed: the user takes the remark of this id back.
+        sent: the user wants them sent, with this text in front.
     """
 
     removed = Signal(str)

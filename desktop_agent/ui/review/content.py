@@ -39,13 +39,13 @@ _REDRAW_INTERVAL_MS = 100
 
 
 class ReviewContent(QWidget):
-    """Draws the changes of a transcript, or what git finds different, and asks for what the person decides.
+    """Draws the changes of a transcript, or what git finds different, and asks for what the user decides.
 
     Signals:
         op_requested: the session should do this; carries an `Op`.
-        file_open_requested: the person wants to open the file of this path.
-        call_requested: the person wants to see the call of this id in the conversation.
-        diff_mode_changed: the person chose how diffs are shown, `side_by_side` or `unified`.
+        file_open_requested: the user wants to open the file of this path.
+        call_requested: the user wants to see the call of this id in the conversation.
+        diff_mode_changed: the user chose how diffs are shown, `side_by_side` or `unified`.
     """
 
     op_requested = Signal(object)
@@ -231,7 +231,7 @@ class ReviewContent(QWidget):
             if self._reviewed.baseline.is_git:
                 self._git.load(self._reviewed.baseline)
 
-    # -- what the person decides about everything that is listed --
+    # -- what the user decides about everything that is listed --
 
     def keep_all(self) -> None:
         """Keep what is undecided of the listed files."""
@@ -306,7 +306,7 @@ class ReviewContent(QWidget):
         """Undo what is shown of the current file."""
         self._file.undo()
 
-    # -- what the person looks for --
+    # -- what the user looks for --
 
     def _on_counted(self) -> None:
         self._shown_state = None

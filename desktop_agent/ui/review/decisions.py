@@ -1,4 +1,4 @@
-"""What the person decides in the review, made into ops for the session. Holds nothing that the session should know."""
+"""What the user decides in the review, made into ops for the session. Holds nothing that the session should know."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -142,7 +142,7 @@ class Decisions(QObject):
     # -- clashes, edits and comments --
 
     def settle(self, transcript: "Transcript", resolution: "Resolution") -> None:
-        """Write what the person made of a clash. With that the undo or redo it comes from is done."""
+        """Write what the user made of a clash. With that the undo or redo it comes from is done."""
         from desktop_agent.core.ops import WriteFile
 
         self.op_requested.emit(
@@ -157,7 +157,7 @@ class Decisions(QObject):
         )
 
     def save_edit(self, transcript: "Transcript", file: "ChangedFile", content: bytes) -> None:
-        """Write the file as the person edited it in the diff, if nobody changed it since."""
+        """Write the file as the user edited it in the diff, if nobody changed it since."""
         from desktop_agent.core.ops import WriteFile
 
         self.op_requested.emit(WriteFile(path=file.path, expected=newest_digest(transcript, file), content=content))

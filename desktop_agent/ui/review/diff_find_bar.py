@@ -12,7 +12,7 @@ class DiffFindBar(QFrame):
 
     Signals:
         find_requested: the next place of `text` is wanted.
-        closed: the person is done finding.
+        closed: the user is done finding.
     """
 
     find_requested = Signal()
@@ -46,7 +46,7 @@ class DiffFindBar(QFrame):
         return self._field.text()
 
     def open_bar(self) -> None:
-        """Show the bar and let the person type."""
+        """Show the bar and let the user type."""
         self.show()
         self._field.setFocus()
         self._field.selectAll()

@@ -39,7 +39,7 @@ _SIGNS = {"removed": "−", "added": "+"}
 
 
 class Scene(NamedTuple):
-    """What to paint: the rows, where they are, and what the person did with them."""
+    """What to paint: the rows, where they are, and what the user did with them."""
 
     rows: Rows
     geometry: Geometry

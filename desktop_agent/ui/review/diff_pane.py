@@ -34,13 +34,13 @@ class DiffPane(QWidget):
     """Shows the diff of a changed file. Results that come too late, for a file shown before, are dropped.
 
     Signals:
-        mode_chosen: the person wants diffs shown in the other mode from now on; ask `wanted_mode`.
-        call_clicked: the person wants to see the call behind the change.
-        keep_requested, undecide_requested, undo_requested, redo_requested: the person wants it for these hunks of the
+        mode_chosen: the user wants diffs shown in the other mode from now on; ask `wanted_mode`.
+        call_clicked: the user wants to see the call behind the change.
+        keep_requested, undecide_requested, undo_requested, redo_requested: the user wants it for these hunks of the
             file; carry a tuple of `HunkKey`.
         comment_added: carries a `LineComment`; one with a known id replaces the one that is there.
         comment_removed: carries the id of a comment.
-        edit_saved: the person edited the file, which shall be these `bytes`.
+        edit_saved: the user edited the file, which shall be these `bytes`.
     """
 
     mode_chosen = Signal()
@@ -332,7 +332,7 @@ class DiffPane(QWidget):
         self._forward(self.redo_requested, self.view.change_keys)
 
     def _forward(self, signal: SignalInstance, keys: object) -> None:
-        """Pass on what the person wants, unless it is about the file before: that is still there for a moment."""
+        """Pass on what the user wants, unless it is about the file before: that is still there for a moment."""
         diff = self.view.diff
         if diff is not None and self._file is not None and diff.path == self._file.path:
             signal.emit(keys)

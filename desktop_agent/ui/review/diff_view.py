@@ -46,7 +46,7 @@ class DiffView(DiffCanvas):
         self._search: DiffSearch | None = None
         self._found: Match | None = None
         self._side: LineSide = "new"
-        """Where the person last was: what the keyboard selects from."""
+        """Where the user last was: what the keyboard selects from."""
         self._select_from: int | None = None
         self._pressed_gap: int | None = None
         self._drag_timer = QTimer(self)
@@ -108,7 +108,7 @@ class DiffView(DiffCanvas):
             QGuiApplication.clipboard().setText(text)
 
     def select_all(self) -> None:
-        """Select everything on the side where the person last was."""
+        """Select everything on the side where the user last was."""
         if len(self._rows):
             self._select(everything(self._rows, self._selecting_side()))
 

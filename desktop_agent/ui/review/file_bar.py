@@ -22,9 +22,9 @@ class FileBar(QWidget):
     """Names the file that is shown.
 
     Signals:
-        mode_toggled: the person wants the diff in the other mode.
-        call_clicked: the person wants to see the call behind the change.
-        edit_clicked, save_clicked, cancel_clicked: the person wants to edit the file, and to end that.
+        mode_toggled: the user wants the diff in the other mode.
+        call_clicked: the user wants to see the call behind the change.
+        edit_clicked, save_clicked, cancel_clicked: the user wants to edit the file, and to end that.
         discard_clicked, continue_clicked: the answers when something would be lost.
         keep_clicked, undo_clicked, redo_clicked: what to do about the whole file, where it is not shown in hunks.
     """

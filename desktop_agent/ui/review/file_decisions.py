@@ -1,4 +1,4 @@
-"""The file that is shown: with what was decided about it, and what the person decides about it and its hunks."""
+"""The file that is shown: with what was decided about it, and what the user decides about it and its hunks."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,8 +32,8 @@ class FileDecisions(QObject):
     """Shows the current file of the list in the pane, hears both, and makes decisions of it.
 
     Signals:
-        open_requested: the person wants to open the file of this path.
-        call_requested: the person wants to see the call of this id.
+        open_requested: the user wants to open the file of this path.
+        call_requested: the user wants to see the call of this id.
         started: something new is tried; what failed before is no news any more.
     """
 

@@ -19,7 +19,7 @@ MAX_EDITED_BYTES = 2_000_000
 
 
 class _Draft(NamedTuple):
-    """What a person wrote in a file and has not saved, and the lines it was made of."""
+    """What a user wrote in a file and has not saved, and the lines it was made of."""
 
     lines: "Sequence[str]"
     content: str
@@ -59,7 +59,7 @@ class FileEditing(QObject):
 
     @property
     def is_active(self) -> bool:
-        """Whether the person edits the file now."""
+        """Whether the user edits the file now."""
         return self._editor is not None
 
     def set_view(self, view: "ReviewView") -> None:
@@ -135,7 +135,7 @@ class FileEditing(QObject):
         self.saved.emit(self._saved)
 
     def save_done(self) -> None:
-        """The file was written: there is nothing to edit until the person asks again."""
+        """The file was written: there is nothing to edit until the user asks again."""
         if self._saved is not None:
             self._close()
 

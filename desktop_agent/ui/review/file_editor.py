@@ -52,11 +52,11 @@ class FileEditor(QPlainTextEdit):
 
     @property
     def is_changed(self) -> bool:
-        """Whether the person has changed something."""
+        """Whether the user has changed something."""
         return self.is_ready and self.document().isModified() and self._content() != self._edited.shown
 
     def fill(self, line: int, content: str | None = None) -> None:
-        """Show the text, or `content` that the person wrote before, and stand in `line` when it is there."""
+        """Show the text, or `content` that the user wrote before, and stand in `line` when it is there."""
         self._line = line
         shown = self._edited.shown if content is None else content
         self._is_restored = content is not None
@@ -72,7 +72,7 @@ class FileEditor(QPlainTextEdit):
         return self._content()
 
     def encoded(self) -> bytes:
-        """Return the file's bytes as the person wants them. Raises `UnicodeEncodeError` when it cannot be encoded."""
+        """Return the file's bytes as the user wants them. Raises `UnicodeEncodeError` when it cannot be encoded."""
         return self._edited.encoded(self._content())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -14,7 +14,7 @@ class FilterButton(QPushButton):
 
     Signals:
         changed: another author or state was chosen; ask `chosen`.
-        text_requested: the person wants to filter by the path.
+        text_requested: the user wants to filter by the path.
     """
 
     changed = Signal()

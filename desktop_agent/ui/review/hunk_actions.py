@@ -18,7 +18,7 @@ class HunkActions(QWidget):
     picture of them is painted: a thousand hunks cost no more than two.
 
     Signals:
-        keep_clicked, undecide_clicked, undo_clicked, redo_clicked, comment_clicked: the person wants it for `key`.
+        keep_clicked, undecide_clicked, undo_clicked, redo_clicked, comment_clicked: the user wants it for `key`.
     """
 
     keep_clicked = Signal()

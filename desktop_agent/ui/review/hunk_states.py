@@ -1,4 +1,4 @@
-"""What the person decided about the hunks of one diff, as far as drawing them needs to know."""
+"""What the user decided about the hunks of one diff, as far as drawing them needs to know."""
 
 from typing import Literal, NamedTuple
 

@@ -25,7 +25,7 @@ _LETTERS = (Qt.Key.Key_K, Qt.Key.Key_U, Qt.Key.Key_R, Qt.Key.Key_C, Qt.Key.Key_E
 
 
 class HunkView(DiffView):
-    """Draws what was decided about each hunk, and says what the person wants with one. It changes nothing itself.
+    """Draws what was decided about each hunk, and says what the user wants with one. It changes nothing itself.
 
     K keeps the hunk that the marked row is in, or leaves it undecided again; U undoes it, R makes it again. Tab goes to
     its buttons.
@@ -33,7 +33,7 @@ class HunkView(DiffView):
     Signals:
         keep_requested, undecide_requested, undo_requested, redo_requested: for these hunks; carry a tuple of
             `HunkKey`.
-        comment_requested: the person wants to comment on the hunk of this row.
+        comment_requested: the user wants to comment on the hunk of this row.
     """
 
     keep_requested = Signal(object)

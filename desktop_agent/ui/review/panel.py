@@ -28,13 +28,13 @@ _PIECE_PAUSE_MS = 20
 
 
 class ReviewPanel(QWidget):
-    """Shows the changes of a transcript, and asks for what the person decides by a signal. It changes nothing itself.
+    """Shows the changes of a transcript, and asks for what the user decides by a signal. It changes nothing itself.
 
     Signals:
-        op_requested: the session should do this, as the person decided; carries an `Op`.
-        file_open_requested: the person wants to open the file of this path.
-        call_requested: the person wants to see the call of this id in the conversation.
-        diff_mode_changed: the person chose how diffs are shown, `side_by_side` or `unified`.
+        op_requested: the session should do this, as the user decided; carries an `Op`.
+        file_open_requested: the user wants to open the file of this path.
+        call_requested: the user wants to see the call of this id in the conversation.
+        diff_mode_changed: the user chose how diffs are shown, `side_by_side` or `unified`.
     """
 
     op_requested = Signal(object)
@@ -60,7 +60,7 @@ class ReviewPanel(QWidget):
         self._spawn = spawn
         self._git = git
         self._is_git_wanted = False
-        """Whether the person reviews what git finds different, though the session changed nothing."""
+        """Whether the user reviews what git finds different, though the session changed nothing."""
         self._mode: RowMode | None = None
         self._transcript: Transcript | None = None
         self._content: ReviewContent | None = None

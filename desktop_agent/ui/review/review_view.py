@@ -31,8 +31,8 @@ class ReviewView(HunkView):
     Signals:
         comment_added: carries a `LineComment`; one with a known id replaces the one that is there.
         comment_removed: carries the id of a comment.
-        edit_requested: the person wants to edit the file, starting where the mark is.
-        find_requested: the person wants to find something in the diff.
+        edit_requested: the user wants to edit the file, starting where the mark is.
+        find_requested: the user wants to find something in the diff.
     """
 
     comment_added = Signal(object)
@@ -76,7 +76,7 @@ class ReviewView(HunkView):
             self._moved.set_diff(diff)
 
     def write_comment(self) -> None:
-        """Let the person comment on the selected lines, or on the marked one."""
+        """Let the user comment on the selected lines, or on the marked one."""
         if self._are_actions_shown and len(self._rows):
             if self._rows.gap(self._current_row) and (self._selection is None or self._selection.is_empty):
                 self._open(self._current_row)  # to see what the comment is on

@@ -99,7 +99,7 @@ class Reviewed:
         return bool(self._transcript and any(job.state == "running" for job in self._transcript.jobs))
 
     def kept(self, file: ChangedFile) -> "set[HunkKey]":
-        """The hunks of this file that the person decided to keep."""
+        """The hunks of this file that the user decided to keep."""
         return self._transcript.kept.get(file.path, set()) if self._transcript else set()
 
     def undone(self, file: ChangedFile) -> "frozenset[HunkKey]":
@@ -120,7 +120,7 @@ class Reviewed:
         return [found for turn, found in known if wanted.turn in (None, turn) and turn >= (wanted.since_turn or 0)]
 
     def prompts(self) -> dict[int, str]:
-        """What the person asked, by turn."""
+        """What the user asked, by turn."""
         return dict(self._transcript.prompts) if self._transcript else {}
 
     def record_behind(self, file: ChangedFile) -> "ChangeRecord | None":

@@ -34,9 +34,9 @@ class UndoBar(QWidget):
     """Decides about everything that is listed.
 
     Signals:
-        undo_clicked, undo_with_word_clicked, redo_clicked, keep_clicked: the person wants it for all that is listed.
-        next_clicked: the person wants to see what is undecided next.
-        comments_clicked: the person wants to look at the remarks and send them.
+        undo_clicked, undo_with_word_clicked, redo_clicked, keep_clicked: the user wants it for all that is listed.
+        next_clicked: the user wants to see what is undecided next.
+        comments_clicked: the user wants to look at the remarks and send them.
     """
 
     undo_clicked = Signal()

@@ -1,4 +1,4 @@
-"""What the person decided about the files of a review, told from what the transcript knows. Pure."""
+"""What the user decided about the files of a review, told from what the transcript knows. Pure."""
 
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -57,7 +57,7 @@ def needs_comparison(file: ChangedFile, kept: "Collection[HunkKey]") -> bool:
 
 
 def is_decided(file: ChangedFile) -> bool:
-    """Whether nothing of this file waits for the person."""
+    """Whether nothing of this file waits for the user."""
     return file.mark in ("kept", "undone")
 
 

@@ -14,7 +14,7 @@ class WordDialog(QDialog):
     """Asks for the word. Open it with `open()`.
 
     Signals:
-        given: the person wants the undo, with these words.
+        given: the user wants the undo, with these words.
     """
 
     given = Signal(str)

@@ -1,4 +1,4 @@
-"""The conversations a person can come back to."""
+"""The conversations a user can come back to."""
 
 from desktop_agent.ui.sessions.panel import SessionList
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.model import SessionSummary
 
 SessionWish = Literal["pin", "unpin", "archive", "unarchive", "copy", "export", "folder", "delete"]
-"""What a person may want of a session besides to open and rename it."""
+"""What a user may want of a session besides to open and rename it."""
 
 SESSION_WISHES: tuple[SessionWish, ...] = get_args(SessionWish)
 
@@ -20,7 +20,7 @@ class SessionMenu(QMenu):
 
     Signals:
         opening: show the session (its id).
-        renaming: let the person type another title: id.
+        renaming: let the user type another title: id.
         wished: one of `SESSION_WISHES`, id.
     """
 

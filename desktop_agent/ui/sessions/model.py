@@ -36,7 +36,7 @@ class SessionModel(QAbstractListModel):
     """One row per session, in groups; in each the most recently used first. Renaming is passed on, not done.
 
     Signals:
-        renamed: the person typed another title: session id, title.
+        renamed: the user typed another title: session id, title.
     """
 
     renamed = Signal(str, str)

@@ -34,7 +34,7 @@ def _now() -> datetime:
 
 
 class SessionList(QWidget):
-    """The panel. It shows what it is given; what the person wants is told by signals.
+    """The panel. It shows what it is given; what the user wants is told by signals.
 
     Signals:
         session_chosen: show this session (its id).
@@ -264,7 +264,7 @@ class _Rows(QListView):
         self.let_go.emit()
 
     def rename(self) -> None:
-        """Let the person type another title in the current row."""
+        """Let the user type another title in the current row."""
         self.edit(self.currentIndex())
 
     def selectionCommand(

@@ -22,7 +22,7 @@ class SearchFilters(QWidget):
 
     Signals:
         changed: something else was picked.
-        file_typed: the person types the name of a file.
+        file_typed: the user types the name of a file.
     """
 
     changed = Signal()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.model import SearchHit, SearchQuery, SessionSummary
 
 _PAUSE_MS = 120
-"""How long the person rests before what was typed so far is searched for."""
+"""How long the user rests before what was typed so far is searched for."""
 _WIDTH = 760
 _HEIGHT = 560
 _MARGIN = 24
@@ -76,7 +76,7 @@ class SearchPanel(QFrame):
         self._filters.set_tools(names)
 
     def open_panel(self) -> None:
-        """Show the panel and let the person type; what was searched for the last time is there to be replaced."""
+        """Show the panel and let the user type; what was searched for the last time is there to be replaced."""
         app = cast("QApplication", QApplication.instance())
         app.installEventFilter(self)
         self._place()

@@ -1,4 +1,4 @@
-"""Where a person changes how the application works."""
+"""Where a user changes how the application works."""
 
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus

@@ -1,4 +1,4 @@
-"""One control for each kind of setting. They tell what the person chose, and nothing when they are shown a value."""
+"""One control for each kind of setting. They tell what the user chose, and nothing when they are shown a value."""
 
 import math
 import re
@@ -29,7 +29,7 @@ _TEXT_WIDTH = 220
 
 
 def words(text: str) -> str:
-    """Return a declared text in the person's language."""
+    """Return a declared text in the user's language."""
     return _CODE.sub(r"“\1”", QCoreApplication.translate("Settings", text))
 
 
@@ -37,7 +37,7 @@ class ChoiceControl(QWidget):
     """One of a few.
 
     Signals:
-        changed: the person chose this value.
+        changed: the user chose this value.
     """
 
     changed = Signal(object)
@@ -64,7 +64,7 @@ class SwitchControl(QWidget):
     """On or off.
 
     Signals:
-        changed: the person chose this value.
+        changed: the user chose this value.
     """
 
     changed = Signal(object)
@@ -89,7 +89,7 @@ class NumberControl(QWidget):
     """A number with its unit. It tells a number when it is complete, not while it is typed.
 
     Signals:
-        changed: the person chose this value; None where it may be unset, a text that is no number as it was typed.
+        changed: the user chose this value; None where it may be unset, a text that is no number as it was typed.
     """
 
     changed = Signal(object)
@@ -158,7 +158,7 @@ class TextControl(QWidget):
     """A line of text. It tells the text when it is complete.
 
     Signals:
-        changed: the person chose this value.
+        changed: the user chose this value.
     """
 
     changed = Signal(object)

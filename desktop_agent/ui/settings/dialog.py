@@ -1,4 +1,4 @@
-"""The settings dialog: a view of the settings, which tells what the person wants and changes nothing itself."""
+"""The settings dialog: a view of the settings, which tells what the user wants and changes nothing itself."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -64,7 +64,7 @@ class SettingsDialog(QDialog):
         changed: a setting is to have this value: its dotted name (`ui.theme`), the value.
         reset: a setting (its dotted name) is to have its default again.
         file_requested: open the settings file.
-        project_answered: the person says `trusted` or `ignored` to the project's settings.
+        project_answered: the user says `trusted` or `ignored` to the project's settings.
         key_saved: keep this key: provider, key. It is not in the dialog any more.
         key_removed: forget the key that is kept: provider.
         key_check_requested: see whether a key works: provider, and the typed key or nothing for the one in use.

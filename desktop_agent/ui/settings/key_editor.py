@@ -164,7 +164,7 @@ class KeyEditor(QWidget):
             case None:
                 return self.tr("There is no key yet. It will be kept in the system keyring, never in a file.")
 
-    # --- what the person does -------------------------------------------------------------------------------------
+    # --- what the user does -------------------------------------------------------------------------------------
 
     def _typed(self) -> str:
         return self._field.text().strip()

@@ -20,8 +20,8 @@ class ProjectBanner(BannerFrame):
     """Says what the project would change, and takes the answer.
 
     Signals:
-        answered: the person says `trusted` or `ignored` to what is shown.
-        details_requested: the person wants to see all of it.
+        answered: the user says `trusted` or `ignored` to what is shown.
+        details_requested: the user wants to see all of it.
     """
 
     answered = Signal(str)

@@ -1,4 +1,4 @@
-"""The section about the project: what its own file would change here, and the person's answer to that."""
+"""The section about the project: what its own file would change here, and the user's answer to that."""
 
 import re
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_LINE = 600
-"""Of what a project's file says; what a person would not read to its end must not fill the window."""
+"""Of what a project's file says; what a user would not read to its end must not fill the window."""
 _LONG_WORD = re.compile(r"(\S{40})(?=\S)")
 
 
@@ -29,7 +29,7 @@ class ProjectPage(Page):
     """Shows exactly what a project's file comes to, and takes the answer.
 
     Signals:
-        answered: the person says `trusted` or `ignored` to what is shown.
+        answered: the user says `trusted` or `ignored` to what is shown.
     """
 
     answered = Signal(str)

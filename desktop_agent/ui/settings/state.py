@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SettingsView:
-    """The person's settings, what is wrong with their file, and what the project tightens where they work."""
+    """The user's settings, what is wrong with their file, and what the project tightens where they work."""
 
     settings: "Settings"
     values: Mapping[str, object]

@@ -15,7 +15,7 @@ class TextsControl(QWidget):
     """Shows the entries; adds with Enter or a button, removes with Delete or a button.
 
     Signals:
-        changed: the person wants these entries, a tuple.
+        changed: the user wants these entries, a tuple.
     """
 
     changed = Signal(object)

@@ -51,12 +51,12 @@ class Theme(QObject):
 
     @property
     def choice(self) -> ThemeChoice:
-        """What the person chose."""
+        """What the user chose."""
         return self._choice
 
     @property
     def sizes(self) -> TextSizes:
-        """How large the person wants to read."""
+        """How large the user wants to read."""
         return self._sizes
 
     def colour(self, role: str) -> QColor:

@@ -16,7 +16,7 @@ class Palette(NamedTuple):
     surface: str
     """Transcript, diff, dialogs."""
     sunken: str
-    """The person's messages, output, hunk bars."""
+    """The user's messages, output, hunk bars."""
     border: str
     """Hairlines."""
     border_strong: str
@@ -41,7 +41,7 @@ class Palette(NamedTuple):
     removed_text: str
     """Also the text of destructive actions."""
     warning_text: str
-    """Whatever waits for the person."""
+    """Whatever waits for the user."""
     warning_bg: str
     warning_border: str
     syntax_keyword: str
@@ -168,7 +168,7 @@ class TypeSize:
 
 
 class TextSizes(NamedTuple):
-    """The sizes that the person can set, in device-independent pixels."""
+    """The sizes that the user can set, in device-independent pixels."""
 
     chat: float = TypeSize.BODY
     code: float = TypeSize.CODE

@@ -100,7 +100,7 @@ def test_undo_and_redo_bring_back_the_exact_bytes(
 def test_undoing_a_creation_removes_the_folders_made_for_it_but_none_in_use(ledger: Ledger, root: Path) -> None:
     first = record(ledger, root, "new/deep/a", state(b"a"), "1.1")
     ledger.apply([first])
-    (root / "new" / "mine").write_bytes(b"the person's")
+    (root / "new" / "mine").write_bytes(b"the user's")
     undo(ledger, first)
     assert sorted(path.relative_to(root).as_posix() for path in root.rglob("*")) == ["new", "new/mine"]
 
@@ -134,7 +134,7 @@ def test_permissions_that_both_changed_are_left_alone_and_reported(ledger: Ledge
     assert read_state(root / "a") == state(b"x", 0o700)
 
 
-@pytest.mark.parametrize("since", [b"the person's words", None])
+@pytest.mark.parametrize("since", [b"the user's words", None])
 def test_a_file_the_person_changed_since_is_not_overwritten_but_reported(
     ledger: Ledger, root: Path, since: bytes | None
 ) -> None:
@@ -174,11 +174,11 @@ def test_a_plan_made_for_another_version_of_a_file_writes_nothing_at_all(ledger:
     (root / "a").write_bytes(b"old a")
     (root / "b").write_bytes(b"old b")
     changes = [record(ledger, root, "a", state(b"new a"), "1.1"), record(ledger, root, "b", state(b"new b"), "1.2")]
-    (root / "b").write_bytes(b"the person was here")
+    (root / "b").write_bytes(b"the user was here")
     with pytest.raises(ToolError, match="b changed on disk"):
         ledger.apply(changes)
     assert (root / "a").read_bytes() == b"old a"
-    assert (root / "b").read_bytes() == b"the person was here"
+    assert (root / "b").read_bytes() == b"the user was here"
 
 
 def test_a_write_that_fails_half_way_takes_the_others_back(

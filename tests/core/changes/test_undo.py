@@ -23,12 +23,12 @@ from desktop_agent.core.store.blobs import Blobs
 from tests.trees import Node, tree_of
 
 TEXT = b"".join(b"line %d\n" % number for number in range(30))
-MINE = b"the person's\n"
+MINE = b"the user's\n"
 FOLDER = FileState(content=b"", mode=0o755, kind="folder")
 
 
 class History:
-    """A folder in which the agent and a person work, and every record of it."""
+    """A folder in which the agent and a user work, and every record of it."""
 
     def __init__(self, folder: Path, files: Mapping[str, bytes]) -> None:
         self.root = folder / "ws"
@@ -70,7 +70,7 @@ class History:
         self.records += changes
         return changes
 
-    # -- the person --
+    # -- the user --
 
     def person(self, path: str, content: bytes) -> None:
         target = self.root / path

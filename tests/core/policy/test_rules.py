@@ -1,4 +1,4 @@
-"""Which calls a rule means, when it counts, and what a person is offered."""
+"""Which calls a rule means, when it counts, and what a user is offered."""
 
 from datetime import timedelta
 

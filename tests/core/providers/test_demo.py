@@ -89,7 +89,7 @@ def last_words(s: Open) -> str:
 
 
 def is_green(folder: Path) -> bool:
-    """Whether the project's tests pass, run as a person would."""
+    """Whether the project's tests pass, run as a user would."""
     command = [sys.executable, "-B", "-m", "unittest", "discover", "-s", "tests", "-t", "."]
     return not subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode  # noqa: TID251 - a test
 
@@ -159,7 +159,7 @@ async def test_after_two_refusals_nothing_has_changed(project: Ground) -> None:
 
 
 async def test_a_line_of_the_person_is_kept_and_the_fix_made_around_it(project: Ground) -> None:
-    mine = "\n\n# The person was here.\n"
+    mine = "\n\n# The user was here.\n"
 
     def answer(asked: ev.ApprovalRequested) -> Decision:
         if (

@@ -1,4 +1,4 @@
-"""Statuses, waiting times and addresses, in words for a person."""
+"""Statuses, waiting times and addresses, in words for a user."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""A person's home, a workspace and something outside, and the sandboxes of this machine."""
+"""A user's home, a workspace and something outside, and the sandboxes of this machine."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ PYTHON = os.path.realpath(sys.executable)
 
 @dataclass(frozen=True)
 class Place:
-    """Folders that look like a person's. Not in `/tmp`, of which a sandbox may show another one."""
+    """Folders that look like a user's. Not in `/tmp`, of which a sandbox may show another one."""
 
     home: Path
     workspace: Path

@@ -200,7 +200,7 @@ async def test_a_missing_content_is_taken_from_the_file_that_still_has_it(stored
     for blob in stored.catalog.blobs.folder.iterdir():
         if blob.name.startswith((digest_of(b"a\n"), digest_of(b"b\n"))):
             blob.unlink()
-    stored.ground.write("b.txt", "the person's\n")
+    stored.ground.write("b.txt", "the user's\n")
     assert stored.codes() == ["missing_blob", "missing_blob"]
     done = repair(stored.catalog, stored.id)
     assert [finding.detail for finding in done.after.findings] == [digest_of(b"b\n")]

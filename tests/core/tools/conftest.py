@@ -29,7 +29,7 @@ class Workspace:
     root: Path
     context: ToolContext
     shown: list[str] = field(default_factory=list[str])
-    """What was streamed to the person."""
+    """What was streamed to the user."""
     blobs: Blobs = field(kw_only=True)
     todos: list[TodoItem] = field(default_factory=list[TodoItem], kw_only=True)
     """The session's to-do list, which a test keeps as the journal would."""

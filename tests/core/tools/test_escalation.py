@@ -1,4 +1,4 @@
-"""A command that the sandbox stopped may run again outside of it, if the person says so."""
+"""A command that the sandbox stopped may run again outside of it, if the user says so."""
 
 import os
 

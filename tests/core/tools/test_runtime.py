@@ -72,7 +72,7 @@ async def test_every_call_of_a_session_runs_on_the_one_loop_of_the_application(g
 
 
 async def test_a_fatal_failure_takes_nothing_back_and_what_was_changed_can_be_undone(ground: Ground) -> None:
-    """E-09, Z-11: the person decides about the files of a turn that ended badly, and the record knows them."""
+    """E-09, Z-11: the user decides about the files of a turn that ended badly, and the record knows them."""
     ground.extra_tools = (BrokenTool(ToolError("The world is on fire.", error_type="fatal")),)
     create = Call("create_file", {"path": "new.py", "content": "y = 1\n"})
     async with ground.session([[create, Call("broken", {"name": "x"})]], approval="never") as s:

@@ -94,7 +94,7 @@ def child(dialog: ApprovalDialog, kind: type[_Widget], name: str) -> _Widget:
 
 
 def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-    """Press a key where the focus is, as a person would."""
+    """Press a key where the focus is, as a user would."""
     focused = QApplication.focusWidget()
     assert focused
     QTest.keyClick(focused, key, modifier)

@@ -1,4 +1,4 @@
-"""What the person chose becomes exactly the rules that were shown, and words that say what they allow."""
+"""What the user chose becomes exactly the rules that were shown, and words that say what they allow."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The session list as a person uses it."""
+"""The session list as a user uses it."""
 
 from dataclasses import replace
 from datetime import timedelta

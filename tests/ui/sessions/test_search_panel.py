@@ -1,4 +1,4 @@
-"""The search over all sessions, as a person uses it."""
+"""The search over all sessions, as a user uses it."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar

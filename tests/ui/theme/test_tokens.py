@@ -60,7 +60,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def too_faint(palette: Palette, grounds_of: dict[str, tuple[str, ...]], ratio: float) -> list[str]:
-    """The pairs that miss the ratio, for the person who reads the failure."""
+    """The pairs that miss the ratio, for the user who reads the failure."""
     colours = palette._asdict()
     pairs = [(role, ground) for role, grounds in grounds_of.items() for ground in grounds]
     ratios = {f"{role} on {ground}": contrast(colours[role], colours[ground]) for role, ground in pairs}

@@ -1,4 +1,4 @@
-"""Everything that can go wrong between us and the Messages API, as a `ProviderError` that a person can act on.
+"""Everything that can go wrong between us and the Messages API, as a `ProviderError` that a user can act on.
 
 Told apart by the API's own error type and code, and by the HTTP status; never by the wording of a message. The details
 hold what support asks for (status, type, request id, the API's message) with everything that looks like a key masked.

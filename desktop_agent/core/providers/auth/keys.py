@@ -237,7 +237,7 @@ def _explained(verb: str, *secrets: str) -> Generator[None]:
         yield
     except CredentialsError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again in words for a person
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again in words for a user
         title, hint = _explain(error, verb)
         raise CredentialsError(title, hint=hint, detail=mask(f"{type(error).__name__}: {error}", secrets)) from None
 

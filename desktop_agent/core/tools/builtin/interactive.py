@@ -1,4 +1,4 @@
-"""Programs that wait for a person at a terminal, found before they hang a call that nobody can answer.
+"""Programs that wait for a user at a terminal, found before they hang a call that nobody can answer.
 
 This reads the command's words, not its text: `echo top` is fine, `git log | less` is not. It is a courtesy to the
 model, not a safety check; what it misses meets the timeout.
@@ -25,7 +25,7 @@ _LONGEST_READ = 4000
 
 
 def interactive_program(command: str) -> str | None:
-    """Return the first program in `command` that would wait for a person, or None."""
+    """Return the first program in `command` that would wait for a user, or None."""
     for words in _segments(command[:_LONGEST_READ]):
         while words and (words[0] in _WRAPPERS or _ASSIGNMENT.fullmatch(words[0]) or words[0].startswith("-")):
             words.pop(0)

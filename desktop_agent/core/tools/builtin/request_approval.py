@@ -1,6 +1,6 @@
-"""`request_approval`: the agent asks the person for a word before something that it judges risky.
+"""`request_approval`: the agent asks the user for a word before something that it judges risky.
 
-The asking is the approval gate's, as for every call; the tool itself only says that the person said yes. A no never
+The asking is the approval gate's, as for every call; the tool itself only says that the user said yes. A no never
 gets here: the gate answers it, and so it does when there is nobody to ask.
 """
 
@@ -36,11 +36,11 @@ class RequestApprovalArguments(ToolArguments):
 
 
 class RequestApproval(ReadTool[RequestApprovalArguments]):
-    """Asks the person, and reports a yes."""
+    """Asks the user, and reports a yes."""
 
     name = "request_approval"
     description = (
-        "Ask the person before you do something risky or hard to take back that would not be asked about by itself. "
+        "Ask the user before you do something risky or hard to take back that would not be asked about by itself. "
         "Call it alone and wait for the answer: an approval covers exactly the action described, once. When it is "
         "denied, do not do it, not in another way either; find one without it, or explain what you need."
     )

@@ -1,6 +1,6 @@
 """`run_terminal_cmd`: run a shell command, in the foreground with its output, or as a background job.
 
-The environment is the context's (no secrets in it) with everything switched off that would wait for a person: pagers,
+The environment is the context's (no secrets in it) with everything switched off that would wait for a user: pagers,
 git's password prompt, git's editor. That is done by variables, not by rewriting the command. Whether a command is
 dangerous is for the policy to say, not for a list of words here.
 
@@ -47,7 +47,7 @@ _DEFAULT_TERM = "xterm-256color"
 _LIKE_SH = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
 """Shells that read a command line as it was judged. Whoever uses another one gets bash or sh for commands."""
 _LONGEST_SHOWN = 4_000
-"""Of variables and input: what a person can be expected to look through before they say yes."""
+"""Of variables and input: what a user can be expected to look through before they say yes."""
 _END_SHOWN = 1_000
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class RunTerminalCmdArguments(ToolArguments):
     is_background: bool = Field(
         default=False, description="Start it as a job and return at once, for servers and watchers."
     )
-    explanation: str | None = Field(default=None, description="One sentence for the person: what this is for.")
+    explanation: str | None = Field(default=None, description="One sentence for the user: what this is for.")
     cwd: str | None = Field(
         default=None, description="Directory to run in, relative to the workspace. Default: its root."
     )
@@ -69,7 +69,7 @@ class RunTerminalCmdArguments(ToolArguments):
         default=None, gt=0, allow_inf_nan=False, description="Seconds after which the command is ended."
     )
     stdin: str | None = Field(default=None, description="Text for the command to read. Default: nothing to read.")
-    shell: str | None = Field(default=None, description="Shell to use. Default: the person's, else bash, else sh.")
+    shell: str | None = Field(default=None, description="Shell to use. Default: the user's, else bash, else sh.")
     tty: bool = Field(
         default=False,
         description="Run it in a terminal, for programs that refuse to work without one. stdin is then typed, a line "
@@ -79,7 +79,7 @@ class RunTerminalCmdArguments(ToolArguments):
         default=False, description="Ask to run it outside the sandbox. Only after it failed for being in it."
     )
     justification: str | None = Field(
-        default=None, description="One sentence for the person: why it must run outside the sandbox."
+        default=None, description="One sentence for the user: why it must run outside the sandbox."
     )
 
     @field_validator("command")
@@ -125,9 +125,9 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         self._default_s = default_timeout_s
         self.description = (
             "Run a shell command in the workspace and return its output (standard output and error together), exit "
-            # Not the person's own limit: the text would change with it, and all that is cached behind it would be lost.
+            # Not the user's own limit: the text would change with it, and all that is cached behind it would be lost.
             f"code and duration as JSON. It is ended after {self._default_s:g} s unless timeout says otherwise, or "
-            "earlier where the person set a limit. Long output keeps its beginning and end, without colours. There is "
+            "earlier where the user set a limit. Long output keeps its beginning and end, without colours. There is "
             "no terminal unless tty is set: pagers print everything, and nothing can be answered but through stdin. "
             "When the command ends, whatever it left running is ended too; start servers with is_background, which "
             "returns a job id for job_control and the path of a log."

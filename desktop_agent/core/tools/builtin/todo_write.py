@@ -1,4 +1,4 @@
-"""`todo_write`: the agent's plan, kept for the person to see and for the agent to follow.
+"""`todo_write`: the agent's plan, kept for the user to see and for the agent to follow.
 
 The list is state of the session, not a file: every call answers with the whole list, and the journal's newest answer
 *is* the list. So it touches nothing in the workspace, appears in no change list, and no undo takes it back.
@@ -63,7 +63,7 @@ class TodoWrite(ReadTool[TodoWriteArguments]):
 
     name = "todo_write"
     description = (
-        "Keep a to-do list for work of several steps; the person sees it live. Write the whole list first, then update "
+        "Keep a to-do list for work of several steps; the user sees it live. Write the whole list first, then update "
         "items by id with merge=true as you go: in_progress when you begin one, completed as soon as it is done. "
         "Answers with the whole list. Not for single steps."
     )

@@ -30,7 +30,7 @@ Route = Callable[[str], "Proxy | None"]
 
 MOST_REDIRECTS = 5
 LONGEST_URL = 8_000
-USER_AGENT = "desktop-agent (+a coding assistant that fetches for one person)"
+USER_AGENT = "desktop-agent (+a coding assistant that fetches for one user)"
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _HEADERS = {

@@ -27,11 +27,11 @@ class Bar(NamedTuple):
 
 
 class ToolBody(QObject):
-    """The inside of one card. What it says comes from the entry; what the person opened in it is kept in the row.
+    """The inside of one card. What it says comes from the entry; what the user opened in it is kept in the row.
 
     Signals:
         changed: it says something else now, by itself.
-        unfolded: it says more or less now, because the person wanted it.
+        unfolded: it says more or less now, because the user wanted it.
         output_requested: the whole output shall be shown.
         file_requested: a file (path as the tool gave it, line from 1 or 0) shall be opened.
     """
@@ -69,7 +69,7 @@ class ToolBody(QObject):
 
     @classmethod
     def is_open_at_first(cls, row: "Row") -> bool:
-        """Whether it is unfolded until the person says otherwise."""
+        """Whether it is unfolded until the user says otherwise."""
         return entry_of(row).state != "completed"
 
     # -- around the text --

@@ -176,7 +176,7 @@ def _toggle(change: FileChange) -> str:
 
 
 def _is_open(row: Row, change: FileChange) -> bool:
-    """Whether a file's lines are shown: the first one's at first, until the person says otherwise."""
+    """Whether a file's lines are shown: the first one's at first, until the user says otherwise."""
     return (change is entry_of(row).changes[0]) != (_toggle(change) in row.opened)
 
 

@@ -26,7 +26,7 @@ class EntryWidget(QWidget):
     widget in it.
 
     Signals:
-        resized: its height changed by something the person did to it.
+        resized: its height changed by something the user did to it.
     """
 
     resized = Signal()
@@ -61,7 +61,7 @@ class EntryWidget(QWidget):
 
     @property
     def is_pinned(self) -> bool:
-        """Whether it must stay alive out of sight, because the person is doing something in it."""
+        """Whether it must stay alive out of sight, because the user is doing something in it."""
         focused = cast("QWidget | None", self.focusWidget())  # None when nothing in it was ever focused
         return focused is not None and focused.hasFocus()
 

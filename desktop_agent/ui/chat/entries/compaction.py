@@ -24,7 +24,7 @@ class CompactionWidget(EntryWidget):
     """The line, and below it the summary with what can be done to it while it is in force.
 
     Signals:
-        edit_requested: the person wants to rewrite the summary.
+        edit_requested: the user wants to rewrite the summary.
         undo_requested: the agent shall see the older turns again.
     """
 

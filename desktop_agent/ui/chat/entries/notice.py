@@ -1,4 +1,4 @@
-"""Something the person should know: what happened, what to do about it, and details on demand."""
+"""Something the user should know: what happened, what to do about it, and details on demand."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
@@ -45,7 +45,7 @@ class NoticeWidget(EntryWidget):
         settings_requested: open the settings.
         retry_requested: ask the model again.
         try_now_requested: ask the model now instead of waiting any longer.
-        folder_requested: let the person choose another folder.
+        folder_requested: let the user choose another folder.
     """
 
     settings_requested = Signal()

@@ -1,4 +1,4 @@
-"""What the person asked: a bubble on the right, its text exactly as it was written, and a way to edit it there."""
+"""What the user asked: a bubble on the right, its text exactly as it was written, and a way to edit it there."""
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
@@ -22,7 +22,7 @@ _CORNER = 2
 _MEASURED_CHARS = 400
 
 EDIT = "edit"
-"""Names what the person makes of the prompt among a row's drafts."""
+"""Names what the user makes of the prompt among a row's drafts."""
 
 
 class _QuietButton(QPushButton):
@@ -35,7 +35,7 @@ class _QuietButton(QPushButton):
 
 
 class PromptWidget(EntryWidget):
-    """A prompt of the person.
+    """A prompt of the user.
 
     Signals:
         resend_requested: send the prompt (turn) again with this text; whether files are to be put back, too.
@@ -124,7 +124,7 @@ class PromptWidget(EntryWidget):
     # -- editing --
 
     def begin_edit(self) -> None:
-        """Turn into a field with the prompt's text; it is sent again only when the person says so."""
+        """Turn into a field with the prompt's text; it is sent again only when the user says so."""
         if self._editor is None:
             self.row.drafts[EDIT] = self._entry().text
             self._open_editor(self._entry().text)
@@ -177,7 +177,7 @@ class PromptWidget(EntryWidget):
 
 
 def _speech_bubble(area: QRectF) -> QPainterPath:
-    """Return a rounded rectangle whose lower right corner, where the person sits, is almost sharp."""
+    """Return a rounded rectangle whose lower right corner, where the user sits, is almost sharp."""
     path = QPainterPath()
     path.setFillRule(Qt.FillRule.WindingFill)
     path.addRoundedRect(area, _RADIUS, _RADIUS)

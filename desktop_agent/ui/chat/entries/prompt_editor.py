@@ -16,7 +16,7 @@ class PromptEditor(QWidget):
 
     Signals:
         sent: the new text, and whether the files are to be put back, too.
-        cancelled: the person thought better of it.
+        cancelled: the user thought better of it.
         changed: it reads so now.
         resized: it wants another height.
     """

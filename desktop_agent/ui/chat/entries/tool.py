@@ -36,7 +36,7 @@ _SPOKEN_CHARS = 4_000
 
 
 class ToolWidget(LinkedEntry):
-    """The card of a tool call, or the question about it while it waits for the person.
+    """The card of a tool call, or the question about it while it waits for the user.
 
     Signals:
         stop_requested: the running turn shall stop.

@@ -25,7 +25,7 @@ _BADGE_HEIGHT = 18
 
 
 def mark_of(entry: "ToolEntry") -> Mark:
-    """Return the mark of a call that does not wait for the person."""
+    """Return the mark of a call that does not wait for the user."""
     if isinstance(entry.decision, Denied | Aborted):
         return "refused"
     match entry.state:

@@ -166,7 +166,7 @@ def code_parts(text: str) -> list[Part]:
 
 
 def plain_blocks(text: str) -> list[Block]:
-    """Return `text` as it is, not read as markdown: what a person wrote, or what a program printed."""
+    """Return `text` as it is, not read as markdown: what a user wrote, or what a program printed."""
     return [
         Block("plain", part.text, part.start, part.start + len(part.text), joint=part.joint)
         for part in code_parts(text)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ClashPage(QWidget):
-    """Lets the person go from clash to clash and decide.
+    """Lets the user go from clash to clash and decide.
 
     Keys: F7 and Shift+F7 go from clash to clash; Alt+1, Alt+2 and Alt+3 choose.
 

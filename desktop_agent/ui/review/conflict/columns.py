@@ -41,7 +41,7 @@ class ThreeColumns(QAbstractScrollArea):
     """Paints the rows that can be seen. Read-only; the result is put together elsewhere.
 
     Signals:
-        clash_clicked: the person clicked into a clash; carries its number, from 0.
+        clash_clicked: the user clicked into a clash; carries its number, from 0.
     """
 
     clash_clicked = Signal(int)

@@ -39,7 +39,7 @@ _SIDE_WIDTH = 208
 
 
 class ClashDialog(QDialog):
-    """Shows what an undo or redo left alone, file by file, and lets the person decide. Show it with `open()`.
+    """Shows what an undo or redo left alone, file by file, and lets the user decide. Show it with `open()`.
 
     It writes nothing itself, and closing it leaves everything as it is on disk. Keys: Ctrl+Enter writes the result,
     F7 and Shift+F7 go from clash to clash, Alt+1 to Alt+3 choose.

@@ -1,4 +1,4 @@
-"""What the person decided about a file that an undo or redo left alone."""
+"""What the user decided about a file that an undo or redo left alone."""
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -15,7 +15,7 @@ class Resolution(NamedTuple):
     path: str
     content: bytes | None
     expected: "Digest | None"
-    """Of the version that the person saw; `None`: there was no file."""
+    """Of the version that the user saw; `None`: there was no file."""
     purpose: Purpose
     outcome: "FileOutcome"
     """What it settles: the changes and hunks that the undo or redo was about."""

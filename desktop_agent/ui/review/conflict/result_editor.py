@@ -16,7 +16,7 @@ _KEEP = QTextCursor.MoveMode.KeepAnchor
 
 
 class ResultEditor(QPlainTextEdit):
-    """Starts with everything merged that merges, and with the person's own lines where it clashes.
+    """Starts with everything merged that merges, and with the user's own lines where it clashes.
 
     Signals:
         decided: something was chosen, or edited by hand.
@@ -52,7 +52,7 @@ class ResultEditor(QPlainTextEdit):
 
     @property
     def edited(self) -> frozenset[int]:
-        """The clashes in which there is something else than what was chosen: the person wrote it."""
+        """The clashes in which there is something else than what was chosen: the user wrote it."""
         return frozenset(self._edited)
 
     @property

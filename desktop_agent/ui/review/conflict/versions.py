@@ -50,7 +50,7 @@ async def read_versions(path: str, clash: "Clash", source: "DiffSource") -> Vers
 
 
 async def _pair(path: str, clash: "Clash", source: "DiffSource") -> Pair | None:
-    """Compare what the person has with what it clashes with; without a file of theirs, what there was with the rest."""
+    """Compare what the user has with what it clashes with; without a file of theirs, what there was with the rest."""
     images: dict[Source, FileImage | None] = {"base": clash.base, "wanted": clash.wanted, "yours": clash.yours}
     files: list[Source] = [each for each, image in images.items() if image is not None and image.kind == "file"]
     if len(files) < 2:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class MediaStack(QWidget):
     """Holds the text view of a diff and shows something better in its place where it can.
 
-    A drawing or a notebook is both; the person switches between the two, and the choice holds for the next file.
+    A drawing or a notebook is both; the user switches between the two, and the choice holds for the next file.
 
     Signals:
         switched: text is shown in place of the picture or notebook, or the other way round.

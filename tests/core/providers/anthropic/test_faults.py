@@ -1,4 +1,4 @@
-"""Every failure on the way becomes words that a person can act on, and never shows the key."""
+"""Every failure on the way becomes words that a user can act on, and never shows the key."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Programs that wait for a person are found by reading the command's words."""
+"""Programs that wait for a user are found by reading the command's words."""
 
 import pytest
 

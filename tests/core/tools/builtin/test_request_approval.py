@@ -1,4 +1,4 @@
-"""`request_approval`: a word from the person before a risk; the gate asks, and answers a no."""
+"""`request_approval`: a word from the user before a risk; the gate asks, and answers a no."""
 
 import json
 from typing import Any

@@ -514,7 +514,7 @@ def test_an_interactive_program_may_run_in_the_background() -> None:
     assert TOOL.parse({"command": "top", "is_background": True})
 
 
-# --- what the person is shown -----------------------------------------------------------------------------------------
+# --- what the user is shown -----------------------------------------------------------------------------------------
 
 
 def test_the_person_is_shown_the_command_and_all_that_decides_what_runs() -> None:

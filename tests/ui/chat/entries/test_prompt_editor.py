@@ -1,4 +1,4 @@
-"""An earlier prompt is edited in its place, and sent again when the person says so."""
+"""An earlier prompt is edited in its place, and sent again when the user says so."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QSignalSpy, QTest
