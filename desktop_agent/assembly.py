@@ -91,7 +91,7 @@ class SessionPlan:
     rules: CallRules | None
     limits: TurnLimits | None
     is_attended: bool = True
-    """Whether somebody can answer what an earlier process asked."""
+    """Whether a user can answer the approval requests of an earlier process."""
 
 
 class SharedTools:

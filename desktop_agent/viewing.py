@@ -21,7 +21,7 @@ POLL_S = 0.5
 
 
 class ViewedSession:
-    """A session as a reader has it. It takes no ops: who writes it is somebody else."""
+    """A session as a reader has it. It takes no ops: another process writes it."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class ViewedSession:
         self._take_over = take_over
 
     async def run(self) -> None:
-        """Tell the sink what its writer writes, until this is cancelled.
+        """Pass the events that its writer records to the sink, until this is cancelled.
 
-        Only what is recorded can be told: no text while it streams. Raises `StorageError` when the journal cannot be
+        Only recorded events arrive: no text while it streams. Raises `StorageError` when the journal cannot be
         followed any more; to view the session anew is what helps then.
         """
         while True:
@@ -55,11 +55,11 @@ class ViewedSession:
             await self._clock.sleep(POLL_S)
 
     async def is_free(self) -> bool:
-        """Whether nobody writes it now. Asking disturbs nobody."""
+        """Whether no process writes it now. Asking does not disturb a writer."""
         return not await asyncio.to_thread(is_locked, self._folder)
 
     async def try_take_over(self, sink: Sink) -> "OpenedSession | None":
-        """Open it to go on with it, events going to `sink`; None while somebody else still writes it.
+        """Open it to go on with it, events going to `sink`; None while another process still writes it.
 
         Stop `run` first. Raises `StorageError` when it cannot be opened.
         """

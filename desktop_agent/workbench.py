@@ -295,7 +295,7 @@ class Workbench:
         return not await asyncio.to_thread(is_locked, path.parent)
 
     async def view_session(self, session_id: SessionId, *, sink: Sink) -> ViewedSession:
-        """Open a session only to read it, while somebody else writes it: `run()` it to hear what happens in it.
+        """Open a session only to read it, while another process writes it: `run()` it to get what happens in it.
 
         Raises `SessionNotFoundError` or `StorageError`.
         """
@@ -320,7 +320,7 @@ class Workbench:
         await asyncio.to_thread(fork_journal, source, self.paths.sessions, fork, self.blobs)
         return fork.session_id
 
-    # -- sessions that nobody has to open for it --
+    # -- sessions that need not be open for it --
 
     async def file_session(self, session_id: SessionId, filing: Filing) -> None:
         """Rename, pin or archive a session that is not open; for an open one, submit the op to it.
@@ -353,7 +353,7 @@ class Workbench:
     ) -> int:
         """Write a session to `target`, as far as it has come, and return the size of the file in bytes.
 
-        `progress` is told in a thread how many bytes there are; what it raises ends the export, and nothing is left.
+        `progress` gets, in a thread, how many bytes there are; what it raises ends the export, and nothing is left.
         Raises `SessionNotFoundError`, `UsageError` when the file exists, or `StorageError`.
         """
         path = await asyncio.to_thread(self.catalog.journal_path, session_id)

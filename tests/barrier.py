@@ -15,7 +15,7 @@ class Meeting:
         self._changed = asyncio.Condition()
 
     async def meet(self) -> None:
-        """Join, and return when everybody is there."""
+        """Join, and return when all have joined."""
         async with self._changed:
             self._waiting += 1
             self._changed.notify_all()

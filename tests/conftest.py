@@ -20,7 +20,7 @@ from pytestqt.qtbot import QtBot
 from tests.full_disk import FullDisk
 from tests.screens import offscreen
 
-# Before anything imports Qt: tests never open a window on somebody's screen unless the real-window run says so.
+# Before anything imports Qt: tests never open a window on the developer's screen unless the real-window run says so.
 if os.environ.get("QT_QPA_PLATFORM", "offscreen") == "offscreen":
     os.environ["QT_QPA_PLATFORM"] = offscreen("1920x1080")
 os.environ["QT_API"] = "pyside6"
@@ -157,7 +157,7 @@ def expected_logs() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def no_unexpected_logs(expected_logs: list[str]) -> Generator[None]:
-    """Fail a test in which our code logs a warning or error that nobody expected."""
+    """Fail a test in which our code logs a warning or error that the test did not expect."""
     handler = _Unexpected()
     root = logging.getLogger("desktop_agent")
     root.addHandler(handler)

@@ -55,7 +55,7 @@ BUILTIN_TOOLS = builtin_tools(Path("cache"))
 
 
 class ImpatientClock(SystemClock):
-    """Real time, but waiting costs none; `naps` says how long somebody wanted to wait."""
+    """Real time, but waiting costs none; `naps` says how long the callers wanted to wait."""
 
     def __init__(self) -> None:
         self.naps: list[float] = []
@@ -141,7 +141,7 @@ class Open:
         self.session.submit(op)
 
     async def answer(self, decision: Decision | None = None) -> ev.ApprovalRequested:
-        """Wait for the next question and answer it; yes unless told otherwise."""
+        """Wait for the next question and answer it; yes by default."""
         asked = await self.rx.expect(ev.ApprovalRequested)
         self.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=decision or Allowed()))
         return asked

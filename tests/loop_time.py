@@ -15,7 +15,7 @@ class LoopTime:
         self._waits: set[int] = set()
         """How long, in whole seconds, something was to wait when it began to."""
         self._news = asyncio.Event()
-        # Each test has a loop of its own, so nobody else sees this.
+        # Each test has a loop of its own, so no other test sees this.
         loop.time = self._time  # pyright: ignore[reportAttributeAccessIssue]
         loop.call_at = self._watched_call_at  # pyright: ignore[reportAttributeAccessIssue]
 

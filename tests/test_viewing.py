@@ -1,4 +1,4 @@
-"""Who opens a session that somebody else writes reads it as it grows, changes nothing, and can take it over."""
+"""A second process reads a session while another writes it, changes nothing, and can take it over."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -94,7 +94,7 @@ async def test_a_session_cut_off_in_a_turn_is_concluded_by_who_takes_it_over(gro
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-1]) + lines[-1][:20])
     view = await bench.view_session(s.id, sink=Receiver())
-    assert replay(view.events).is_running, "as far as anybody can tell"
+    assert replay(view.events).is_running, "as far as the journal says"
     rx = Receiver()
     opened = await view.try_take_over(rx)
     assert opened is not None

@@ -458,7 +458,7 @@ class Conductor(QObject):
         self._try(self.show_folder(Path(path)))
 
     def _open_found(self, path: str, _line: int) -> None:
-        """Open a file that a search found, as the file tree opens it. Applications are not told the line."""
+        """Open a file that a search found, as the file tree opens it. Applications do not get the line."""
         if self._workspace is None:
             return
         file = self._workspace / path

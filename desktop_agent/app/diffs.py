@@ -18,7 +18,7 @@ class BlobDiffs:
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
         self.comparer = Comparer()
-        """Whoever else compares in this window may use it, until `aclose`."""
+        """Other parts of this window that compare may use it, too, until `aclose`."""
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
         """Return what these changes of one file come to, and what of it stands after all that is recorded."""

@@ -21,6 +21,6 @@ def open_file(file: Path) -> None:
 
 def _would_run(file: Path) -> bool:
     """Whether opening the file may start it instead of showing it."""
-    # Windows has no permission to execute: there only the suffix tells.
+    # Windows has no permission to execute: there only the suffix shows it.
     is_executable = sys.platform != "win32" and file.is_file() and os.access(file, os.X_OK)
     return is_executable or file.suffix.lower() in _STARTED

@@ -33,7 +33,7 @@ def imports_give_way(
 ) -> Generator[None]:
     """Let this thread rest before each module it imports, as long as the main thread works; five seconds in all.
 
-    `clock` tells the time in seconds, `work_clock` for how many of them the main thread has worked, and `rest` lets
+    `clock` returns the time in seconds, `work_clock` how many of them the main thread has worked, and `rest` lets
     this thread rest for some. Where the system does not say how long a thread worked (macOS, Windows), nothing is
     waited for.
     """
@@ -70,7 +70,7 @@ class _Resting(MetaPathFinder):
 
 
 def _clock_of_main_thread() -> Callable[[], float] | None:
-    """Return what tells for how many seconds the main thread has worked; None where the system does not say."""
+    """Return a clock of the seconds that the main thread has worked; None where the system does not say."""
     thread = threading.main_thread().ident
     if sys.platform != "linux" or thread is None:
         return None

@@ -64,7 +64,7 @@ class LaterJudges:
 
     def __init__(self, execution_in: "Callable[[str], ExecutionSettings]") -> None:
         self.is_sandbox_available = False
-        """Whether commands can be confined on this machine; not assumed before somebody has looked."""
+        """Whether commands can be confined on this machine; false until a search for a sandbox found one."""
         self.execution_in = execution_in
         """Gives the settings in force in a workspace."""
 

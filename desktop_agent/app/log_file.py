@@ -1,4 +1,4 @@
-"""The window's log: what the application noticed about itself, for whoever looks into a problem.
+"""The window's log: what the application noticed about itself, to look into problems with.
 
 It holds no conversation and no file contents, the libraries that handle keys may only warn, and whatever looks like a
 key is masked.
@@ -34,7 +34,7 @@ class _MaskingFormatter(logging.Formatter):
 
 
 class _LogFile(RotatingFileHandler):
-    """A log that fails in silence: a full disk is told where it matters, not once for each line here."""
+    """A log that fails in silence: a full disk is reported where it matters, not once for each line here."""
 
     def _open(self) -> TextIOWrapper:
         make_private_file(Path(self.baseFilename))

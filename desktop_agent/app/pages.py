@@ -1,4 +1,4 @@
-"""Loads the pages of a long session that somebody is looking at, and lets those go that nobody looked at for long."""
+"""Loads the pages of a long session that the user looks at, and unloads those not looked at for longest."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ class PageLoader:
         read: Callable[[Page], Awaitable[Transcript]],
         find: Callable[[Sequence[Page], str], Awaitable[list[int]]],
     ) -> None:
-        """`read` folds a page; `find` tells which pages may have a text."""
+        """`read` folds a page; `find` returns which pages may have a text."""
         self._bridge = bridge
         self._read = read
         self._find = find
@@ -50,7 +50,7 @@ class PageLoader:
             self._task = asyncio.create_task(self._serve(), name="load pages")
 
     def search(self, text: str) -> None:
-        """Find out which pages may have this text; nobody waits for an earlier one any more."""
+        """Find out which pages may have this text; an earlier search is cancelled."""
         if self._search is not None:
             self._search.cancel()
         pages = self._bridge.transcript.pages

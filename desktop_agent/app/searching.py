@@ -13,7 +13,7 @@ from desktop_agent.ui.sessions.search_panel import SearchPanel
 from desktop_agent.workbench import Workbench
 
 QUIET_S = 3.0
-"""After a turn: it is often followed by the next one, and nobody searches for what they just saw."""
+"""After a turn: the next one often follows it, and users do not search for what they just saw."""
 
 
 class Searching(QObject):

@@ -86,7 +86,7 @@ class LiveSessions:
     async def open(self, session_id: SessionId) -> SessionBridge:
         """Return the session, opening it when it is not open yet. Raises `AgentError` when that is not possible.
 
-        Of a long one the end comes at once, and the rest when it is there: the bridge tells.
+        Of a long one the end comes at once, and the rest when it is there: the bridge signals that.
         """
         async with self._doors.setdefault(session_id, asyncio.Lock()):
             return await self._open(session_id)
@@ -239,7 +239,7 @@ class _Waiting:
     """Takes what the user asks for while a session is being opened. Prompts are shown as waiting."""
 
     def __init__(self, keep: Callable[[Sequence[str]], None]) -> None:
-        """`keep` is told of all prompts that wait, whenever they change."""
+        """`keep` gets all prompts that wait, whenever they change."""
         self.bridge: SessionBridge | None = None
         self._keep = keep
         self._asked: dict[str, ops.Op] = {}
@@ -277,7 +277,7 @@ class _Waiting:
         self._keep([op.text for op in self.asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)])
 
     def forget(self) -> None:
-        """Let nothing wait any more: nobody wants it."""
+        """Drop all prompts that wait: the user no longer wants them."""
         self._asked.clear()
         self._keep(())
 

@@ -78,7 +78,7 @@ class SettingsDesk(QObject):
         """Say which settings are not in force, unless something else that went wrong is shown already."""
         problems = self._problems()
         if problems and self._desk.banner.isHidden():
-            self._show(self.tr("Some of your settings cannot be used, so their defaults are."), problems)
+            self._show(self.tr("Some of your settings cannot be used. Their defaults apply."), problems)
         self._told = problems
 
     # --- following ------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class SettingsDesk(QObject):
         problems = self._problems()
         if problems and problems != self._told:
             logger.info("settings that cannot be used: %s", "; ".join(problems))
-            self._show(self.tr("Some of your settings cannot be used, so what held before does."), problems)
+            self._show(self.tr("Some of your settings cannot be used. The previous values apply."), problems)
         self._told = problems
         self._show_faults()
         if self._project is not None:

@@ -218,7 +218,7 @@ class Setup(QObject):
         except CredentialsError as error:
             self._show_result(is_good=False, message=str(error))
         else:
-            self._show_result(is_good=True, message=self.tr("The key is no longer kept."))
+            self._show_result(is_good=True, message=self.tr("The key was removed."))
         await self._show_key_status()
 
     async def _check_key(self, provider: str, typed: str) -> None:

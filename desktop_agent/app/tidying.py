@@ -37,7 +37,7 @@ class Tidying:
     async def run(self) -> None:
         """Wait a while and collect, unless that was done within a day. Cancelled, it ends at once.
 
-        What fails is logged and tried again the next day: nobody asked for it, and nothing is lost by it.
+        What fails is logged and tried again the next day: the user did not ask for it, and nothing is lost by it.
         """
         await self._clock.sleep(DELAY_S)
         is_stopped = Event()

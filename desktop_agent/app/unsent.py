@@ -17,7 +17,7 @@ from desktop_agent.ui.chat.view import TranscriptView
 from desktop_agent.ui.eventloop import TaskSpawner
 
 _PAUSE_MS = 500
-"""How long nobody must have typed before it is written down."""
+"""How long the user must have typed nothing before the text is saved."""
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class UnsentKeeper(QObject):
         self._save_soon()
 
     async def aclose(self) -> None:
-        """Write down what is not yet. What is put into the field from now on is nobody's typing."""
+        """Write down what is not yet. Text put into the field from now on is not the user's typing."""
         self._key = ""
         self._pause.stop()
         await self._save()

@@ -1,4 +1,4 @@
-"""The session that the window shows while somebody else writes it: read, followed, and taken over when it is free."""
+"""The session that the window shows while another process writes it: read, followed, taken over when it is free."""
 
 import asyncio
 from contextlib import suppress
@@ -20,7 +20,7 @@ class Viewing(QObject):
     """At most one session that is only read.
 
     Signals:
-        freed: whether the viewed session can be taken over now; told whenever that changes.
+        freed: whether the viewed session can be taken over now; emitted whenever that changes.
         refused: an `AgentError` that says why something cannot be done with it.
         lost: its journal was replaced; the session (id) should be opened anew.
     """
@@ -41,7 +41,7 @@ class Viewing(QObject):
         inlet = _Inlet()
         viewed = await self._bench.view_session(session_id, sink=inlet.take)
         transcript = await asyncio.to_thread(replay, viewed.events)
-        self.leave()  # only now: somebody may have asked for another one meanwhile
+        self.leave()  # only now: the user may have opened another one meanwhile
         self._bridge = inlet.bridge = SessionBridge(transcript, self._refuse, read_only=self.reason)
         for work in (self._follow(viewed, self._bridge), self._watch(viewed)):
             task = asyncio.create_task(work, name=f"view {session_id}")
@@ -88,7 +88,7 @@ class Viewing(QObject):
             await self._clock.sleep(POLL_S)
 
     def _refuse(self, _op: ops.Op) -> None:
-        title = QCoreApplication.translate("Viewing", "This session is only read here, so nothing was done.")
+        title = QCoreApplication.translate("Viewing", "This session is read-only here. Nothing was done.")
         hint = QCoreApplication.translate("Viewing", "Close it in the other window, then take it over.")
         error: AgentError = SessionBusyError(title, hint=hint)
         self.refused.emit(error)

@@ -247,7 +247,7 @@ def _load_core(
     from desktop_agent.workbench import Workbench
 
     close_to_others(paths.roots)
-    with suppress(OSError):  # Qt keeps the mode of a file that it finds; one of its own everybody may read
+    with suppress(OSError):  # Qt keeps the mode of a file that it finds; all users may read one that it makes
         make_private_folder(paths.config)
         make_private_file(paths.config / LAYOUT_NAME)
     codecs.lookup("utf-16-le")  # text is measured in it; looked up while others import, it waits for them

@@ -148,7 +148,7 @@ def _sandboxes(environ: Mapping[str, str]) -> list[Check]:
     search = find_sandbox(environ)
     checks: list[Check] = []
     for report in search.reports:
-        # One that works is enough; the others are told for whoever wants the better one.
+        # One that works is enough; the others are listed for users who want a better one.
         state: State = "ok" if report.is_available else "warning"
         message = "works" if report.is_available else "does not work"
         if report.reason:

@@ -188,7 +188,7 @@ def _add_changes(commands: "_Commands") -> None:
     summaries = {
         "list": "List the changes of a session.",
         "diff": "Print the changes of a session as a patch.",
-        "undo": "Take changes back. A file that somebody changed since is left alone and reported.",
+        "undo": "Take changes back. A file that was edited since is left alone and reported.",
         "redo": "Take back the last undo exactly, or apply the undone changes again that the options select.",
     }
     for name, summary in summaries.items():
@@ -209,7 +209,7 @@ def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
     hunk_help = "only this hunk of --file, by its number or key (`changes list ID --hunks`); may be repeated"
     action.add_argument("--hunk", action="append", default=[], metavar="K", help=hunk_help)
     action.add_argument("--dry-run", action="store_true", help="only say what would happen")
-    action.add_argument("--reason", default="", metavar="TEXT", help="a word to the model, told with the next prompt")
+    action.add_argument("--reason", default="", metavar="TEXT", help="a note to the model, sent with the next prompt")
     if name == "redo":
         which = action.add_mutually_exclusive_group()
         which.add_argument("--all", action="store_true", help="take back all undos")
@@ -224,7 +224,7 @@ def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
 def _add_storage(commands: "_Commands") -> None:
     summary = "Show what the sessions take of the disk, and remove contents that none of them needs."
     storage = _command(commands, "storage", summary, "storage collect --dry-run")
-    action = "show (the default): count; collect: remove what no session needs and nobody stored for 24 hours"
+    action = "show (the default): count; collect: remove what no session needs and was not stored in the last 24 hours"
     storage.add_argument("action", nargs="?", choices=("show", "collect"), default="show", help=action)
     storage.add_argument("--dry-run", action="store_true", help="with collect: only say what would be removed")
 

@@ -35,7 +35,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     paths = AppPaths.from_environment()
     if args.config is not None and not args.config.is_file():
         raise UsageError(f"The configuration file {args.config} does not exist.")
-    # Whoever looks where the settings file is must find this one: the sandbox, which keeps it from being written.
+    # The sandbox must find this settings file, because it keeps commands from writing it.
     environ: Mapping[str, str] = args.environ
     if args.config:
         environ = {**environ, "DESKTOP_AGENT_CONFIG": str(args.config.absolute())}

@@ -37,7 +37,7 @@ class NumberedHunk:
 
 
 def matching(transcript: Transcript, wanted: ChangeSelection) -> list[ChangeRecord]:
-    """Return the changes that `wanted` covers, whoever made them. A path covers all of a renamed file."""
+    """Return the changes that `wanted` covers, by any author. A path covers all of a renamed file."""
     everywhere = replace(wanted, path=None)
     records = [record for record in transcript.changes.values() if _is_within(everywhere, record)]
     if wanted.path is None:

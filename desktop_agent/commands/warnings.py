@@ -6,7 +6,7 @@ from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
 class ProblemTeller:
-    """Tells what of the settings file cannot be used. Call it whenever that may be something else."""
+    """Prints what of the settings file cannot be used. Call it whenever the settings may have changed."""
 
     def __init__(self, live: LiveSettings, console: Console) -> None:
         self._live = live
@@ -24,7 +24,7 @@ class ProblemTeller:
 
 
 def warn_of_project(settings: WorkspaceSettings, console: Console) -> None:
-    """Say that a project has settings of its own that nobody has trusted, and what to do. Blocks."""
+    """Say that a project has settings of its own that the user has not trusted, and what to do. Blocks."""
     settings.look()
     proposal = settings.proposal
     if proposal is not None and settings.is_waiting:

@@ -1,4 +1,4 @@
-"""Pending approvals: a question waits until somebody answers, and no answer is a no."""
+"""Pending approvals: a question waits until the user answers, and no answer is a no."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -72,6 +72,6 @@ class Approvals:
         self._held.pop(call_id, None)
 
     def abort_all(self, reason: str) -> None:
-        """Answer every pending question with `Aborted`: there is nobody left to ask. Held ones stay as they are."""
+        """Answer every pending question with `Aborted`: no user is left to ask. Held ones stay as they are."""
         for call_id in list(self._pending):
             self.answer(call_id, Aborted(reason=reason))

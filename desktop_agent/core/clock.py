@@ -36,5 +36,5 @@ class SystemClock:
 
 
 def is_over(ends_at: datetime, now: datetime) -> bool:
-    """Whether a time has come. One that does not say where on earth, as in a journal of somebody else's, is UTC."""
+    """Whether a time has come. One without a time zone, as in a journal that another program wrote, is UTC."""
     return (ends_at if ends_at.tzinfo is not None else ends_at.replace(tzinfo=UTC)) <= now

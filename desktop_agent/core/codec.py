@@ -1,4 +1,4 @@
-"""The versioned codec between events or ops and JSON: one flat object each, told apart by `type`.
+"""The versioned codec between events or ops and JSON: one flat object each, distinguished by `type`.
 
 `decode_event(encode_event(e)) == e` for every event, and a line of an unknown type or a later version survives a round
 trip byte for byte in meaning: it becomes an `UnknownEvent` that holds the whole object.

@@ -128,7 +128,7 @@ class ProviderError(AgentError):
 
     @property
     def is_transient(self) -> bool:
-        """Whether the same request may succeed later without anybody changing anything."""
+        """Whether the same request may succeed later with nothing changed."""
         return self.fault in TRANSIENT_FAULTS
 
 

@@ -9,7 +9,7 @@ class EventLog(Protocol):
     """The one way an event becomes real."""
 
     async def record(self, event: KnownEvent) -> None:
-        """Return when `event` is written and told. Raises `StorageError`: then nothing may be acted on."""
+        """Write `event`, send it to the front, then return. Raises `StorageError`: then nothing may be acted on."""
         ...
 
     def emit(self, event: LiveEvent) -> None:

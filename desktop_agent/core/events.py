@@ -66,7 +66,7 @@ NoticeLevel = Literal["info", "warning", "error"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DurableEvent:
-    """An event that is written to the journal before anybody hears of it."""
+    """An event that is written to the journal before any front receives it."""
 
     seq: int = 0
     at: datetime = UNSTAMPED
@@ -216,7 +216,7 @@ class UsageReported(DurableEvent):
     turn: int
     usage: Usage
     is_aside: bool = False
-    """Whether the request was not the conversation: it tells nothing of how full the context is."""
+    """Whether the request was not the conversation: it says nothing about how full the context is."""
     type: Literal["usage_reported"] = "usage_reported"
 
 
@@ -385,7 +385,7 @@ class ChangesPrepared(DurableEvent):
     purpose: ChangePurpose
     changes: tuple[FileChange, ...]
     snapshot: int | None = None
-    """For a command, whose changes are not known before: the snapshot of the folder that tells them afterwards."""
+    """For a command, whose changes are not known before: the snapshot of the folder that shows them afterwards."""
     is_background: bool = False
     """Whether the command goes on in the background: it is looked at again and again, until a last time."""
     type: Literal["changes_prepared"] = "changes_prepared"
@@ -415,7 +415,7 @@ class ChangesRecorded(DurableEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesUndone(DurableEvent):
-    """Changes were taken back; files that somebody changed since in the same place were left alone and are listed."""
+    """Changes were taken back; files that changed since in the same place were left alone and are listed."""
 
     selection: ChangeSelection
     change_ids: tuple[ChangeId, ...]

@@ -1,4 +1,4 @@
-"""What a user is told of a failure in a session: a title, what to do, and a code for programs."""
+"""What a user reads about a failure in a session: a title, what to do, and a code for programs."""
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.errors import (
@@ -48,7 +48,7 @@ def readable_address_notice(model: ModelRef) -> ev.Notice | None:
 
 
 def defect_notice(error: Exception, turn: int) -> ev.Notice:
-    """Return the notice of a failure that nobody expected."""
+    """Return the notice of an unexpected failure."""
     return ev.Notice(
         level="error",
         code="internal_error",

@@ -53,7 +53,7 @@ def _give_owner(path: Path, owner: tuple[int, int]) -> Iterator[str]:
     try:
         os.lchown(path, user, group)
     except OSError:
-        try:  # anybody may give a file of theirs to a group of theirs
+        try:  # every user may give their own file to one of their groups
             os.lchown(path, -1, group)
         except OSError:
             yield f"its owner ({user}:{group})"

@@ -18,7 +18,7 @@ _WHOLE_SECONDS_RACY_NS = 2_050_000_000
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """What tells one state of a file from another."""
+    """What distinguishes one state of a file from another."""
 
     modified_ns: int
     size: int

@@ -31,7 +31,7 @@ TEMPORARY_MARK = ".desktop-agent-"
 _TEMPORARY_SUFFIX = ".tmp"
 
 DEFAULT_MODE = 0o644
-"""The mode of a state that nobody gave one. A new file on disk gets `new_file_mode()`."""
+"""The mode of a state that has none of its own. A new file on disk gets `new_file_mode()`."""
 
 Check = Callable[[], None]
 
@@ -149,7 +149,7 @@ _WITHOUT_CONTENT: dict[int, FileKind] = {stat.S_IFDIR: "folder", stat.S_IFIFO: "
 
 
 class ChangedError(OSError):
-    """Somebody wrote the file between the look at it and the write."""
+    """Another program wrote the file between the look at it and the write."""
 
 
 class Anything(Enum):
@@ -182,8 +182,8 @@ def write_state(
     """Make `path` what `state` says: written, linked, a folder, a pipe, or (None) removed. Missing parents are created.
 
     `check` is called at the last moment at which everything can still stay as it is; what it raises stops the write.
-    What somebody writes after that is seen by what the write displaces: if it is not `before`, it is put back and this
-    raises `ChangedError`. Where the system cannot exchange two names, the check is all there is.
+    What another program writes after that is seen by what the write displaces: if it is not `before`, it is put back
+    and this raises `ChangedError`. Where the system cannot exchange two names, the check is all there is.
 
     A file with other names is written under all of them if `keeps_names` allows it. Otherwise only `path` gets the new
     content, as a file of its own.
@@ -280,7 +280,7 @@ class Draft:
     Several drafts that are all synced before the first is placed become visible together, as nearly as a disk can, and
     `sync_folders` then makes all their names durable with one wait for each folder. Where that is one wait too many,
     the folder is synced together with the drafts, before they are placed: what a power failure undoes of the placing
-    is then a whole draft, whose `intended_name` tells what it is.
+    is then a whole draft, whose `intended_name` says what it is.
     """
 
     def __init__(self, folder: Path, name: str = "") -> None:
@@ -429,7 +429,7 @@ def _place(temporary: Path, target: Path, before: Expected) -> None:
         return
     try:
         exchange(temporary, target)
-    except FileNotFoundError:  # somebody has removed ours already
+    except FileNotFoundError:  # another program has removed ours already
         rename_to_free(temporary, target)
     except OSError:  # theirs is not ours to remove
         _retried(os.rename, temporary, _kept_beside(target))

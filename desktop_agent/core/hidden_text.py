@@ -38,7 +38,7 @@ _SHAPING = re.compile(
 def is_hiding(text: str, index: int, *, is_content: bool = False) -> bool:
     """Whether the character at `index` must be named.
 
-    With `is_content`, in what somebody wrote to be read (a file, a message), what shapes emoji and separates words of
+    With `is_content`, in text written to be read (a file, a message), what shapes emoji and separates words of
     Chinese and Japanese may stay; a command or a name has no use for it.
     """
     if HIDING.match(text, index) is None:

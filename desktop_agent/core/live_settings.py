@@ -41,7 +41,7 @@ class SettingChange:
 
 
 class LiveSettings:
-    """The user's settings. Safe to read from any thread; listeners are told on the thread that made the change."""
+    """The user's settings. Safe to read from any thread; listeners are called on the thread that made the change."""
 
     def __init__(
         self,

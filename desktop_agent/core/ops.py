@@ -1,6 +1,6 @@
 """Ops: what a front may ask of a session. Imperative names; everything a user can do goes in here.
 
-An op is a request, not a promise: what came of it is told by the events that follow.
+An op is a request, not a promise: the events that follow report its outcome.
 """
 
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class UndoChanges:
 
     selection: ChangeSelection
     reason: str = ""
-    """A word to the model, which is told of the undo with the next prompt."""
+    """A word to the model, which learns of the undo with the next prompt."""
     is_recovery: bool = False
     """Whether branches, tags and stash entries that the selected calls moved or dropped are put back, too."""
     type: Literal["undo_changes"] = "undo_changes"
@@ -268,7 +268,7 @@ class RunCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookAtChanges:
-    """Have it recorded what background commands have changed so far: somebody looks at the review."""
+    """Have it recorded what background commands have changed so far: the user looks at the review."""
 
     type: Literal["look_at_changes"] = "look_at_changes"
 

@@ -1,7 +1,7 @@
 """Where the application keeps its files: configuration, data, cache and logs.
 
 `DESKTOP_AGENT_HOME` puts all four under one folder (tests, portable installs); otherwise the platform's own folders
-are used. Nothing here creates a folder: whoever writes first does.
+are used. Nothing here creates a folder: the first writer does.
 """
 
 import os

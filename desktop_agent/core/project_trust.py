@@ -1,7 +1,7 @@
 """What the user answered about the settings of projects: trusted or ignored, for exactly the content they saw.
 
 One file a project, in the user's own folder, where no command in a sandbox can write. It keeps the trusted content
-itself, so that a file that is changed later does not loosen anything while nobody has looked at the change.
+itself, so that a file that is changed later does not loosen anything until the user has looked at the change.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The one way an event becomes real: numbered, written to the journal, folded, and only then told to the front.
+"""The one way an event becomes real: numbered, written to the journal, folded, and only then sent to the front.
 
 Records keep the order of their `record` calls. A record that was begun is finished even if the task that asked for it
 is cancelled, so an interrupt never leaves half a step behind.
@@ -31,7 +31,7 @@ _LATER = (
 """Events that do not wait for the disk: they reach it with the next one that does, `TurnEnded` at the latest.
 
 All others do wait: what was said, decided, changed or paid for. Of these here, each can be made or found again (a file
-is read anew), or comes in great numbers and is told anew by what follows it.
+is read anew), or comes in great numbers and is repeated by what follows it.
 """
 
 _answers: ContextVar[list[ev.KnownEvent] | None] = ContextVar("answers", default=None)
@@ -42,7 +42,7 @@ _answers: ContextVar[list[ev.KnownEvent] | None] = ContextVar("answers", default
 def hearing() -> Generator[list[ev.KnownEvent]]:
     """Hear what this task, and what it starts meanwhile, records from now on.
 
-    Its notices are heard instead of recorded: whoever asked says them in other words.
+    Its notices are heard instead of recorded: the caller says them in other words.
     """
     heard: list[ev.KnownEvent] = []
     token = _answers.set(heard)

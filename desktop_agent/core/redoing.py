@@ -1,8 +1,8 @@
 """What taking undos back would write: each path to the very bytes from before them, where nothing changed since.
 
 What an undo wrote is a change like any other, with its exact before and after. To take it back is to undo that change:
-three-way where somebody wrote since, with a clash where that was the same place. What is undone of the agent's changes
-afterwards is what was undone of them before the step, also where that was a part.
+three-way where the file was edited since, with a clash where that was the same place. What is undone of the agent's
+changes afterwards is what was undone of them before the step, also where that was a part.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The wait before a turn or a summary sends its request again: told to the user, who can skip it."""
+"""The wait before a turn or a summary sends its request again: shown to the user, who can skip it."""
 
 import asyncio
 from contextlib import suppress

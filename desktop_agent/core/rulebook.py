@@ -107,7 +107,7 @@ class RuleBook:
         await self._tell_problems()
 
     async def keep(self, rules: Sequence[Rule]) -> None:
-        """Write the lasting ones of `rules` to the file. What cannot be written is told, and does not count."""
+        """Write the lasting ones of `rules` to the file. What cannot be written is reported, and does not count."""
         lasting = [rule for rule in rules if rule.scope != "session"]
         if lasting:
             try:
@@ -118,7 +118,7 @@ class RuleBook:
         self.tell()
 
     async def revoke(self, rule_id: str) -> None:
-        """Take a rule back, wherever it is kept; one that nobody has is no error."""
+        """Take a rule back, wherever it is kept; an unknown one is no error."""
         try:
             await asyncio.to_thread(self._file.remove, rule_id)
         except AgentError as error:

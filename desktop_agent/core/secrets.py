@@ -14,7 +14,7 @@ HIDDEN = "***"
 _SHORTEST_SECRET = 8
 """Shorter known keys (`none`, `ollama`) are placeholders; hiding them would only garble words."""
 
-# No alternative looks twice at the same text: what is masked may be megabytes, made by somebody who means ill.
+# No alternative looks twice at the same text: what is masked may be megabytes, made by an attacker.
 # Only single characters are possessive: of groups that are, Python 3.11.2 finds nothing.
 _START = r"""(?:
     \b

@@ -73,7 +73,7 @@ class SessionParts:
     provider_source: ProviderSource
     titling: Titling
     is_attended: bool
-    """Whether somebody can answer what an earlier process asked; otherwise nobody did, and its turn is over."""
+    """Whether a user can answer what an earlier process asked; otherwise it stays unanswered, and its turn is over."""
 
     read_history: Callable[[], Awaitable[None]]
     """Folds into the state's history what was left out because a compaction had summarised it."""
@@ -137,7 +137,7 @@ class Session:
         return self._is_interruptible and not self._parts.state.unfinished.is_waiting
 
     def submit(self, op: ops.Op) -> None:
-        """Ask for something. Returns at once; what comes of it is told by events. Call it on the loop's thread."""
+        """Ask for something. Returns at once; events report the outcome. Call it on the loop's thread."""
         self._mailbox.put_nowait(op)
 
     async def run(self) -> None:
@@ -306,7 +306,7 @@ class Session:
         self._is_working = True
         has_begun = asyncio.Event()
         self._turn = asyncio.create_task(self._run_turn(number, model, left, has_begun), name=f"turn {number}")
-        # A task that is cancelled before its first step never runs at all, and nobody would record its end.
+        # A task that is cancelled before its first step never runs at all, and nothing would record its end.
         await has_begun.wait()
 
     async def _run_turn(self, number: int, model: ModelRef, left: OpenCalls | None, has_begun: asyncio.Event) -> None:
@@ -336,7 +336,7 @@ class Session:
     async def _work(
         self, number: int, model: ModelRef, left: OpenCalls | None
     ) -> tuple[ev.TurnEndReason, int, ev.Notice | None]:
-        """Run the turn; return why it ended, after how many requests, and what the user should be told of it."""
+        """Run the turn; return why it ended, after how many requests, and the notice for the user."""
         turn: Turn | None = None
         notice: ev.Notice | None = None
         try:
@@ -465,7 +465,7 @@ class Session:
         await settle(parts.state.unfinished, parts.ledger, parts.effects, parts.recorder, turn=turn)
 
     async def _guard(self, step: Coroutine[object, object, None], is_told: Callable[[], bool] = lambda: True) -> None:
-        """Carry out one step of the mailbox; a journal that cannot be written is told, and the session stays open.
+        """Carry out one step of the mailbox; a journal that cannot be written is reported, and the session stays open.
 
         Not if `is_told` says no: what waits in the mailbox will meet the same failure, and telling it once is enough.
         """

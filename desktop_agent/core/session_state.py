@@ -23,7 +23,7 @@ class SessionState:
     """What the user decided for the rest of the session, by id."""
 
     def put_history(self, history: History) -> None:
-        """Let another fold of the same journal take the place of the history. Whoever holds it sees that one."""
+        """Let another fold of the same journal take the place of the history. Every holder of it sees that one."""
         for field_ in fields(History):
             setattr(self.history, field_.name, getattr(history, field_.name))
 

@@ -3,9 +3,9 @@
 What must not be made by a command (a missing `.git`) is covered, and the kernel needs a real folder to cover. These are
 ours, never the command's nor the user's: no capture records one, and none outlives the commands that need it.
 
-A stand-in tells itself: it is empty, and its modification time is one that no clock shows any more. As soon as somebody
-puts something into it, the time is another one and the folder is theirs. Every process that needs one holds a shared
-lock on it, which dies with the process; who can have the lock alone is the last, and removes it. So a killed
+A stand-in is recognisable: it is empty, and its modification time is one that no clock shows any more. As soon as a
+program puts something into it, the time is another one and the folder is not ours. Every process that needs one holds a
+shared lock on it, which dies with the process; who can have the lock alone is the last, and removes it. So a killed
 application leaves nothing that the next one could not tell. A list of them on disk was rejected: it is wrong as soon as
 a folder is moved, or the list is lost.
 """

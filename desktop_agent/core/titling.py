@@ -30,7 +30,7 @@ _MAX_QUOTED_CHARS = 2_000
 _PATIENCE_S = 30.0
 _CANCEL_AGAIN_S = 1.0
 _LAST_TURN = 3
-"""Later than after this turn nobody needs a title: the user knows the conversation by its first words."""
+"""Later than after this turn the session needs no title: the user knows the conversation by its first words."""
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Titling:
     _task: asyncio.Task[None] | None = field(default=None, init=False)
 
     def after_turn(self, reason: ev.TurnEndReason) -> None:
-        """Begin to make a title, if this was the first turn that came to its end. Returns at once."""
+        """Begin to make a title, if this was the first completed turn. Returns at once."""
         if self._task is None and reason == "completed" and self._is_due():
             self._task = asyncio.create_task(self._run(), name="title")
 

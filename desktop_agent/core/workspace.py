@@ -23,7 +23,7 @@ FolderMark = Literal["conflicted", "modified", "added"]
 MAX_LISTED_FILES: Final = 200_000
 
 _NEVER_SHOWN: Final = frozenset({".git", ".hg", ".svn", ".DS_Store"})
-"""Version control's own folders and a file manager's litter: nobody edits them by hand, and a click would not help."""
+"""Version control's own folders and a file manager's litter: no user edits them by hand, and a click would not help."""
 
 _COVER: Final = ".desktop-agent"
 """Shown as soon as something is in it."""
@@ -78,7 +78,7 @@ _SHARED: Final = frozenset({"/home", "/media", "/mnt", "/opt", "/private", "/srv
 def why_too_wide(folder: Path, home: Path) -> str:
     """Say what makes a folder more than a project, so that only the user may choose it; empty for other folders.
 
-    Both are resolved. It is for folders that a file names which somebody else may have written.
+    Both are resolved. It is for folders that a file names which another person may have written.
     """
     if folder.parent == folder:
         return "is a whole file system"

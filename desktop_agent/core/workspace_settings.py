@@ -127,7 +127,7 @@ class WorkspaceSettings:
     def _combine(self, person: LoadedSettings) -> LoadedSettings:
         """Return the user's settings as the project tightens them.
 
-        A file that changed since it was trusted counts as it was then, until somebody has looked at it.
+        A file that changed since it was trusted counts as it was then, until the user has looked at it.
         """
         file, trust = self._project.file, self._project.trust
         if file is None or not trust.text or trust.answer_to(file.text) == "ignored":

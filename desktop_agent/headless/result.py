@@ -131,7 +131,7 @@ def collect_result(
 
 
 def describe(problem: Notice | AgentError) -> str:
-    """A problem in words, its details on a line of their own: here nobody can unfold them."""
+    """A problem in words, its details on a line of their own: text output cannot fold them."""
     return "\n".join(filter(None, (f"{problem.title} {problem.hint}".strip(), problem.detail)))
 
 

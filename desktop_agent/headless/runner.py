@@ -1,7 +1,7 @@
-"""Runs one prompt to its end without anybody watching.
+"""Runs one prompt to its end without a user.
 
-It is a front like the window: it submits ops and folds events. Nobody is there to approve, so a call that needs an
-approval is answered with "nobody can", and the run ends with that.
+It is a front end like the window: it submits ops and folds events. No user is there to approve, so it aborts an
+approval request, and the run ends with that.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from desktop_agent.workbench import Workbench
 T = TypeVar("T")
 
 NOBODY = (
-    "nobody can answer in a headless run. With --approval on_request edits need no answer, and neither do commands "
+    "no user can answer in a headless run. With --approval on_request edits need no answer, and neither do commands "
     "that a sandbox confines."
 )
 
@@ -225,7 +225,7 @@ class HeadlessRun:
             case ev.ChangesUndone(outcomes=outcomes) if self._ended is not None and self._ended.done():
                 _set(self._undone, outcomes)
             case ev.Notice(code="storage"):
-                # The end itself cannot be recorded then, so it may never be told.
+                # The end itself cannot be recorded then, so its event may never arrive.
                 turn = self._turn_before + 1
                 _set(self._ended, ev.TurnEnded(turn=turn, reason="storage_error", requests=0, duration_s=0.0))
                 _set(self._undone, ())
@@ -233,7 +233,7 @@ class HeadlessRun:
                 pass
 
     def _pass_on(self, event: ev.Event) -> None:
-        """Tell the logs and the listener. Where that fails the run is stopped: nobody would see the rest of it."""
+        """Pass it to the logs and the listener. Where that fails the run is stopped: its rest would be lost."""
         if self._unheard is not None:
             return
         try:

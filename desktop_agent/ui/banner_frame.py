@@ -7,7 +7,7 @@ from desktop_agent.ui.theme import Space
 
 
 class BannerFrame(QFrame):
-    """Hidden until somebody shows it. What it says is plain text, also to a screen reader."""
+    """Hidden until its owner shows it. What it says is plain text, also to a screen reader."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)

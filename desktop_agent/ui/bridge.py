@@ -18,8 +18,8 @@ class SessionBridge(QObject):
         patched: a list of `Patch`, after the transcript changed.
         happened: an `Event`, after it was folded. (`event` is taken: every QObject has a method of that name.)
         replaced: `transcript` is another object now, with the same end and more before it.
-        pages_wanted: the numbers of the pages that somebody is looking at, the most urgent first.
-        pages_sought: somebody searches for this text; which pages have it is to be told by `tell_pages`.
+        pages_wanted: the numbers of the pages that the user is looking at, the most urgent first.
+        pages_sought: the user searches for this text; answer with `tell_pages`, which pages have it.
         pages_found: that text, and the numbers of the pages that may have it.
         failed: the session could not be opened (an `AgentError`); what is shown of it stays.
     """
@@ -59,7 +59,7 @@ class SessionBridge(QObject):
         self.replaced.emit()
 
     def want_pages(self, numbers: "Sequence[int]") -> None:
-        """Say which pages somebody is looking at; those that are not loaded arrive as patches."""
+        """Say which pages the user is looking at; those that are not loaded arrive as patches."""
         self.pages_wanted.emit(numbers)
 
     def find_pages(self, text: str) -> None:

@@ -48,7 +48,7 @@ class ContextMeter(QAbstractButton):
         self.setText(self.tr("ctx {0} %").format(percent))
         sources = {
             "reported": self.tr("as the model reported it"),
-            "counted": self.tr("as its address counted them"),
+            "counted": self.tr("as the provider counted them"),
             "estimated": self.tr("estimated"),
         }
         words = self.tr("{0} of {1} tokens, {2}").format(counted(use.tokens), counted(use.window), sources[use.source])

@@ -16,7 +16,7 @@ class Drawer(QFrame):
     """Covers one side of `over` while open. Escape or a click beside it closes it.
 
     Signals:
-        closed: the drawer went away; whoever lent the panel may take it back.
+        closed: the drawer went away; the panel's owner may take it back.
     """
 
     closed = Signal()

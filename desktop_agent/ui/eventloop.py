@@ -101,7 +101,7 @@ def _run_main(
     task.add_done_callback(lambda _: loop.stop())
     with _Signals(loop, task, on_signal):
         loop.run_forever()
-        if not task.done():  # somebody else ended Qt's loop: the session manager, or Quit in a system menu
+        if not task.done():  # something else ended Qt's loop: the session manager, or Quit in a system menu
             task.cancel()
             loop.run_forever()
     try:

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 def show_painted(app: QApplication, window: QWidget, part: QWidget) -> None:
     """Show `window` and return when it can be seen: when `part` of it has been painted.
 
-    Qt's own loop runs just for that. asyncio and qasync take 70 ms to import, which nobody should wait for.
+    Qt's own loop runs just for that. asyncio and qasync take 70 ms to import, which the user should not wait for.
     """
     watch = _FirstPaint(app)
     part.installEventFilter(watch)

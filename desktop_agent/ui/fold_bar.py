@@ -9,7 +9,7 @@ from desktop_agent.ui.theme import Space
 
 def obstacle_words() -> str:
     """Say why a text that was not wholly in sight cannot be allowed yet."""
-    return QCoreApplication.translate("FoldBar", "Allow waits until you have seen all of it")
+    return QCoreApplication.translate("FoldBar", "Scroll through all of it to enable Allow")
 
 
 def unseen_words(unseen: Unseen) -> str:

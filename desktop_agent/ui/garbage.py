@@ -19,7 +19,7 @@ _FULL: Final = 2
 _FULL_SHARE: Final = 0.001
 """A full collection stops the window for as long as it takes; at most this share of the time goes to it."""
 _BUSY_SHARE: Final = 0.25
-"""A window's thread that worked for more of the last interval is painting what somebody scrolls or types."""
+"""A window's thread that worked for more of the last interval is painting what the user scrolls or types."""
 _MOST_PATIENCE_S: Final = 10.0
 """How long garbage may wait for such a time to end."""
 
@@ -38,7 +38,7 @@ class WindowThreadCollector(QObject):
         clock: Callable[[], float] = time.monotonic,
         work_clock: Callable[[], float] = time.thread_time,
     ) -> None:
-        """`clock` tells the time in seconds, and `work_clock` for how many of them this thread has worked."""
+        """`clock` returns the time in seconds, and `work_clock` how many of them this thread has worked."""
         super().__init__(parent)
         self._was_enabled = False
         self._full_again_at = 0.0

@@ -29,7 +29,7 @@ class OutputWindow(QDialog):
         self._text.setAccessibleName(self.windowTitle())
         notes = [self.tr("Only the end is shown: the output is very long.")] if is_cut else []
         if printed.folded:
-            notes.append(self.tr("↪ goes on with the line above; it is copied as one line."))
+            notes.append(self.tr("↪ continues the line above; it is copied as one line."))
         self._note = QLabel("  ".join(notes), self)
         self._note.setProperty("role", "secondary")
         self._note.setVisible(bool(notes))

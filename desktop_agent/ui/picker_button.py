@@ -4,7 +4,7 @@ from PySide6.QtWidgets import QToolButton, QWidget
 
 
 class PickerButton(QToolButton):
-    """Shows a text, or a shorter one when it is told to; its tool tip and name tell the rest."""
+    """Shows a text, or a shorter one after `set_short`; its tool tip and name say the rest."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

@@ -13,7 +13,7 @@ LARGE = QSize(6_000, 6_000)
 _STEP = 1.25
 _SMALLEST, _LARGEST = 0.05, 16.0
 _SMOOTH_UP_TO = 2.0
-"""Beyond this size its pixels are shown as they are: whoever goes so near wants to see them."""
+"""Beyond this size its pixels are shown as they are: a user who zooms in so far wants to see them."""
 
 
 class PictureWindow(QDialog):

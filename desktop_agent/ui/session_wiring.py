@@ -442,7 +442,7 @@ class SessionWiring(QObject):
     def _give_back_queued(self) -> None:
         """Put prompts that will not start by themselves back into the composer.
 
-        Those that an earlier process left stay where they are: nobody has just written them.
+        Those that an earlier process left stay where they are: the user has not just written them.
         """
         if self._bridge is None:
             return
@@ -455,7 +455,7 @@ class SessionWiring(QObject):
         self.give_back([prompt.text for prompt in waiting])
 
     def _is_person_writing(self) -> bool:
-        """Whether a dialog would take the keys of somebody who writes: then the card in the conversation must do."""
+        """Whether the user is typing, so that a dialog would take the keys: then only the card asks."""
         composer = self._panels.composer
         return bool(composer.text().strip()) and composer.isAncestorOf(QApplication.focusWidget() or self._window)
 

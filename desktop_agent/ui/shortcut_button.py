@@ -11,7 +11,7 @@ _KEY_SIZE = 10.5
 
 
 class ShortcutButton(QPushButton):
-    """Shows its shortcut beside its label, quieter. Only shows it: whoever owns the button acts on the keys."""
+    """Shows its shortcut beside its label, quieter. Only shows it: the button's owner acts on the keys."""
 
     def __init__(self, theme: Theme, label: str, keys: str, *, colour_role: str, parent: QWidget | None = None) -> None:
         super().__init__(label, parent)

@@ -1,4 +1,4 @@
-"""Tooltips of text that somebody else wrote: file names, titles, paths."""
+"""Tooltips of untrusted text: file names, titles, paths."""
 
 from desktop_agent.core.hidden_text import named
 

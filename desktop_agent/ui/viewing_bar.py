@@ -28,7 +28,7 @@ class ViewingBar(BannerFrame):
             hint = self.tr("Take it over to go on with it here.")
         else:
             title = self.tr("This session is open in another window. You can read it here.")
-            hint = self.tr("It can be taken over when it is closed there.")
+            hint = self.tr("You can take it over when it is closed there.")
         self.say(title, hint)
         self._button.setEnabled(is_free)
         self._button.setToolTip("" if is_free else hint)

@@ -53,7 +53,7 @@ class Watchdog(QObject):
         limit_ms: float = LIMIT_MS,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`clock` tells the time in seconds, to any thread."""
+        """`clock` returns the time in seconds, in any thread."""
         super().__init__(parent)
         self._clock = clock
         self._limit_s = limit_ms / 1000

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 
 class WorkShare:
-    """Tells for what share of the time a thread has worked since it was asked last."""
+    """Measures for what share of the time a thread has worked since the last measurement."""
 
     def __init__(self, clock: Callable[[], float], work_clock: Callable[[], float]) -> None:
-        """`clock` tells the time in seconds, and `work_clock` for how many of them the thread has worked."""
+        """`clock` returns the time in seconds, and `work_clock` how many of them the thread has worked."""
         self._clock = clock
         self._work_clock = work_clock
         self._looked_at = clock(), work_clock()

@@ -124,7 +124,7 @@ class Stage:
                 await asyncio.sleep(_POLL_S)  # what works in threads needs the interpreter, too
 
     async def drawn(self) -> None:
-        """Let the window draw what it was told."""
+        """Let the window draw what it received."""
         self.deliver()
         for _ in range(3):  # a throttled drawing is two turns of the loop away
             QApplication.processEvents()

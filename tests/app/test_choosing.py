@@ -50,7 +50,7 @@ def test_a_session_that_is_chosen_twice_at_once_is_ours(go: Go, project: Path, i
         for _ in range(3):
             desk.sessions.session_chosen.emit(journal.parent.name)
         await person.until_true(lambda: person.transcript.session_id == journal.parent.name, "it is shown")
-        await person.until_true(desk.viewing_bar.isHidden, "nobody else has it")
+        await person.until_true(desk.viewing_bar.isHidden, "no other window has it")
         await say(person, "again")
 
     with serve(reply(text("Hello.")), reply(text("Again."))) as server:

@@ -118,7 +118,7 @@ def test_settings_that_cannot_be_used_are_named_and_the_window_opens(go: Go, iso
 
     async def journey(person: Driver) -> None:
         (title, hint) = person.banner
-        assert title == "Some of your settings cannot be used, so their defaults are."
+        assert title == "Some of your settings cannot be used. Their defaults apply."
         assert f"{file}:2: ui.theme: 'pink' is not one of system, light, dark" in hint
 
     go(["--demo"], journey)

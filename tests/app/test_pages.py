@@ -183,7 +183,7 @@ def test_what_was_sent_to_a_session_that_cannot_be_opened_is_a_draft_again(
         assert "could not be read" in "".join(person.banner)
         (await person.see(QPushButton, "bannerDismissButton")).click()
         await person.press(Qt.Key.Key_Return)
-        await person.until_true(lambda: "could not be read" in "".join(person.banner), "it is told again")
+        await person.until_true(lambda: "could not be read" in "".join(person.banner), "it is reported again")
         await person.until_true(lambda: composer.text() == "And the pears?", "as often as it is sent")
         assert not person.transcript.queued
 
@@ -219,7 +219,7 @@ def test_a_draft_outlives_a_session_that_cannot_be_opened(go: Go, journal: Path,
     slow.go_on.set()
 
     async def journey(person: Driver) -> None:
-        await person.until_true(lambda: "could not be read" in "".join(person.banner), "it is told")
+        await person.until_true(lambda: "could not be read" in "".join(person.banner), "it is reported")
         assert person.window.desk.composer.text() == "My precious words"
 
     go(["--resume", SESSION_ID], journey)

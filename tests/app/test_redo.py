@@ -1,4 +1,4 @@
-"""Redo in the window is the inverse of undo, whatever was undone before it and whoever wrote since."""
+"""Redo in the window is the inverse of undo, whatever was undone before it and whatever was edited since."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Settings while the window is open: edits of the file take effect, broken ones are told, projects are asked about."""
+"""Settings while the window is open: edits of the file take effect, broken ones are reported, projects need trust."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_an_edit_of_the_file_takes_effect_and_a_broken_one_is_told(go: Go, file:
         write(file, "[ui\n")
         await person.until_true(lambda: bool(person.banner), "the banner says so")
         title, hint = person.banner
-        assert title == "Some of your settings cannot be used, so what held before does."
+        assert title == "Some of your settings cannot be used. The previous values apply."
         assert hint.startswith(f"{file}:1: is not valid TOML")
         assert person.window.theme.colours.is_dark
 

@@ -1,4 +1,4 @@
-"""Stored contents that nobody names are removed once a day, and never while somebody waits for the window to close."""
+"""Stored contents that no session names are removed once a day, and never while the window is closing."""
 
 import asyncio
 import logging

@@ -120,7 +120,7 @@ class Times:
 
     @property
     def worst_of_all(self) -> float:
-        """The worst frame of every run, whoever was to blame."""
+        """The worst frame of every run, whatever the cause."""
         return max(max(run) for run in self.runs)
 
     def late(self) -> float:

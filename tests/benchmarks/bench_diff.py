@@ -1,7 +1,7 @@
 """How fast diffs are, measured against git in the same run. Run it by name: `pytest tests/benchmarks/bench_diff.py`.
 
 Numbers are medians of interleaved repeats; only the ratios mean anything on another machine. Nothing fails for being
-slow: the tables are for people, and for whoever compares two runs.
+slow: the tables are for people who read or compare runs.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(not GIT, reason="git is not installed")
 Texts = tuple[str, str]
 
 TURNS_BEFORE_A_PAUSE = 20
-"""Somebody scrolls as soon as the diff is there, then looks for a moment, and scrolls on."""
+"""The user scrolls as soon as the diff is there, then looks for a moment, and scrolls on."""
 PAUSE_MS = 400
 """Long enough for the colours of the language to come, which are looked up when the view is at rest."""
 

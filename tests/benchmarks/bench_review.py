@@ -36,7 +36,7 @@ FIRST_PAINT_LIMIT_MS: Final = 1_000
 
 
 class PaintWatch(QObject):
-    """Knows whether a widget was painted since it was told to watch."""
+    """Knows whether a widget was painted since the watch began."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
@@ -94,8 +94,8 @@ class Bench:
         self._panel.show()
         await asyncio.sleep(0.05)
         self._heart.start()
-        self._panel.prepare()  # as the window does when all modules are there and nobody waits for anything
-        while not self._panel.is_prepared:  # noqa: ASYNC110 - it tells nobody
+        self._panel.prepare()  # as the window does when all modules are there and the window is idle
+        while not self._panel.is_prepared:  # noqa: ASYNC110 - it has no signal
             await asyncio.sleep(0.001)
         self.results["made before"] = (0.0, self._heart.stop())
         await self._step("first paint, list and diff", self._open, self._is_painted)
@@ -142,7 +142,7 @@ class Bench:
         self._heart.start()
         start = time.perf_counter()
         act()
-        while not is_done():  # noqa: ASYNC110 - what is waited for is drawn, and tells nobody
+        while not is_done():  # noqa: ASYNC110 - what is waited for is drawn, and has no signal
             await asyncio.sleep(0.001)
         took_ms = (time.perf_counter() - start) * 1000
         await asyncio.sleep(0.3)  # what was put off for the eye's sake belongs to the step

@@ -57,7 +57,7 @@ def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
 def journal(tmp_path: Path, is_nightly: bool, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A long session in a home of its own, as it lies on the disk on another day.
 
-    Half a gigabyte that is still being written out takes the disk and a processor from whoever reads for seconds.
+    Half a gigabyte that is still being written out takes the disk and a processor from the reader for seconds.
     """
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / "home"))
     paths = AppPaths.from_environment()

@@ -1,4 +1,4 @@
-"""Sessions as long as somebody gets them in months: prompts, answers, commands, edits, compactions, large results."""
+"""Sessions as long as they get in months: prompts, answers, commands, edits, compactions, large results."""
 
 import json
 import random

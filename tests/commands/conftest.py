@@ -49,7 +49,7 @@ class Command:
 
 
 class RecordedSession:
-    """A session of which a test says what happened in it: files change on disk, and the journal tells of it.
+    """A session of which a test says what happened in it: files change on disk, and the journal records it.
 
     Every change is a call of its own, named by its number: `call-1`.
     """

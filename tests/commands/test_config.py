@@ -1,4 +1,4 @@
-"""`desktop-agent config` tells what is in force and where it comes from, and changes it."""
+"""`desktop-agent config` says what is in force and where it comes from, and changes it."""
 
 import json
 import tomllib

@@ -48,7 +48,7 @@ DECIDED: Mapping[str, str] = {
     "T-108": _OUT + "a browser is what MCP servers offer; web_fetch reads pages.",
     # Validation
     "V-03": _DESIGN + "there is no function of its own to validate; each tool's `parse` does it.",
-    "V-04": _DESIGN + "arguments are validated once, before anybody is asked, and are immutable from then on.",
+    "V-04": _DESIGN + "arguments are validated once, before the user is asked, and are immutable from then on.",
     "V-05": _DESIGN + "the boundary resolves paths for real (Z-90) instead of looking for `..` in a text.",
     # Registry, router, handlers
     "R-01": _DESIGN + "read, edit and command tools are three base classes; there are no payload kinds.",

@@ -6,7 +6,7 @@ from desktop_agent.core.jobs.background import Jobs
 
 
 class Printed:
-    """Takes what a command prints, as `on_text` hands it over, and tells when `text` is in it."""
+    """Takes what a command prints, as `on_text` hands it over, and reports when `text` is in it."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -172,7 +172,7 @@ def test_a_disk_that_takes_no_more_leaves_hard_links_as_they_were(tmp_path: Path
     assert {entry.name for entry in tmp_path.iterdir()} == {"a", "b"}
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
 @pytest.mark.parametrize("folder_mode", [0o777, 0o755])
 def test_somebody_elses_file_that_we_may_write_stays_theirs(folder_mode: int) -> None:
     """In a folder that takes new files, and in one that does not."""

@@ -379,7 +379,7 @@ async def test_cancelling_kills_git_and_what_it_started(
         await task
     assert len(family) == 2
     async with asyncio.timeout(20):
-        while not all(has_ended(process) for process in family):  # noqa: ASYNC110 - nothing tells of a grandchild's end
+        while not all(has_ended(process) for process in family):  # noqa: ASYNC110 - nothing reports a grandchild's end
             await asyncio.sleep(0)
 
 

@@ -193,7 +193,7 @@ async def test_a_bad_value_does_not_loosen_what_held(live: LiveSettings, file: P
 
 
 async def test_an_edit_within_one_tick_of_the_files_clock_is_noticed(live: LiveSettings, file: Path) -> None:
-    """Same size, same file, same date: what tells is only that the date was too young to be relied on."""
+    """Same size, same file, same date: the only sign is that the date was too young to be relied on."""
     for line in ('theme = "dark" ', 'theme = "light"'):
         write(file, f"[ui]\n{line}\n")
         put_date(file, TO_COME_NS)

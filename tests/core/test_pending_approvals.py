@@ -243,7 +243,7 @@ async def test_late_and_wrong_answers_start_nothing(ground: Ground) -> None:
 
 
 async def test_a_command_that_ran_and_then_asked_to_leave_the_sandbox_is_not_run_again(ground: Ground) -> None:
-    """Asking anew would be running it anew: nobody knows what it did."""
+    """Asking anew would be running it anew: what it did is unknown."""
     session_id = await killed_while_asking(ground, [RUN])
     lines = journal_of(ground, session_id).read_bytes().splitlines(keepends=True)
     asked = next(line for line in lines if b'"approval_requested"' in line)

@@ -122,7 +122,7 @@ def test_only_what_makes_safety_stricter_is_a_projects_business() -> None:
     ]
 
 
-# --- reading a file that somebody else chose ------------------------------------------------------------------------
+# --- reading a file that another person chose -----------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def test_a_changed_file_is_asked_about_again_and_loosens_nothing_meanwhile(
     for settings in (here, again(root, tmp_path)):
         settings.look()
         assert settings.is_waiting
-        assert settings.current.execution.approval == "always", "what was trusted holds until somebody has looked"
+        assert settings.current.execution.approval == "always", "what was trusted holds until the user has looked"
         assert settings.current.execution.blocked_commands == ()
     here.remember("ignored", '[execution]\nblocked_commands = ["x"]\n')
     assert here.current == Settings()

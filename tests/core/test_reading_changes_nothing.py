@@ -1,4 +1,4 @@
-"""Looking at a session leaves every byte of it as it was, whichever way somebody looks."""
+"""Looking at a session leaves every byte of it as it was, whichever way a front looks."""
 
 import asyncio
 import os

@@ -27,7 +27,7 @@ LATER = {
 
 
 async def recorded_on(path: Path, disk: DroppingDisk, events: list[ev.KnownEvent]) -> list[tuple[str, bool]]:
-    """Record the events; return of each, as it was told, whether the whole journal was on the disk then."""
+    """Record the events; return for each, as the sink received it, whether the whole journal was on the disk then."""
     told: list[tuple[str, bool]] = []
 
     def hear(event: ev.Event) -> None:

@@ -96,7 +96,7 @@ async def test_a_write_that_never_happened_is_not_claimed(ground: Ground) -> Non
 
 
 async def test_what_a_killed_command_changed_is_found_afterwards(ground: Ground) -> None:
-    """The process died while a command ran: the baseline taken before it tells what it did."""
+    """The process died while a command ran: the baseline taken before it shows what it did."""
     ground.write("b.txt", "b\n")
     script: list[Reply] = [[Call("run_terminal_cmd", {"command": "echo B > b.txt"})], [Say("Done.")]]
     async with ground.session(script) as s:

@@ -1,4 +1,4 @@
-"""The lasting rules are the file's at every moment, whoever writes it and however quickly."""
+"""The lasting rules are the file's at every moment, whatever program writes it and however quickly."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ PUSH = Rule(
 
 @dataclass
 class Told:
-    """A log that keeps what it is told."""
+    """A log that keeps every event it receives."""
 
     events: list[ev.KnownEvent | ev.LiveEvent] = field(default_factory=list)
 

@@ -164,7 +164,7 @@ async def test_a_wait_is_interrupted_like_a_request(
 
 
 async def test_a_wait_is_known_to_the_running_session_only(ground: Ground, patient: PatientClock) -> None:
-    """A journal has no wait: whoever reads it later, or beside the session, could not skip one."""
+    """A journal has no wait: a front that reads it later, or beside the session, could not skip one."""
     async with ground.session([[Fail(overloaded())], [Say("Here.")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await waiting(s)

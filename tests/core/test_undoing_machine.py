@@ -1,6 +1,6 @@
 """Random histories of two sessions, their commands and a user in one folder, and undo and redo of random parts.
 
-Every line that anybody writes is unique, so after each undo or redo it can be told whose lines came and went.
+Every line that a party writes is unique, so after each undo or redo it is clear whose lines came and went.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ class Party:
 
 
 class Histories(RuleBasedStateMachine):
-    """The rules are what anybody may do; the checks stand in `revert`."""
+    """The rules are what a party may do; the checks stand in `revert`."""
 
     @initialize(contents=st.lists(st.sampled_from([0, 3, 12, 40]), min_size=len(PATHS), max_size=len(PATHS)))
     def begin(self, contents: Sequence[int]) -> None:
@@ -337,7 +337,7 @@ class Histories(RuleBasedStateMachine):
     def revert(
         self, party: Party, direction: Direction, selection: ChangeSelection
     ) -> ev.ChangesUndone | ev.ChangesRedone | None:
-        """Undo or redo, and check that nobody else's bytes came or went and that nothing is left unsaid."""
+        """Undo or redo, and check that no other party's bytes came or went and that nothing is left unsaid."""
         before = self.tree()
         meant = self.meant(party, direction, selection)
         kind = ops.UndoChanges if direction == "undo" else ops.RedoChanges

@@ -19,8 +19,8 @@ default. Which mistakes let nothing run, and where a default stands in, is in th
 
 _EFFECTS = {
     "now": "",
-    "next session": "Holds for new sessions.",
-    "next run": "Holds from the next run.",
+    "next session": "Applies to new sessions.",
+    "next run": "Applies from the next run.",
 }
 
 _TIGHTENINGS = {
@@ -49,7 +49,7 @@ def _row(setting: Setting) -> str:
     name = setting.key.rpartition(".")[2]
     notes = [
         about.text,
-        f"The environment variable `{about.variable}` goes before the file." if about.variable else "",
+        f"The environment variable `{about.variable}` overrides the file." if about.variable else "",
         _EFFECTS[about.effect],
         _TIGHTENINGS[about.tightening] if about.tightening else "",
     ]

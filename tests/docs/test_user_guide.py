@@ -1,4 +1,4 @@
-"""The user guide tells the shortcuts, settings and messages that the program has."""
+"""The user guide lists the shortcuts, settings and messages that the program has."""
 
 import re
 from pathlib import Path

@@ -89,7 +89,7 @@ class Driver:
     async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         """Press a key where the focus is."""
         window = QApplication.activeModalWidget() or self.window.main_window
-        window.activateWindow()  # without a window manager nobody else does it after a dialog has closed
+        window.activateWindow()  # without a window manager nothing else does it after a dialog has closed
         await self.until_true(lambda: QApplication.activeWindow() is window, "the window is active")
         QTest.keyClick(window.focusWidget() or window, key, modifiers)
 

@@ -4,7 +4,7 @@
 
 The imports are done once; every trial is a forked child that is killed with SIGKILL at a random moment. Half of them
 run real sessions, three at a time and one after the other, with short turns that say much. The others do nothing but
-write the journals of such sessions, so that many a kill splits a write. What was told of each session is kept in a
+write the journals of such sessions, so that many a kill splits a write. What was delivered of each session is kept in a
 file: that much must be in its journal.
 """
 
@@ -52,7 +52,7 @@ def script(number: int) -> list[Reply]:
 
 
 class Witness(Receiver):
-    """Hears events as a window would, and writes down what it was told."""
+    """Hears events as a window would, and writes down what it received."""
 
     def __init__(self, tell: Callable[[bytes], object]) -> None:
         super().__init__()

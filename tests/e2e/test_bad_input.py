@@ -150,7 +150,7 @@ def meanwhile(server: ThreadedServer, act: Callable[[], object]) -> threading.Th
 
 
 def one_message(ran: Ran) -> str:
-    """The one error that was told."""
+    """The one error that was printed."""
     assert "Traceback" not in ran.err
     assert ran.err.count("error: ") == 1, ran.err
     return ran.err

@@ -1,4 +1,4 @@
-"""Kill the process while sessions write: all open, nothing told is missing, and the API accepts the next request."""
+"""Kill the process while sessions write: all open, no delivered event is missing, the API accepts the next request."""
 
 import asyncio
 import json
@@ -94,10 +94,10 @@ async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
         path = catalog.session_folder(session_id) / JOURNAL_NAME
         events, damages = await asyncio.to_thread(read_journal, path, catalog.blobs)
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
-        assert told.pop(session_id, 0) <= len(events), "what was told is there"
+        assert told.pop(session_id, 0) <= len(events), "what was delivered is there"
         assert [damage.line for damage in damages] in ([], [len(events) + 1]), "at most the last record is missing"
         if not events:
-            continue  # it was killed while it was made, before anybody heard of it
+            continue  # it was killed while it was made, before any event of it was delivered
         tally.found += 1
         if events[-1].type == "turn_ended" and len(events) == WHOLE and not damages:
             continue  # one of those of which only the journal was written, and all of it
@@ -105,7 +105,7 @@ async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
         tally.torn += bool(damages)
         tally.ends[events[-1].type] += 1
         await go_on(ground, session_id, server, is_torn=bool(damages))
-    assert told == {}, "a session that was told of is gone"
+    assert told == {}, "a session with delivered events is gone"
 
 
 async def go_on(ground: Ground, session_id: SessionId, server: AnthropicServer, *, is_torn: bool) -> None:
@@ -126,7 +126,7 @@ async def go_on(ground: Ground, session_id: SessionId, server: AnthropicServer, 
 
 
 def last_told(path: Path) -> dict[SessionId, int]:
-    """The number of the last record that was told of each session."""
+    """The number of the last record that was delivered of each session."""
     if not path.exists():
         return {}
     pairs = (line.split() for line in path.read_text().splitlines())

@@ -88,7 +88,7 @@ def script() -> Sequence[Any]:
 
 
 def test_a_prompt_edits_a_file_and_tells_what_it_did(agent: Agent, workspace: Path) -> None:
-    """S-12: nobody is there to ask, and the command line says how far it may go. Z-59: what was read is not edited."""
+    """S-12: no user is there to ask, and the command line says how far it may go. Z-59: what was read is not edited."""
     with serve(*script()) as server:
         ran = agent.run(workspace, server.url, "--approval", "never")
         assert server.violations == []
@@ -246,7 +246,7 @@ def test_what_needs_an_approval_ends_the_run_with_code_3_and_changes_nothing(age
     assert (metadata["approval_required"], metadata["approval_granted"]) == (True, False)
     assert (metadata["approval_policy"], metadata["approval_paths"]) == ("on_write", ["a.py"])
     assert "approval policy asks before writing" in metadata["approval_reason"]
-    assert metadata["approval_error"].startswith("nobody can answer")
+    assert metadata["approval_error"].startswith("no user can answer")
     [problem] = ran.json["problems"]
     assert problem.startswith("edit_file a.py needs an approval. This changes files, and your approval policy")
     assert "--approval on_request" in problem

@@ -219,7 +219,7 @@ def test_the_command_calls_every_tool(
     tool: AnyTool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """T-01, T-109, T-110"""
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # nobody listens there: the engines cannot be reached
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # no server listens there: the engines cannot be reached
     rules = RulesFile(AppPaths.from_environment().config / RULES_NAME)
     rules.add(allowing("tool", "web_*"), allowing("command", "echo", is_unconfined=True))
     build(tmp_path)

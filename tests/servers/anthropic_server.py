@@ -121,7 +121,7 @@ class AnthropicServer:
 
     @property
     def unused_answers(self) -> int:
-        """How many scripted answers nobody has asked for yet."""
+        """How many scripted answers no request has asked for yet."""
         return len(self._answers)
 
     def will(self, *answers: Answer) -> None:
@@ -280,7 +280,7 @@ class AnthropicServer:
 
 
 class _Connection(asyncio.StreamReaderProtocol):
-    """A connection that tells when its client has left, also while nothing is being read."""
+    """A connection that notices when its client has left, also while nothing is being read."""
 
     def __init__(self, accept: Callable[[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Event], None]) -> None:
         self._gone = asyncio.Event()

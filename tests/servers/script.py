@@ -49,8 +49,8 @@ class Event:
 class Fault:
     """Where a stream goes wrong, counted in events or bytes from its beginning, and how.
 
-    `reset` and `close` cut the connection, `end` finishes the response in order, `stall` waits until the server is
-    told to go on, and `insert` sends `event` in between; with `is_last`, the stream ends there.
+    `reset` and `close` cut the connection, `end` finishes the response in order, `stall` waits until the test
+    resumes the server, and `insert` sends `event` in between; with `is_last`, the stream ends there.
     """
 
     kind: Literal["reset", "close", "end", "stall", "insert"]
@@ -94,7 +94,7 @@ def raw_tool_use(name: str, arguments: str, *, piece: int = 9) -> Block:
 
 
 def block(start: JsonObject, *deltas: JsonObject) -> Block:
-    """Any block at all, also of a type that nobody knows."""
+    """Any block at all, also of an unknown type."""
     return Block(start, deltas)
 
 
@@ -208,7 +208,7 @@ def reply(
     cache_read: int = 0,
     cache_write: int = 0,
 ) -> Reply:
-    """A message of these parts. Unless told otherwise, it stops for its tool calls or because it is finished."""
+    """A message of these parts. By default it stops for its tool calls or because it is finished."""
     if stop_reason == "":
         has_call = any(isinstance(part, Block) and part.start["type"] == "tool_use" for part in parts)
         stop_reason = "tool_use" if has_call else "end_turn"

@@ -1,7 +1,7 @@
 """Compare decoded JSON with a type made of TypedDicts: what is missing, unknown, or of another type, and where.
 
-pydantic would do the same but for one thing: it cannot forbid unknown fields in TypedDicts that are nested in somebody
-else's.
+pydantic would do the same but for one thing: it cannot forbid unknown fields in TypedDicts that are nested in another
+package's types.
 """
 
 import types
@@ -134,7 +134,7 @@ def _flat(options: tuple[object, ...]) -> Iterator[object]:
 
 
 def _kind(option: object) -> object:
-    """Return what decoded JSON of this type is in Python. `None` for the SDK's response classes: nobody sends them."""
+    """Return what decoded JSON of this type is in Python. `None` for the response classes, which clients never send."""
     origin = get_origin(option)
     if origin is Literal:
         return type(cast("object", get_args(option)[0]))

@@ -1,4 +1,4 @@
-"""The banner tells what went wrong, never gets in the way, and goes when it is sent away."""
+"""The banner shows what went wrong, never gets in the way, and goes when the user closes it."""
 
 import pytest
 from PySide6.QtCore import Qt

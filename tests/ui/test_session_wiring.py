@@ -175,7 +175,7 @@ def test_what_is_decided_in_the_review_is_asked_of_the_session(window: Window, s
     assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(turn=1))]
     actions.undo_file.trigger()
     assert shown.asked[-1] == ops.UndoChanges(selection=ChangeSelection(turn=1, path="a.bin"))
-    window.desk.wiring.show(Shown().bridge)  # else it waits for a diff that nobody computes here
+    window.desk.wiring.show(Shown().bridge)  # else it waits for a diff that is not computed here
 
 
 def test_going_back_asks_how_first(window: Window, shown: Shown) -> None:

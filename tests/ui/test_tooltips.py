@@ -1,4 +1,4 @@
-"""Tooltips show what somebody else wrote, and interpret nothing of it."""
+"""Tooltips show untrusted text, and interpret nothing of it."""
 
 import pytest
 from PySide6.QtGui import QTextDocument

@@ -1,1 +1,1 @@
-"""Every change: recorded before it happens, shown as a diff, taken back without touching anybody else's work."""
+"""Every change: recorded before it happens, shown as a diff, taken back without touching other work."""

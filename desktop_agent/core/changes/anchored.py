@@ -1,9 +1,9 @@
-"""A file of the workspace, reached so that nobody can exchange a folder on the way for a symlink meanwhile.
+"""A file of the workspace, reached so that no program can exchange a folder on the way for a symlink meanwhile.
 
-A background command in the sandbox may rename what it likes in the workspace, thousands of times a second. Whoever
-looks at a path and then opens it writes, sooner or later, where that command may not. So the folders are opened one in
-another and none through a symlink, and the file is named by the last of them: `/proc/self/fd/7/name`. Systems without
-that get the plain path.
+A background command in the sandbox may rename what it likes in the workspace, thousands of times a second. A program
+that looks at a path and then opens it writes, sooner or later, where that command may not. So the folders are opened
+one in another and none through a symlink, and the file is named by the last of them: `/proc/self/fd/7/name`. Systems
+without that get the plain path.
 """
 
 import errno

@@ -30,7 +30,7 @@ class Link:
 def links_of(chain: Sequence[FileChange], contents: Contents) -> list[Link]:
     """Return the versions that `chain`, the recorded changes of one path, leads through.
 
-    What nobody recorded, between one change and the next, is the user's.
+    What was not recorded, between one change and the next, is the user's.
     """
     links: list[Link] = []
     for change in chain:

@@ -1,9 +1,9 @@
 """The baseline: what a workspace held, in numbered generations, so that a snapshot stays while others move on.
 
 One SQLite file in the cache per workspace, shared by all sessions and processes. A row says what one path was from one
-generation to another; a snapshot is a generation that somebody still needs. Contents are kept only of what git does not
-have. Deleting the file loses the time to read the workspace once more, and the snapshots of commands that run or were
-cut off.
+generation to another; a snapshot is a generation that a session still needs. Contents are kept only of what git does
+not have. Deleting the file loses the time to read the workspace once more, and the snapshots of commands that run or
+were cut off.
 """
 
 # ruff: noqa: S608 -- only constants of this module are put into statements; values are always bound.
@@ -215,7 +215,7 @@ class BaselineSession:
     def move(self, numbers: Iterable[int], to: int) -> list[int]:
         """Let snapshots begin where the last look at snapshot `to` was; return the numbers of what they were before.
 
-        Those stay for as long as somebody asks who was at work at that time.
+        Those stay for as long as a session asks who was at work at that time.
         """
         until = self._database.execute("SELECT last_generation, ended_ns FROM snapshot WHERE number = ?", (to,))
         row = until.fetchone()

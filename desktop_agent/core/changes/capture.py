@@ -1,7 +1,7 @@
 """The seam between a command and what it changed: a snapshot before it, a report after it.
 
 `StatCapture` serves it by looking through the folder. A copy-on-write overlay, which would know exactly what a command
-wrote, can take its place: nobody but the composition root knows which it is.
+wrote, can take its place: only the composition root knows which it is.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,11 +33,11 @@ class CaptureReport:
 
 
 class CaptureStoppedError(Exception):
-    """Somebody stopped a look at the folder before it was done. Nothing of it was kept."""
+    """The caller stopped a look at the folder before it was done. Nothing of it was kept."""
 
 
 class Capture(Protocol):
-    """Tells what a command changed in one workspace. Methods block: use a thread, and one call at a time.
+    """Finds what a command changed in one workspace. Methods block: use a thread, and one call at a time.
 
     Any number of these, in any number of processes, may share a folder: each snapshot stays what it was until it is
     released, whatever the others do.

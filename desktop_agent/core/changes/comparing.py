@@ -26,7 +26,7 @@ TIME_LIMIT_S = 5.0
 _COARSE_LIMIT_S = 60.0
 """For a coarse one, which never takes long: a guard against a process that hangs, on the slowest machine."""
 _GRACE_S = 0.5
-"""How long a comparison that nobody waits for any more may go on when there is another to do."""
+"""How long a comparison without a waiting caller may go on when there is another to do."""
 _BREATH_S = 0.0001
 
 
@@ -109,7 +109,7 @@ class Comparer:
                 self._process.kill()
             await asyncio.wait([self._running], timeout=_GRACE_S)
         if self._running and not self._running.cancelled():
-            self._running.exception()  # whoever wanted to know it has seen it
+            self._running.exception()  # the caller that awaited it has seen it
 
     def _work(self, comparison: Comparison) -> Outline | Failure:
         if self._process is None:
@@ -135,7 +135,7 @@ def is_big(before: bytes | None, after: bytes | None) -> bool:
 
 
 def _compare(change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
-    get_ready()  # whoever paints the diff compares words
+    get_ready()  # painting the diff compares words
     return with_landmarks(diff_change(change, before, after))
 
 

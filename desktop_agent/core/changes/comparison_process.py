@@ -88,7 +88,7 @@ class ComparisonProcess:
         return self._process.receive()
 
     def kill(self) -> None:
-        """Let it end at once, whatever it does. Whoever waits for its answer gets `WorkerDiedError`."""
+        """Let it end at once, whatever it does. A caller that waits for its answer gets `WorkerDiedError`."""
         self._process.kill()
 
     def end(self) -> None:

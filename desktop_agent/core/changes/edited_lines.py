@@ -25,7 +25,7 @@ def editor_text(lines: Sequence[str], *, is_start: bool = True) -> str:
 
 
 def edited_lines(original: Sequence[str], edited: str) -> tuple[str, ...]:
-    r"""Return the exact lines of `edited`, which was `editor_text(original)` before somebody edited it.
+    r"""Return the exact lines of `edited`, which was `editor_text(original)` before the user edited it.
 
     New lines end as the line before them does, and a byte order mark stays in front.
     """

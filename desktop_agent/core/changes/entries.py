@@ -36,7 +36,7 @@ class Entry:
     digest: Digest | str
     """Empty when the content was not read: git has it (`kept`), it is too large, over the budget, or refused."""
     object: str = ""
-    """Its id as a git object; empty when nobody asked git."""
+    """Its id as a git object; empty when git was not asked."""
     kept: Kept = ""
     extras: FileExtras | None = None
     """What it had beside its content; None when there was no time to look."""
@@ -81,7 +81,7 @@ class Entry:
         )
 
     def is_still(self, other: "Entry") -> bool:
-        """Whether nobody changed the file between the two, whether or not its content was read both times."""
+        """Whether the file did not change between the two, whether or not its content was read both times."""
         return self.is_like(other) or (self.signature == other.signature and "" in (self.digest, other.digest))
 
 

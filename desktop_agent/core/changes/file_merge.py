@@ -1,4 +1,4 @@
-"""Three-way merge of whole files by `merge`: content, kind and permission bits, each taken from whoever changed it."""
+"""Three-way merge of whole files by `merge`: content, kind and permission bits, each from the side that changed it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Which files git has unchanged, told from its index without reading them.
+"""Which files git has unchanged, found from its index without reading them.
 
 The index says how each file looked to `stat` when its content was known to be that of an object; a file that still
 looks so has that content. This is what `git status` rests on, and so is the rule for files that were written in the

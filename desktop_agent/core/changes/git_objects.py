@@ -42,7 +42,7 @@ class GitObjects:
 
         try:
             return cls(pygit2.Repository(str(found.root), pygit2.enums.RepositoryOpenFlag.NO_SEARCH), found.prefix)
-        except pygit2.GitError:  # of a kind that libgit2 does not know, or of somebody else's
+        except pygit2.GitError:  # of a kind that libgit2 does not know, or another user owns it
             return None
 
     def is_clean(self, path: str, identifier: str) -> bool:

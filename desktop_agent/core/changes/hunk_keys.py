@@ -30,7 +30,7 @@ RENAMING: HunkKey = "renaming"
 
 
 def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
-    """Return the hunks with lines, in order. Two that say the same are told apart by their number."""
+    """Return the hunks with lines, in order. Two that say the same differ by their number."""
     if diff.landmarks is not None:
         return list(diff.landmarks.hunks)
     if changes_kind(diff):

@@ -76,7 +76,7 @@ class Ledger:
         self._held.check()
 
     def accept_root(self) -> None:
-        """Go on in the folder that is there now, if the user was told that it is another one."""
+        """Go on in the folder that is there now, if the user has learned that it is another one."""
         self._held.accept()
 
     def blob(self, digest: Digest) -> bytes:
@@ -144,14 +144,14 @@ class Ledger:
             failed, _ = done[-1]
             for change, before in reversed(done):
                 is_ours = change is not failed and self.is_at(change.path, change.after)
-                if is_ours or (change is failed and not isinstance(error, ChangedError)):  # somebody else's stays
+                if is_ours or (change is failed and not isinstance(error, ChangedError)):  # another program's stays
                     with suppress(OSError):
                         self._restore(change, before, self.state(change.after) if is_ours else ANYTHING)
             path = failed.path
             raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
 
     def is_at(self, path: str, image: FileImage | None) -> bool:
-        """Whether the file is in this state now. Tells, after a crash, how far a write got."""
+        """Whether the file is in this state now. Shows, after a crash, how far a write got."""
         try:
             return _image(self.current(path)) == image
         except OSError:
@@ -192,7 +192,7 @@ class Ledger:
         self._blobs.put(state.content)
 
     def is_inside(self, path: str) -> bool:
-        """Whether the folder of `path` still lies in the workspace; somebody may have put a symlink in its place."""
+        """Whether the folder of `path` still lies in the workspace; a program may have put a symlink in its place."""
         return Path(os.path.realpath((self._root / path).parent)).is_relative_to(self._root)
 
     def has_names_elsewhere(self, path: str) -> bool:
@@ -308,7 +308,7 @@ class Ledger:
 
     def _remove_empty(self, folders: Sequence[str]) -> None:
         for folder in reversed(folders):
-            with suppress(OSError):  # not empty: somebody uses it now
+            with suppress(OSError):  # not empty: it is in use again
                 (self._root / folder).rmdir()
 
     def _write_or_leave_no_folder(self, write: LedgerWrite, seen: Mark, before: FileState | None) -> str:

@@ -1,7 +1,7 @@
-"""The lines of a big text, split where somebody looks at them.
+"""The lines of a big text, split where a caller looks at them.
 
 A million strings cost more than a frame each time that something is done with all of them at once: to put them into
-a tuple, to copy that, to free them. Python holds its lock meanwhile, so no other thread helps. Nobody reads a million
+a tuple, to copy that, to free them. Python holds its lock meanwhile, so no other thread helps. No user reads a million
 lines, so these are the bytes of the file and where each piece of it starts.
 """
 

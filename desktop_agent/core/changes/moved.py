@@ -13,7 +13,7 @@ from desktop_agent.core.model import FileDiff, MovedBlock
 MIN_MOVED_LINES = 3
 """Lines with a word in them. Fewer, and the closing brackets and blank lines of the world would all have moved."""
 MAX_CHANGED_LINES = 50_000
-"""Of one diff, both sides together. Beyond this nothing is marked: it would cost more than it tells."""
+"""Of one diff, both sides together. Beyond this nothing is marked: it would cost more than it shows."""
 _MAX_CANDIDATES = 8
 """Places where the start of a block is looked for. The others are copies of the same few lines."""
 

@@ -33,7 +33,7 @@ _TEXT_TYPES = ("text/plain", "text/markdown", "text/latex", "application/json")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: what somebody wrote, and a summary of what running it gave."""
+    """One cell: its source, and a summary of what running it gave."""
 
     type: CellType
     source: tuple[str, ...]

@@ -1,8 +1,8 @@
 """A diff without its lines, small enough to be sent between processes, and how the lines are put back.
 
-Whoever has the two contents needs no line from another process: unpickling 100,000 strings would hold the interpreter
-lock for long. The lines are split where they are looked at. `assemble` works in pieces of about a millisecond, so that
-a thread that runs it never keeps the window's waiting.
+A caller that has the two contents needs no line from another process: unpickling 100,000 strings would hold the
+interpreter lock for long. The lines are split where they are looked at. `assemble` works in pieces of about a
+millisecond, so that a thread that runs it never keeps the window's waiting.
 """
 
 import io

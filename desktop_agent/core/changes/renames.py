@@ -1,6 +1,6 @@
 """Which file is which while files are renamed, replaced, deleted and made anew: where each began and where it ended.
 
-Two files never end at one path, and what is told of all of them makes the later files of the earlier ones.
+Two files never end at one path, and the records of all of them make the later files of the earlier ones.
 """
 
 from collections.abc import Iterator, Sequence
@@ -92,7 +92,7 @@ def _one_for_each_path(lives: list[Life], changes: Sequence[FileChange]) -> list
 
 
 def _met(gone: Life, there: Life, changes: Sequence[FileChange]) -> Iterator[Life]:
-    if gone.before is None:  # it was not there at first, so nobody misses it
+    if gone.before is None:  # it was not there at first, so nothing is missing
         there.places |= gone.places
         yield there
         return

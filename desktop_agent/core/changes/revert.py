@@ -1,7 +1,7 @@
 """Which deltas an undo or redo has to apply, file by file: pure planning, no disk.
 
 An undo applies what the selected changes did the other way round, a redo applies it again. Neighbouring changes of one
-file, each one's before-image being the after-image of the one in front, are one delta. Where somebody else's change
+file, each one's before-image being the after-image of the one in front, are one delta. Where another change
 stands between them there are several, and each is merged into what the file is by then (`undo` does it).
 """
 
@@ -18,7 +18,7 @@ Direction = Literal["undo", "redo"]
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """From `base`, which the file is where nobody else touched it, to `wanted`."""
+    """From `base`, which the file is where no other change touched it, to `wanted`."""
 
     base: FileImage | None
     wanted: FileImage | None
@@ -202,7 +202,7 @@ def _plan(
     there = [change for change in recorded if change.path in paths]
     places = {change.id: place for place, change in enumerate(there)}
     here = [change for change in recorded if change.path == path]
-    # With hunks, a renamed file is only one half of what an undo wrote: what somebody added may be in the other.
+    # With hunks, a renamed file is only one half of what an undo wrote: later additions may be in the other.
     is_half = bool(hunks) and any(change.moved_from or change.moved_to for change in changes)
     return FilePlan(
         path=path,

@@ -27,9 +27,9 @@ def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange]
 
 
 def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange | None:
-    """Return the comparison, from the file as it is now to what `net` left, that tells what of `net` is undone.
+    """Return the comparison, from the file as it is now to what `net` left, that shows what of `net` is undone.
 
-    None when that can be told without it.
+    None when that is known without it.
     """
     now = recorded[-1].after if recorded else net.after
     if now is None or net.after is None or now in (net.before, net.after) or now.kind != net.after.kind:

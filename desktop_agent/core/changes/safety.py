@@ -2,7 +2,7 @@
 
 The capture passes over some folders (`node_modules`, `.git`), files that are too large, and everything outside the
 workspace. `SafetyCopies` copies what of that stands at the given places into one file, within a budget, so that what
-is gone or different after the command can be told with its content of before. What does not fit is named.
+is gone or different after the command can be reported with its content of before. What does not fit is named.
 
 Only one copy of a session is needed at a time: calls that write come one after the other. All methods block.
 """
@@ -60,7 +60,7 @@ class CopiedFile:
     size: int
     offset: int
     signature: str
-    """Equal ones mean: nobody wrote it since."""
+    """Equal ones mean: it was not written since."""
     extras: FileExtras | None = None
     """What it had beside its content."""
 

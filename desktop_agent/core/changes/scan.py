@@ -2,7 +2,7 @@
 
 A folder in which a name appears or goes gets a new modification time, so the names in the others are still those of
 the last walk (git's untracked cache rests on the same). Files are asked by name in the open folder, which spares the
-system the way there. Times that are too young to be told from those of the next write count as different.
+system the way there. Times that are too young to differ from those of the next write count as different.
 """
 
 import os
@@ -23,7 +23,7 @@ from desktop_agent.core.stand_ins import bears_stamp
 Signature = tuple[int, int, int, int, int]
 """What `stat` says about a file: change time, modification time (both in ns), size, inode, mode.
 
-The change time is in it because, unlike the rest, nobody can set it."""
+The change time is in it because, unlike the rest, no program can set it."""
 
 UNKNOWN: Signature = (0, 0, 0, 0, 0)
 """Equals none: such a file is read again at the next look."""
@@ -271,7 +271,7 @@ class _Walk:
                 self._gone_below("")
             # Any other went a moment ago, which the next look will see in the folder above.
         except OSError as error:
-            if path:  # its mode can be told all the same
+            if path:  # its mode can be read all the same
                 with suppress(OSError):
                     self._note_folder(path, os.lstat(place))
             reason = f"The folder cannot be read: {error.strerror}."
@@ -284,7 +284,7 @@ class _Walk:
         try:
             for name, known in folder.files.items():
                 # These lines run once for every file in the workspace. Where the names are the same, so are the inodes,
-                # and whoever changes anything else changes the change time.
+                # and a program that changes anything else changes the change time.
                 status = look(name, dir_fd=handle, follow_symlinks=False)
                 if status.st_ctime_ns != known[0] or status.st_size != known[2]:
                     different[name] = status

@@ -150,7 +150,7 @@ class SharedScanner:
                 raise CaptureStoppedError from None
             self._drop_dead(error)
             return None
-        except BaseException:  # it still walks, and nobody will ask what it found
+        except BaseException:  # it still walks, and no caller will ask what it found
             self._drop()
             raise
         if scan.folders_left:  # so it was not seen whether theirs are still in the workspace

@@ -1,7 +1,7 @@
 """Capture by looking: the folder is walked before and after a command, and what became different is the change.
 
 It works in any folder, without git. A walk reads the status of every file, and the content only of those whose status
-changed since the last walk, whoever made that. Limits are in `CaptureSettings`; what falls outside is named.
+changed since the last walk, whatever program changed it. Limits are in `CaptureSettings`; what falls outside is named.
 """
 
 import os
@@ -59,7 +59,7 @@ class StatCapture:
         self._open: dict[int, frozenset[str]] = {}
         """The snapshots that were taken and not yet looked at again, with the repositories there were then."""
         self._own: set[int] = set()
-        """All snapshots of this session: its commands are told apart by who looks, not by what is shared."""
+        """All snapshots of this session: its commands are distinguished by who looks, not by what is shared."""
         self._repositories: frozenset[str] = frozenset()
         self._scanner = make_scanner(self._root)
         self._known: Known | None = None
@@ -358,7 +358,7 @@ class _Report:
         return image is not None and as_note(image) in notes
 
     def _is_shared(self, item: Touched) -> bool:
-        """Whether somebody else may have made the change, or a part of it."""
+        """Whether another session or program may have made the change, or a part of it."""
         if item.path in self._written:  # and the command came on top
             return True
         for other in self._others:

@@ -21,7 +21,7 @@ _UTF32_LE_MARK = b"\xff\xfe\x00\x00"
 class Text:
     """A file's text. A byte order mark stays as its first character.
 
-    Bytes that are not UTF-8 are lone surrogates (PEP 383), which is what `is_valid` tells apart.
+    Bytes that are not UTF-8 are lone surrogates (PEP 383), which is what `is_valid` checks.
     """
 
     content: str

@@ -18,7 +18,7 @@ MAX_LINE_CHARS = 5_000
 
 Source = Literal["base", "wanted", "yours"]
 Origin = Literal["nobody", "wanted", "yours", "both", "clash"]
-"""Who changed a stretch of the base: nobody, one side, both in the same way, or both differently."""
+"""Who changed a stretch of the base: neither side, one side, both in the same way, or both differently."""
 Choice = Literal["undecided", "yours", "wanted", "both"]
 """`both`: the wanted lines, and yours after them. What is undecided stays yours."""
 
@@ -57,7 +57,7 @@ class ThreeWay:
 
     @property
     def clashes(self) -> tuple[Stretch, ...]:
-        """The stretches that somebody has to decide about."""
+        """The stretches that the user has to decide about."""
         return tuple(stretch for stretch in self.stretches if stretch.origin == "clash")
 
     @property

@@ -47,7 +47,7 @@ def _place(item: Touched) -> tuple[int, int, str]:
 
 
 def with_renames(touched: Sequence[Touched], content_of: ContentOf) -> list[Touched]:
-    """Pair each deleted file with the path it went to, where that can be told.
+    """Pair each deleted file with the path it went to, where that can be determined.
 
     It is the same file if it has the same content, or the same inode and at least half of the content: the number
     alone proves nothing, for file systems give that of a deleted file to the next new one.
@@ -123,7 +123,7 @@ def _by_name(paths: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _same_contents(gone: Mapping[str, Entry], came: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
-    """Pair by content, as far as it can be told which is which: by name, or because there is but one of each."""
+    """Pair by content, as far as it is clear which is which: by name, or because there is but one of each."""
     groups: dict[str, _Twins] = {}
     for path, entry in gone.items():
         if entry.size:  # all empty files are the same

@@ -1,6 +1,6 @@
 """What an undo or redo would write: its plans against the files as they are now. Reads, and writes nothing but blobs.
 
-Exact bytes where a file is what the agent left; a three-way merge where somebody edited it elsewhere; where that
+Exact bytes where a file is what the agent left; a three-way merge where it was edited elsewhere; where that
 clashes, the three versions for a user to decide, and no write.
 """
 
@@ -102,7 +102,7 @@ class Drafter:
     def _left_empty(self, plans: Sequence[FilePlan], writes: Sequence[DraftedWrite]) -> list[FileOutcome]:
         """Name the folders that came with files which were gone already, and that nothing is in after these writes.
 
-        They stay: no change tells what a redo had to bring back.
+        They stay: no change records what a redo had to bring back.
         """
         going = {folder for one in writes for folder in one.new_folders} | self._planned
         gone = {one.transition.path for one in writes if one.transition.after is None} | going
@@ -223,7 +223,7 @@ class Drafter:
         """Return what the file becomes when only whole hunks of the changes are missing in it; None otherwise.
 
         Converted line endings stand next to every other hunk. A merge takes those that are undone already for
-        somebody's lines in the way, although nobody wrote one.
+        new lines in the way, although there are none.
         """
         first, last, goal = plan.changes[0].before, plan.changes[-1].after, goals[0]
         is_moved = any(change.moved_from or change.moved_to for change in plan.changes)
@@ -261,7 +261,7 @@ class Drafter:
     def _partial_goal(self, direction: Direction, plan: FilePlan, diff: FileDiff) -> _Goal:
         after, before = self._ledger.state(plan.changes[-1].after), (plan.net or plan.changes[0]).before
         assert after is not None
-        # Somebody else may have set the mode between the selected changes: that is not theirs to take back.
+        # Another change may have set the mode between the selected ones: that is not theirs to take back.
         edits = (as_edit(change, plan.elsewhere) for change in plan.changes)
         is_theirs = any(c.before and c.after and c.before.mode != c.after.mode for c in edits)
         mode = before.mode if before is not None and is_theirs and MODE in plan.hunks else after.mode
@@ -286,7 +286,7 @@ class Drafter:
         theirs = (change if change.id in meant else replace(change, author="person") for change in plan.chain)
         authors = attribute(links_of(tuple(theirs), self._ledger.content), diff)
         if any("person" in authors.get(key, ()) for key in plan.hunks):
-            raise ClashError("Lines that somebody else wrote stand among them.")
+            raise ClashError("Lines of the user or of another change stand among them.")
 
     def _reverts(
         self, direction: Direction, plan: FilePlan, yours: FileState | None, result: FileState | None
@@ -350,9 +350,9 @@ class Drafter:
         return replace(plan, deltas=(Delta(new, old) if direction == "undo" else Delta(old, new),))
 
     def _without_lost_way_back(self, plan: FilePlan) -> FilePlan:
-        """Return the plan without the way back to the very bytes, if somebody changed one path of a renamed file since.
+        """Return the plan without the way back to the very bytes, if one path of a renamed file changed since.
 
-        What they took away there must not come back at the other path.
+        What was taken away there must not come back at the other path.
         """
         if plan.inverse is None or not any(change.moved_from or change.moved_to for change in plan.changes):
             return plan
@@ -363,7 +363,7 @@ class Drafter:
         return plan if is_as_left else replace(plan, inverse=None)
 
     def _follow_moves(self, plans: Sequence[FilePlan]) -> dict[str, FileState | None]:
-        """Where somebody edited a renamed file, its content goes with it: what both paths of it become."""
+        """Where a renamed file was edited, its content goes with it: what both paths of it become."""
         by_path = {plan.path: plan for plan in plans}
         results: dict[str, FileState | None] = {}
         for plan in plans:

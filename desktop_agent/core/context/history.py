@@ -123,7 +123,7 @@ class History:
     _folders: dict[str, GuidanceFile] = field(default_factory=dict[str, GuidanceFile])
     """The guidance that came into the conversation, by path."""
     is_whole: bool = True
-    """Whether it saw the journal from its first line; whoever begins later says so."""
+    """Whether it saw the journal from its first line; a caller that begins later says so."""
     _is_undone: bool = False
     _is_as_answered: bool = False
 
@@ -277,7 +277,7 @@ class History:
             self._items.append(TextBlock(text=NO_ROOM))
 
     def _rewind(self, turn: int) -> None:
-        """Go back to before `turn`. A compaction that summarised it is dropped: its summary tells what is gone."""
+        """Go back to before `turn`. A compaction that summarised it is dropped: its summary describes what is gone."""
         gone = [number for number in self._starts if number >= turn]
         if not gone:
             return
@@ -334,7 +334,7 @@ class History:
         self._folders = self._folders_until(len(self._items))
 
     def _held(self) -> tuple[ev.KnownEvent, ...]:
-        """What a fold that begins here must be told first."""
+        """The events that a fold that begins here must receive first."""
         guidance = self.guidance
         told: list[ev.KnownEvent] = [ev.GuidanceLoaded(files=guidance)] if guidance else []
         return (*told, *(ev.Pinned(pin=pin) for pin in self._pins.values()))

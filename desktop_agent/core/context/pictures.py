@@ -38,7 +38,7 @@ def image_digests(messages: Iterable[Message]) -> frozenset[Digest]:
 
 
 def load_pictures(blobs: Blobs, digests: Iterable[Digest]) -> dict[Digest, bytes]:
-    """Return the payloads that are there; a missing one is logged, and the model will be told. Blocks."""
+    """Return the payloads that are there; a missing one is logged, and the model will learn of it. Blocks."""
     loaded: dict[Digest, bytes] = {}
     for digest in digests:
         try:

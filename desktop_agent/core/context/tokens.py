@@ -1,6 +1,6 @@
 """How many tokens a request takes: estimated from its size, and corrected by what providers reported for others.
 
-Nobody's tokenizer is here: one is large, belongs to one model, and is not public for most. An estimate from the number
+No tokenizer is here: one is large, belongs to one model, and is not public for most. An estimate from the number
 of characters is off by a factor that stays much the same for one model, so the factor is learned from every answer.
 """
 
@@ -75,7 +75,7 @@ def tool_tokens(tools: Iterable[ToolDefinition]) -> float:
 
 
 def definition_text(tool: ToolDefinition) -> str:
-    """Return what the model is told of a tool."""
+    """Return what the model receives of a tool."""
     schema = json.dumps(tool.input_schema, ensure_ascii=False)
     return f"{tool.name}\n{tool.description}\n{schema}"
 

@@ -21,7 +21,7 @@ ExportForm = Literal["md", "html", "jsonl", "patch"]
 EXPORT_FORMS: tuple[ExportForm, ...] = ("md", "html", "jsonl", "patch")
 
 Progress = Callable[[int], object]
-"""Told how many bytes are written; what it raises ends the export, and nothing is left of it."""
+"""Called with how many bytes are written; what it raises ends the export, and nothing is left of it."""
 
 
 def export_text(journal: Path, form: ExportForm, blobs: Blobs) -> Iterator[bytes]:
@@ -66,7 +66,7 @@ def export_session(
                 draft.write(piece)
                 progress(draft.size)
             draft.sync()
-            _refuse_unusable(target, overwrites=overwrites)  # somebody may have made it meanwhile
+            _refuse_unusable(target, overwrites=overwrites)  # another program may have made it meanwhile
             draft.place(target)
     except OSError as error:
         raise StorageError(

@@ -1,6 +1,6 @@
 """A session as one HTML file that needs nothing else and does nothing: no script, nothing fetched, all text escaped.
 
-A browser is told the same by the file itself: its content security policy allows one style sheet, by its hash, and
+The file says the same to the browser: its content security policy allows one style sheet, by its hash, and
 pictures that are in the file.
 """
 

@@ -103,7 +103,7 @@ def _code(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Return somebody's Markdown so that it only formats. Code stays as it is; a fence that is open is closed."""
+    """Return foreign Markdown so that it only formats. Code stays as it is; a fence that is open is closed."""
     lines: list[str] = []
     prose: list[str] = []
     fence = ""

@@ -33,7 +33,7 @@ def when(moment: datetime) -> str:
 
 
 def line_of(entry: Entry) -> str:
-    """One line for an entry that is neither said by somebody nor a call."""
+    """One line for an entry that is neither a message nor a call."""
     match entry:
         case NoticeEntry(notice=notice):
             return one_line(f"{notice.title} {notice.hint}", 600)

@@ -2,9 +2,9 @@
 
 It asks nothing, sees no environment but what is listed here, and is killed when the awaiting task is cancelled. Each
 process is bound to a repository that was found before (`finding`), and reads a configuration that names no program
-(`stand_in`), because anybody who can write a folder can put a repository there. The options below repeat some of that
-for the user's own configuration, and for what git may read from elsewhere one day. There is no sandbox around each git:
-not every machine has one, so safety must not rest on it. (Bubblewrap took `git status` from 5 to 15 ms; see
+(`stand_in`), because any program that can write a folder can put a repository there. The options below repeat some of
+that for the user's own configuration, and for what git may read from elsewhere one day. There is no sandbox around each
+git: not every machine has one, so safety must not rest on it. (Bubblewrap took `git status` from 5 to 15 ms; see
 `tests/benchmarks/bench_gitrepo.py`.)
 """
 

@@ -1,7 +1,7 @@
 """The refs of a repository: read around a command, compared, and put back when the command lost them.
 
 Nothing here touches files or the index, and nothing is taken away: what a command created stays. A ref is put back only
-while it still is where the command left it, so that what somebody made of it since is kept.
+while it still is where the command left it, so that what the user made of it since is kept.
 
 Objects that no ref leads to are deleted by git sooner or later, and those of an old stash entry at the next clean-up.
 `keep_objects` prevents that with the log of one private ref: git keeps what a ref's log names, for 30 days unless the

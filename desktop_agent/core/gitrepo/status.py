@@ -18,7 +18,7 @@ FileState = Literal["modified", "added", "deleted", "renamed", "untracked", "con
 """What happened to a file since the last commit, staged or not. `ignored` is said of what git leaves alone."""
 
 STATUS_LIMIT_BYTES: Final = 32 * 1024 * 1024
-"""About 200,000 changed files: more than anybody reads, less than hurts."""
+"""About 200,000 changed files: more than a user reads, less than hurts."""
 LIST_LIMIT_BYTES: Final = 64 * 1024 * 1024
 
 _PARSE_IN_THREAD_BYTES: Final = 64 * 1024

@@ -102,7 +102,7 @@ def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) 
         raise StorageError(
             "The conversation could not be imported.", hint="Free some disk space, then try again.", detail=str(error)
         ) from error
-    with suppress(StorageError):  # the session is there: whoever is told otherwise would import it once more
+    with suppress(StorageError):  # the session is there: after an error the user would import it once more
         remember_import(data / LOG_NAME, mark)
     return imported
 
@@ -173,7 +173,8 @@ class _Place:
 def _workspace(plan: ImportPlan, named: str) -> _Place:
     """The folder of the new session. One that the file names counts only if it is a project on this machine.
 
-    The file may be somebody else's. If it could choose the home or the whole disk, a command would be confined to that.
+    The file may come from another person. If it could choose the home or the whole disk, a command would be confined to
+    that.
     """
     if plan.workspace is not None:
         return _Place(plan.workspace)

@@ -128,7 +128,7 @@ def import_claude_code(path: Path, facts: FileFacts, conversation: Conversation)
 
 @dataclass(slots=True)
 class _Telling:
-    """The conversation while it is told: the blocks of a message are collected until the next one begins."""
+    """The conversation while it is read: the blocks of a message are collected until the next one begins."""
 
     conversation: Conversation
     _message: list[JsonObject] = field(default_factory=list[JsonObject])

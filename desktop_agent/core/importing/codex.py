@@ -3,7 +3,7 @@
 Each line is `{"timestamp", "type", "payload"}`. `session_meta` is first; `response_item` lines are the items of the
 Responses API that make the conversation: messages, reasoning, calls (`function_call`, `custom_tool_call`,
 `local_shell_call`, `web_search_call`) and their outputs. The items between two of the user's or two outputs are one
-message here. `event_msg` repeats what the items say, and tells titles, aborted turns and rollbacks; `compacted`
+message here. `event_msg` repeats what the items say, and adds titles, aborted turns and rollbacks; `compacted`
 replaces the conversation by a summary. The first versions wrote the items themselves, without an envelope.
 
 Left out and counted: what the program put in front of prompts (its instructions and the environment), and encrypted
@@ -74,7 +74,7 @@ def import_codex(path: Path, facts: FileFacts, conversation: Conversation) -> No
 
 @dataclass(slots=True)
 class _Telling:
-    """The conversation while it is told: items of the model are collected until something else comes."""
+    """The conversation while it is read: items of the model are collected until something else comes."""
 
     conversation: Conversation
     _blocks: list[AssistantBlock] = field(default_factory=list[AssistantBlock])

@@ -1,6 +1,6 @@
-"""A conversation of another program, told step by step, as records of ours.
+"""A conversation of another program, added step by step, as records of ours.
 
-Whatever is told in whatever order, the records are a valid session: turns follow each other and end, every call gets
+Whatever is added in whatever order, the records are a valid session: turns follow each other and end, every call gets
 one result, no call id is used twice, times lie in the past. Nothing is run, and no permission comes with it.
 """
 
@@ -139,7 +139,7 @@ class Conversation:
         pictures: Sequence[Picture] = (),
         images: tuple[BlobRef, ...] = (),
     ) -> None:
-        """A call came to its result. One that nobody waits for is left out."""
+        """Record a call's result. One that no call waits for is left out."""
         self._move_to(at)
         ours = self._waiting.pop(call_id, None)
         if ours is None:

@@ -1,4 +1,4 @@
-"""Reading JSON of somebody else's shape: whatever is there, the answer has the type that was asked for."""
+"""Reading JSON of a foreign shape: whatever is there, the answer has the type that was asked for."""
 
 from collections.abc import Iterator
 from datetime import datetime

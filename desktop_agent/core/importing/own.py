@@ -1,7 +1,8 @@
 """Our own files: what `sessions export --format jsonl` writes, and a journal as it is.
 
-The conversation is told anew, like that of any other program: what gives a permission (answers to questions, rules, the
-mode) does not come along, nor does the undo history. Of pictures and long outputs only those come that are in the file.
+The conversation is recorded anew, like that of any other program: what gives a permission (answers to questions, rules,
+the mode) does not come along, nor does the undo history. Of pictures and long outputs only those come that are in the
+file.
 """
 
 from base64 import b64decode
@@ -25,7 +26,7 @@ _SILENT = frozenset(
         "compaction_undone",
     }
 )  # fmt: skip
-"""What is about this machine or the window, or told anew by the rest."""
+"""What is about this machine or the window, or recorded anew from the rest."""
 
 
 def is_own(fields: JsonObject) -> bool:
@@ -91,7 +92,7 @@ class _Telling:
         self._blobs.add(digest)
 
     def take(self, event: ev.JournalEvent) -> None:  # noqa: C901 - one closed vocabulary
-        """Tell what this record says."""
+        """Add what this record says to the conversation."""
         told = self.conversation
         match event:
             case ev.PromptSubmitted(text=text):

@@ -37,9 +37,9 @@ class Jobs:
         self.on_change: Callable[[], None] | None = None
         """Called on the loop's thread when a job has started or ended."""
         self.on_end: Callable[[str], Awaitable[None]] | None = None
-        """Awaited when nothing of a job runs any more, before anybody hears of its end."""
+        """Awaited when nothing of a job runs any more, before `on_change` reports its end."""
         self.on_look: Callable[[], Awaitable[None]] | None = None
-        """Awaited when somebody looks after the jobs."""
+        """Awaited by `look`: records what the jobs have changed so far."""
 
     async def start(self, command: Command, *, shown: str, timeout_s: float | None = None) -> Job:
         """Start `command`, which people read as `shown`. It runs until it ends, is stopped, or `timeout_s` passes.
@@ -94,7 +94,7 @@ class Jobs:
         return self._jobs[job_id]
 
     def ask_to_stop(self, job_id: str) -> None:
-        """Begin to end the job's process tree if it still runs; `on_change` and `wait` tell when it is gone.
+        """Begin to end the job's process tree if it still runs; `on_change` and `wait` report when it is gone.
 
         Raises `KeyError` for an unknown id.
         """

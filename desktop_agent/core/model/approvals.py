@@ -61,7 +61,7 @@ class ScopeOffer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptMark:
-    """A file that a command would run, and what tells its content from any other; empty when it is not there."""
+    """A file that a command would run, and what identifies its content; empty when it is not there."""
 
     path: str
     mark: Digest
@@ -106,7 +106,7 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """Yes. `edited_command` replaces the command when the user changed it; the model is told."""
+    """Yes. `edited_command` replaces the command when the user changed it; the model learns of it."""
 
     scope: ApprovalScope = "once"
     edited_command: str | None = None
@@ -127,7 +127,7 @@ class Denied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aborted:
-    """Nobody answered: the turn was stopped, the front went away, or there is nobody to ask. Not approved."""
+    """No answer: the turn was stopped, the front went away, or no user is there to ask. Not approved."""
 
     reason: str
     outcome: Literal["aborted"] = "aborted"

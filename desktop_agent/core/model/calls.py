@@ -57,7 +57,7 @@ class TodoItem:
 
 
 JobState = Literal["running", "exited", "stopped", "timed_out"]
-"""`exited` by itself, `stopped` by somebody, `timed_out` by the limit it was started with."""
+"""`exited` by itself, `stopped` on request, `timed_out` by the limit it was started with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

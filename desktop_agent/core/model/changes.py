@@ -88,7 +88,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncaptured:
-    """A file whose change could not be recorded, and why. Said at once, before anybody relies on undo."""
+    """A file whose change could not be recorded, and why. Said at once, before the user relies on undo."""
 
     path: str
     reason: str
@@ -175,8 +175,8 @@ class Clash:
 class FileOutcome:
     """What an undo or redo did to one file.
 
-    `restored`: written back. `merged`: written, with somebody's later edits elsewhere in the file kept. `unchanged`:
-    it already was in the wanted state. `conflict`: somebody changed the same place since, so it was left alone; with a
+    `restored`: written back. `merged`: written, with later edits elsewhere in the file kept. `unchanged`: it already
+    was in the wanted state. `conflict`: another edit changed the same place since, so it was left alone; with a
     `clash`, a user can decide. `failed`: it could not be written. The last two say why in `reason`.
     """
 

@@ -51,7 +51,7 @@ class Surplus(NamedTuple):
 
 
 class Landmarks(NamedTuple):
-    """What is known of a diff once somebody has gone over all its lines; see `core.changes.landmarks`."""
+    """What is known of a diff after one pass over all its lines; see `core.changes.landmarks`."""
 
     hunks: tuple[ReviewHunk, ...]
     """With lines that say something else."""
@@ -93,7 +93,7 @@ class FileDiff:
     authors: tuple[tuple[HunkKey, tuple[Author, ...]], ...] = ()
     """Who wrote each hunk, when more than one did: several changes, or the user's own lines, are in one diff."""
     landmarks: Landmarks | None = field(default=None, compare=False, repr=False)
-    """Found where the comparison was made, so that the window's thread goes over no file; else whoever asks does."""
+    """Found where the comparison was made, so that the window's thread reads no file; else the reader finds them."""
 
     @property
     def added(self) -> int:

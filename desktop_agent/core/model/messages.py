@@ -144,7 +144,7 @@ Message = UserMessage | AssistantMessage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDefinition:
-    """A tool as the model is told of it: its name, what it is for, and the JSON schema of its arguments."""
+    """A tool as the model receives it: its name, what it is for, and the JSON schema of its arguments."""
 
     name: str
     description: str

@@ -1,11 +1,11 @@
-"""What is kept outside: decoded JSON of somebody else's shape, and payloads in blobs."""
+"""What is kept outside: decoded JSON of a foreign shape, and payloads in blobs."""
 
 from dataclasses import dataclass
 
 from desktop_agent.core.ids import Digest
 
 JsonObject = dict[str, object]
-"""A decoded JSON object whose shape somebody else defines (tool arguments, metadata)."""
+"""A decoded JSON object whose shape another program defines (tool arguments, metadata)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

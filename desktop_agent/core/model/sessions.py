@@ -43,6 +43,6 @@ class SessionSummary:
 
     @property
     def is_listed(self) -> bool:
-        """Whether it is shown among the conversations: a call by hand only when somebody made more of it."""
+        """Whether it is shown among the conversations: a call by hand only when the user made more of it."""
         is_more = self.turns > 1 or self.is_pinned or self.is_title_given or bool(self.forked_from)
         return self.purpose == "conversation" or is_more

@@ -1,1 +1,1 @@
-"""What may happen: the workspace boundary, the approval policy, and the reasons that people are told."""
+"""What may happen: the workspace boundary, the approval policy, and the reasons that the user reads."""

@@ -14,7 +14,7 @@ from desktop_agent.core.errors import ToolError
 from desktop_agent.core.policy.paths import plain_name
 
 PROTECTED_FOLDERS = frozenset({".git"})
-"""Folders whose content no edit tool writes: a broken `.git` is not a file change anybody can review."""
+"""Folders whose content no edit tool writes: a broken `.git` is not a file change that the user can review."""
 
 _HANDLES = Path("/proc/self/fd")
 """Where Linux says what a descriptor has open."""

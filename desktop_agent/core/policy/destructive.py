@@ -277,7 +277,7 @@ def _static_part(word: Word, folder: str) -> str:
 
 def _joined(folder: str, path: str) -> str:
     if path == "~" or path.startswith("~/"):
-        return path  # the home folder, which whoever looks at the disk knows
+        return path  # the home folder, which the caller resolves when it looks at the disk
     return _squeezed(posixpath.join(folder, path))
 
 

@@ -8,7 +8,7 @@ what the policy leaves free, commands by their sandbox   → Allow
 everything else                                          → Ask
 ```
 
-Under `never` there is nobody to ask, so what would ask is forbidden. Nothing here looks at the disk or at the clock.
+Under `never` the user is not asked, so what would ask is forbidden. Nothing here looks at the disk or at the clock.
 """
 
 import posixpath
@@ -70,7 +70,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Forbid:
-    """The call will not run, whatever anybody says. `reason` is for the model and the user."""
+    """The call will not run, whatever the user answers. `reason` is for the model and the user."""
 
     reason: str
 

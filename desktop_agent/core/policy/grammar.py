@@ -1,4 +1,4 @@
-"""The parts of a command line as tree-sitter names them, and whether its tree tells the whole line.
+"""The parts of a command line as tree-sitter names them, and whether its tree covers the whole line.
 
 The grammar forgives what a shell would not. `unaccounted` compares the tree with the text, byte by byte.
 """

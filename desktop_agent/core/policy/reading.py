@@ -39,7 +39,7 @@ class Reader:
 
     @property
     def is_always_harmless(self) -> bool:
-        """Whether no word at all could make it write, so that words nobody knows do not matter."""
+        """Whether no word at all could make it write, so that unknown words do not matter."""
         return not self.letters and not self.longs and self.most_files is None
 
 

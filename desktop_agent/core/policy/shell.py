@@ -153,7 +153,7 @@ def _parser() -> "Parser":
 
 
 class _TooMuchError(Exception):
-    """The line has more commands than anybody writes."""
+    """The line has more commands than a real one ever has."""
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 WordKind = Literal["known", "simple", "complex"]
-"""`known`: the text is what the program gets. `simple`: a variable, a glob or a command's output, whose value nobody
-knows but which does nothing by itself. `complex`: anything else."""
+"""`known`: the text is what the program gets. `simple`: a variable, a glob or a command's output, whose value is
+unknown but which does nothing by itself. `complex`: anything else."""
 
 _BLANKS = " \t\n"
 _OPERATORS = ";&|<>()"

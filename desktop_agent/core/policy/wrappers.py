@@ -209,7 +209,7 @@ def _layers(base: str, rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
 
 
 def _why_opaque(base: str, rest: tuple[Word, ...]) -> str | None:
-    """Say why nobody can know what a program runs; None when it runs nothing else."""
+    """Say why it is unknown what a program runs; None when it runs nothing else."""
     if base in (".", "source"):
         return f"`{base}` runs a file's commands in this shell"
     if base in _CHANGES_MEANING:

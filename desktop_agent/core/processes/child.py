@@ -60,7 +60,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
         self._received_bytes = 0
         self.exited: asyncio.Future[None] = loop.create_future()
         self.drained: asyncio.Future[None] = reader.ended if reader is not None else loop.create_future()
-        """Every stream has ended: nobody holds a writing end any more."""
+        """Every stream has ended: no process holds a writing end any more."""
         self.closed: asyncio.Future[None] = loop.create_future()
 
     @property
@@ -120,7 +120,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
 
 class ChildProcess:
-    """One started command. Whoever started it must `end` it, whatever happens."""
+    """One started command. The caller that started it must `end` it, whatever happens."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class ChildProcess:
         transport: asyncio.SubprocessTransport,
         let_go: Callable[[], None] | None = None,
     ) -> None:
-        """`let_go` is called in a thread once nothing of the command is left, before anybody hears of its end."""
+        """`let_go` is called in a thread once nothing of the command is left, before its end is reported."""
         self._clock = clock
         self._let_go = let_go
         self._grace_s = grace_s

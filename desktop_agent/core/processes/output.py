@@ -25,7 +25,7 @@ SPOOL_LIMIT_BYTES = 64 * 1024 * 1024
 
 LIVE_INTERVAL_S = 1 / 30
 LIVE_LIMIT_BYTES = 32 * 1024
-"""How much text people are shown per interval. Nobody can read more, and the window must keep up."""
+"""How much text people are shown per interval. No user can read more, and the window must keep up."""
 
 Sink = Callable[[bytes], "asyncio.Future[None] | None"]
 """Takes output on the event loop's thread. A returned future asks for a pause until it is done."""
@@ -110,7 +110,7 @@ class LiveText:
             if self._is_due:
                 return
             self._is_due = True
-        with suppress(RuntimeError):  # the loop is closed: nobody looks any more
+        with suppress(RuntimeError):  # the loop is closed: no front looks any more
             self._loop.call_soon_threadsafe(self._start_timer)
 
     def finish(self) -> None:

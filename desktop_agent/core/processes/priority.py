@@ -50,7 +50,7 @@ def stand_back() -> None:
         return
     with suppress(OSError):  # a user may have made it stand back even further
         os.setpriority(os.PRIO_PROCESS, 0, _FURTHEST)
-    if sys.platform == "linux" and os.getsid(0) == os.getpid():  # else all of somebody's terminal would stand back
+    if sys.platform == "linux" and os.getsid(0) == os.getpid():  # else the user's whole terminal would stand back
         with suppress(OSError):  # see `_share_less`
             Path("/proc/self/autogroup").write_text(str(_FURTHEST))
 

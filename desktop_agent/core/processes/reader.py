@@ -57,7 +57,7 @@ class OutputReader:
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name=f"output {fd}", daemon=True)
         self.ended: asyncio.Future[None] = self._loop.create_future()
-        """The sink is not called any more: nobody holds a writing end, or reading was stopped."""
+        """The sink is not called any more: no process holds a writing end, or reading was stopped."""
         self.received_bytes = 0
         self.is_taking = False
         """Whether the sink is busy with what was read."""
@@ -67,7 +67,7 @@ class OutputReader:
         self._thread.start()
 
     def stop(self) -> None:
-        """Read no more than what is there already; `ended` tells when the sink is left alone."""
+        """Read no more than what is there already; `ended` is done when the sink is left alone."""
         if self._is_stopped:
             return
         self._is_stopped = True
@@ -87,7 +87,7 @@ class OutputReader:
             with self._file:
                 self._read_all()
         finally:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed: no task waits any more
                 self._loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
@@ -126,7 +126,7 @@ class OutputReader:
         except BlockingIOError:  # a terminal's promise of output may be broken
             return True
         except OSError as error:
-            if error.errno == errno.EIO:  # how a terminal says that nobody is at its other end
+            if error.errno == errno.EIO:  # how a terminal says that its other end is closed
                 return False
             raise
         if not chunk or (self._wake is None and self._is_stopped):
@@ -171,7 +171,7 @@ class OutputReader:
             written = os.write(self._file.fileno(), line)
         except BlockingIOError:
             written = 0
-        except OSError:  # nobody reads it any more
+        except OSError:  # no process reads it any more
             self._typed = None
             return
         if line[written:] and line != END_OF_INPUT:

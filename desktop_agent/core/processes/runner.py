@@ -1,4 +1,4 @@
-"""Child processes that end when they are told to: whole trees, bounded memory, no call that hangs.
+"""Child processes that end on request: whole trees, bounded memory, no call that hangs.
 
 Every command gets its own session and process group, and a mark in its environment (`tree`), so that ending it
 ends everything it started. A command is over when its first process has exited and its output has ended, or nothing
@@ -361,7 +361,7 @@ def _own_session() -> dict[str, Any]:
 
 
 def _stdin_file(text: str) -> IO[bytes]:
-    """Return `text` as an unnamed file: unlike a pipe it needs nobody to feed it while the command runs."""
+    """Return `text` as an unnamed file: unlike a pipe it needs no writer while the command runs."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 -- the caller closes it once the child has its own descriptor
     file.write(text.encode("utf-8", "replace"))
     file.seek(0)

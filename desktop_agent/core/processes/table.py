@@ -30,7 +30,7 @@ class ProcessEntry:
 
     @property
     def key(self) -> tuple[int, float]:
-        """What tells it from a later process with the same number."""
+        """What distinguishes it from a later process with the same number."""
         return (self.pid, self.started)
 
 

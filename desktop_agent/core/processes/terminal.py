@@ -44,7 +44,7 @@ class Terminal:
         return cls(ours, theirs, os.ttyname(theirs))
 
     def unread_bytes(self) -> int:
-        """Return how much of what was typed nobody has read yet, of lines that are whole. Blocks for a moment."""
+        """Return how much of what was typed no program has read yet, of lines that are whole. Blocks for a moment."""
         import fcntl
         import struct
         import termios

@@ -5,7 +5,7 @@ process group; it descends from a member; its environment carries the tree's mar
 finds a daemon that called `setsid` and whose parent has exited.
 
 Everything here reads the process table and blocks, so call it in a thread. Nothing here waits for a process with
-`waitpid`: the root is our own child, and its exit status belongs to whoever started it.
+`waitpid`: the root is our own child, and its exit status belongs to the code that started it.
 """
 
 import os

@@ -1,7 +1,7 @@
 """A process that runs a module of ours and answers over its standard streams: what needs an interpreter of its own.
 
 Python code holds the interpreter lock, so it neither gets quicker in a second thread nor leaves the window's thread in
-peace. The process ends when its input does, so it never outlives whoever asks. A message is a pickled object, and
+peace. The process ends when its input does, so it never outlives its caller. A message is a pickled object, and
 perhaps contents after it, each with its length before it. Both ends are our own.
 """
 
@@ -27,7 +27,7 @@ _GREETING: Final = b"\0desktop-agent answers\0"
 _MOST_NOISE_BYTES: Final = 2**20
 
 NO_WINDOW: Final[int] = subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0
-"""Creation flags of a process that nobody is to see."""
+"""Creation flags of a process without a window."""
 
 
 class WorkerDiedError(Exception):
@@ -103,7 +103,7 @@ class WorkerProcess:
         self._process.kill()
         self._process.wait()
         for pipe in (self._requests, self._answers):
-            with suppress(OSError):  # what could not be written is nobody's loss
+            with suppress(OSError):  # what could not be written is no loss
                 pipe.close()
 
     def _watch(self, done: threading.Event, time_limit_s: float, stop: threading.Event | None) -> None:
@@ -116,12 +116,12 @@ class WorkerProcess:
 
 def module_command(module: str, *arguments: str) -> list[str]:
     """Return the command that runs one of our modules."""
-    # -P: nothing is imported from the current folder, which may be somebody's workspace.
+    # -P: nothing is imported from the current folder, which may be the user's workspace.
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def ignore_interrupts() -> None:
-    """In a process of our own: leave Ctrl+C in the terminal to whoever started us."""
+    """In a process of our own: leave Ctrl+C in the terminal to the process that started us."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -1,7 +1,7 @@
 """The demo model: a script that really works on the bundled demo project, with real tools, approvals, diffs and undo.
 
 It is a pure function of the conversation: what it says next depends only on what its calls came to, so it reacts to a
-denial, an error and a file that somebody changed. It needs no key and no network, and is labelled as a demo.
+denial, an error and a file that the user changed. It needs no key and no network, and is labelled as a demo.
 """
 
 import json

@@ -92,7 +92,7 @@ def in_order(replies: Iterable[Reply]) -> Script:
 
 
 class ScriptedProvider:
-    """Streams a script's replies. `requests` keeps every request, for whoever wants to look at them."""
+    """Streams a script's replies. `requests` keeps every request, for the caller to look at."""
 
     def __init__(
         self, script: Script, *, label: str = "Scripted", pace_s: float = 0.0, clock: Clock | None = None

@@ -17,7 +17,7 @@ from desktop_agent.core.transcript import Page
 
 WHOLE: Final = Beginning(1, ())
 MAX_DAMAGES: Final = 20
-"""How many of them are told one by one."""
+"""How many of them are listed one by one."""
 ORDINARY: Final = PageSize()
 _REFOLD_BYTES: Final = 8 * 2**20
 
@@ -60,7 +60,7 @@ class Known:
     def carry_on(self, path: Path, blobs: Blobs, *, breathe: Breathe, page_size: PageSize = ORDINARY) -> None:
         """Fold the rest of the journal in, without keeping its entries. Blocks. Raises `StorageError`.
 
-        Its history has no long results afterwards: it only tells from where the real one must be folded.
+        Its history has no long results afterwards: it only shows from where the real one must be folded.
         """
         journal = partial(read_records, path, blobs, is_thin=True, breathe=breathe)
         if self.offset:

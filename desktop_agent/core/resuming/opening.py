@@ -71,7 +71,7 @@ async def resume_beside(journal: Path, blobs: Blobs) -> Resumed:
 
 
 class _Settling(Breather):
-    """Also tells the garbage collector now and then that what was read stays.
+    """Also freezes what was read, now and then, so that the garbage collector passes over it.
 
     A state has some hundred thousand objects. Going over those that came in a quarter of a second, in order to find
     none that is garbage, stopped the window for a frame.

@@ -37,7 +37,7 @@ class SnapshotProcess:
         return self._process.wait() == 0
 
     def kill(self) -> None:
-        """Let it end at once. Whoever waits is told that there is no snapshot."""
+        """Let it end at once. A waiting caller learns that there is no snapshot."""
         self._process.kill()
 
 
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
     ignore_interrupts()
     if sys.platform != "win32":
-        os.nice(5)  # somebody reads the end of the conversation meanwhile
+        os.nice(5)  # the user reads the end of the conversation meanwhile
     gc.disable()  # what is read leaves no cycles
     journal, blobs, snapshot = map(Path, arguments)
     try:
@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _go_on() -> None:
-    """Nobody else wants this interpreter."""
+    """Do nothing: no other thread needs this interpreter."""
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ def _is_ours(path: str, why: str, exit_code: int, confinement: Confinement) -> b
 
 
 def _is_in_top(path: str, confinement: Confinement) -> bool:
-    """Whether a path names something directly in the workspace, as far as its text tells."""
+    """Whether a path names something directly in the workspace, as far as its text shows."""
     relative = path.removeprefix(f"{confinement.workspace}/").removeprefix("./")
     return bool(relative) and "/" not in relative.rstrip("/")
 

@@ -166,7 +166,7 @@ def _run(command: Command) -> str:
             output, _ = process.communicate(timeout=_PROBE_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
-            return "it did not come to an end"
+            return "it did not end in time"
     text = output.decode(errors="replace").strip()
     if process.returncode == 0 and text.endswith("confined"):
         return ""

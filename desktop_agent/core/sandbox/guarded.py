@@ -81,7 +81,7 @@ class Protection:
 
     existing: tuple[Path, ...]
     missing_folders: tuple[Path, ...]
-    """Must not be made either: whoever makes a `.git` chooses what runs when somebody asks for its status."""
+    """Must not be made either: a program that makes a `.git` chooses what runs when the user asks for its status."""
     missing_files: tuple[Path, ...]
     """Must not be there afterwards: a commit cannot run where an empty file stands for them."""
 
@@ -106,7 +106,7 @@ def protection_in(confinement: Confinement, guards: Guards) -> Protection:
     files: dict[Path, None] = {}
     for path in guards.hidden:
         if path.name == ".ssh" and path.parent in roots and not path.exists():
-            folders[path] = None  # the home is the workspace: nobody may leave a key there to come back with
+            folders[path] = None  # the home is the workspace: no command may leave a key there to come back with
     for root in roots:
         own = root / OWN_FOLDER
         _require_no_link(own)
@@ -134,7 +134,7 @@ def protection_in(confinement: Confinement, guards: Guards) -> Protection:
 def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, ...]:
     """Return the folders of `roots`, highest first, that must keep their names while `paths` in them are protected.
 
-    Otherwise somebody moves the folder away, with what is protected in it, and makes another one in its place.
+    Otherwise a command moves the folder away, with what is protected in it, and makes another one in its place.
     """
     above = {parent for path in paths for parent in path.parents if any(root in parent.parents for root in roots)}
     return tuple(sorted(above, key=lambda path: len(path.parts)))
@@ -163,7 +163,7 @@ def homes_in(confinement: Confinement, guards: Guards) -> HomeView:
 
 
 def hidden_from(confinement: Confinement, guards: Guards) -> Callable[[Path], str]:
-    """Return what tells of a path, as a command printed it, what of a home hides it; empty for nothing. Both block."""
+    """Return what says of a path, as a command printed it, what of a home hides it; empty for nothing. Both block."""
     view = homes_in(confinement, guards)
     opened = (*confinement.shown, *confinement.roots, confinement.temp.resolve())
 

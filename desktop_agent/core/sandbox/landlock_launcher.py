@@ -86,7 +86,7 @@ def _restrict_files(options: dict[str, str], rules: list[tuple[int, str]]) -> No
     ruleset = _syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     for rights, path in rules:
         try:
-            # Not through a symbolic link: whoever could place one must not choose what it opens.
+            # Not through a symbolic link: a program that could place one must not choose what it opens.
             folder = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             continue  # gone meanwhile: then it is not allowed
@@ -100,7 +100,7 @@ def _restrict_files(options: dict[str, str], rules: list[tuple[int, str]]) -> No
 
 
 def _drop_capabilities() -> None:
-    """Root inside the walls is nobody special. Nothing can bring them back: the bounding set is empty, too."""
+    """Root inside the walls has no special rights. Nothing can bring them back: the bounding set is empty, too."""
     if os.geteuid() != 0:
         return
     capability = 0
@@ -148,7 +148,7 @@ def _watch(
     ours.close()
     for signal in (1, 2, 3, 15):  # they reach the command, too, and it decides
         _libc.signal(signal, _IGNORE)
-    os.closerange(0, 3)  # whoever reads our output waits for the command only
+    os.closerange(0, 3)  # the reader of our output waits for the command only
     code = 0
     while True:
         pid, status = os.waitpid(-1, 0)
@@ -179,7 +179,7 @@ def _serve(listener: int, writable: frozenset[bytes]) -> None:
 
         serve(listener, writable)
     finally:
-        os.close(listener)  # without anybody to ask, the calls fail (ENOSYS)
+        os.close(listener)  # without a supervisor to ask, the calls fail (ENOSYS)
 
 
 def _end_what_is_left() -> None:

@@ -2,7 +2,7 @@
 
 Later rules win over earlier ones, so the order is: read everything, write what is named, then take back secrets and
 what is protected. Names that do not exist yet are covered, too. It has no namespaces: what a command leaves running is
-ended by whoever runs it.
+ended by its runner.
 """
 
 from collections.abc import Iterable

@@ -48,7 +48,7 @@ class SessionSearch:
 
     @property
     def is_current(self) -> bool:
-        """Whether everything that stands in the journals is found. False when that cannot be told."""
+        """Whether everything that stands in the journals is found. False when that is unknown."""
         try:
             states = journal_states(self._sessions)
             with self._file.opened_to_read() as connection:
@@ -145,7 +145,7 @@ class SessionSearch:
 
 
 def _wait() -> None:
-    """Nobody wants to know."""
+    """Do nothing: a rebuild reports no waiting."""
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:

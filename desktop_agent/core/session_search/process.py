@@ -2,7 +2,7 @@
 
 To index is to cut text into words, for minutes after an import; in a thread of the window every frame would wait for
 it. The process stands behind all others for the processor, does what there is to do, and ends. It also ends when its
-standard input does, so it never outlives whoever started it.
+standard input does, so it never outlives the process that started it.
 """
 
 import asyncio

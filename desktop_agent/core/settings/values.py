@@ -169,7 +169,7 @@ def absolute(setting: Setting, value: object, base: Path) -> object:
                 return str((base / Path(str(value)).expanduser()).absolute())
             case _:
                 return value
-    except (OSError, RuntimeError) as error:  # a home of nobody, links in a circle
+    except (OSError, RuntimeError) as error:  # the home of an unknown user, links in a circle
         raise ValueError(f"{value!r} cannot be a path: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""How full the context is: told at once by estimate, corrected by what a provider reports or counts."""
+"""How full the context is: reported at once by estimate, corrected by what a provider reports or counts."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ class Meter:
 
     @property
     def use(self) -> ContextUse | None:
-        """What was told last."""
+        """The last value reported."""
         return self._use
 
     def tokens(self, request: ModelRequest, model: ModelRef) -> int:
@@ -62,7 +62,7 @@ class Meter:
         self._tell(ContextUse(tokens=tokens, window=window, source="reported"))
 
     def count(self, request: ModelRequest, model: ModelRef, provider: Provider, window: int) -> None:
-        """Let the provider count in the background, if it can; the estimate that was told is then corrected."""
+        """Let the provider count in the background, if it can; the reported estimate is then corrected."""
         if isinstance(provider, Counting):
             self._start(self._count(request, model, provider, window))
 
@@ -92,7 +92,7 @@ class Meter:
             logger.info("Tokens were not counted: %s", error.title)
             return
         self._calibration.learn(model, estimated=request_tokens(request), reported=tokens)
-        if self._use is told:  # else something newer was told meanwhile
+        if self._use is told:  # else a newer value was reported meanwhile
             self._tell(ContextUse(tokens=tokens, window=window, source="counted"))
 
     async def _ask_for_window(self, model: ModelRef, provider: Counting) -> None:

@@ -83,7 +83,7 @@ class Sight:
     async def handle(
         self, op: SightOp, *, is_running: bool, provider: Callable[[ModelRef], Awaitable[Provider]]
     ) -> asyncio.Task[None] | None:
-        """Carry out what the user asked for. What takes long is returned as a task, which nobody need wait for."""
+        """Carry out what the user asked for. What takes long is returned as a task, which the caller need not await."""
         match op:
             case ops.AddPin():
                 await self.pins.add(op, self.settings().pins_tokens)

@@ -6,7 +6,7 @@
 A file may begin with front matter (`description`, `argument-hint`, each one line). In the text, `$ARGUMENTS` stands for
 everything behind the name and `$1` to `$9` for single words; a text that has none of them gets the
 arguments at its end.
-A project's files are somebody else's words, so they are shown with where they come from, never replace one of the
+A project's files are other people's words, so they are shown with where they come from, never replace one of the
 user's own, and are read only when they lie inside the project, without following links out of it, and hold no secrets
 under another name.
 """

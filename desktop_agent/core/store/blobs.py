@@ -7,7 +7,7 @@ being the first two digits; these are read for ever. Names come from digests onl
 lead outside the folder.
 
 A blob is first a draft, whose temporary name ends with the name it will have. The drafts and the folder with their
-temporary names are synced at the same time, so there is one wait for the disk; then each gets its name, and nobody
+temporary names are synced at the same time, so there is one wait for the disk; then each gets its name, and no caller
 waits for that. A power failure can take that name away again, and what it leaves is the whole draft: where no file has
 a blob's name, such a draft is read instead, and `collect` gives it its name.
 """
@@ -144,7 +144,7 @@ class Blobs:
     def get(self, digest: Digest, *, size: int | None = None) -> bytes:
         """Return the content. Raises `StorageError` when it is missing or is not what its name says.
 
-        Whoever knows the `size` says it: then never more than that is unpacked, whatever became of the file.
+        A caller that knows the `size` passes it: then never more than that is unpacked, whatever became of the file.
         """
         reason: Exception | None = None
         for file in chain(self._files(digest), self._unplaced(digest)):

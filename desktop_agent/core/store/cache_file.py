@@ -1,6 +1,6 @@
 """A cache in one SQLite file, which may be deleted, damaged or used by other processes at any time.
 
-What it holds can be made again, so nothing here is worth an error for a user: whoever uses it discards a damaged file
+What it holds can be made again, so nothing here is worth an error for a user: the caller discards a damaged file
 and goes on without one that cannot be written.
 """
 
@@ -101,7 +101,7 @@ class CacheFile:
             lock.release()
 
     def discard(self) -> None:
-        """Delete it. Whoever has it open goes on with what no longer has a name."""
+        """Delete it. A process that has it open goes on with what no longer has a name."""
         for ending in ("", "-wal", "-shm"):
             Path(f"{self.path}{ending}").unlink(missing_ok=True)
 

@@ -73,7 +73,7 @@ class Catalog:
         return known.summary if known is not None else None
 
     def refresh_summary(self, session_id: SessionId) -> SessionSummary | None:
-        """Take in what is new in the journal now, so that nobody has to wait for it later."""
+        """Take in what is new in the journal now, so that no caller has to wait for it later."""
         return self.summary(session_id)
 
     @property

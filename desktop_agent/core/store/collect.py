@@ -1,11 +1,11 @@
-"""What the store holds and for whom, and the removal of blobs that nobody names any more.
+"""What the store holds and for whom, and the removal of blobs that no session names any more.
 
 A blob is needed as long as any file of any session's folder has its digest in it, whatever the record around it is: a
 newer version's, a torn one, or the text of a message. What cannot be read may name anything: then nothing is removed.
 
-Sessions may run meanwhile, in any process. They put a blob first and write its name down later; so only what nobody put
-for a day is removed, and `Blobs.put` makes what it finds young again. A blob is moved aside before its age is looked at
-for the last time: from then on a session that puts the same content writes it anew.
+Sessions may run meanwhile, in any process. They put a blob first and write its name down later; so only what no session
+put for a day is removed, and `Blobs.put` makes what it finds young again. A blob is moved aside before its age is
+looked at for the last time: from then on a session that puts the same content writes it anew.
 
 A draft that a power failure left without its name is a blob like any other while a session needs it, and gets its name
 when it is a day old; until then its process may be about to do so.
@@ -27,7 +27,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.gzipped import DamagedError
 
 GRACE = timedelta(hours=24)
-"""How long a blob that nobody names is kept: somebody may have put it and not written its name down yet."""
+"""How long a blob that no session names is kept: one may have put it and not written its name down yet."""
 
 Pause = Callable[[], None]
 
@@ -82,7 +82,7 @@ class Collected:
     removed: int
     removed_bytes: int
     kept_young: int
-    """Blobs and temporary files that nobody names, but that are not old enough."""
+    """Blobs and temporary files that no session names, but that are not old enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def report_storage(blobs: Blobs, sessions: Path) -> StorageReport:
 def collect(
     blobs: Blobs, sessions: Path, *, now: datetime, is_dry_run: bool = False, pause: Pause = _no_pause
 ) -> Collected:
-    """Remove blobs that no session names and temporary files that nobody writes any more; both a day old at least.
+    """Remove blobs that no session names and temporary files that no process writes any more; both a day old at least.
 
     `pause` is called between any two steps of a few milliseconds. What it raises ends the collection, with everything
     in order. Raises `StorageError`, before anything is removed when a session or the folder cannot be read.
@@ -198,7 +198,7 @@ def collect(
 
 
 def _is_removed(path: Path, oldest: float) -> bool:
-    """Remove the file, unless somebody put its content once more until now."""
+    """Remove the file, unless a session put its content once more until now."""
     aside = _without_suffix(path).with_name(_without_suffix(path).name + _ASIDE_SUFFIX)
     try:
         path.replace(aside)
@@ -265,7 +265,7 @@ def _holdings(sessions: Path, known: Collection[Digest], pause: Pause = _no_paus
         return [_holding(entry, known, pause) for entry in sorted(sessions.iterdir())]
     except OSError as error:
         raise StorageError(
-            "A session could not be read, so nobody can tell which contents are needed. Nothing was removed.",
+            "A session could not be read, so it is unknown which contents are needed. Nothing was removed.",
             hint=_PERMISSIONS,
             detail=str(error),
         ) from error

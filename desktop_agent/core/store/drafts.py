@@ -37,7 +37,7 @@ def session_draft(session_id: SessionId) -> DraftKey:
 
 
 def viewing_draft(session_id: SessionId) -> DraftKey:
-    """Return the key of what is written below a session that somebody else has open: the draft is theirs."""
+    """Return the key of the draft below a session that another process has open, beside that process's own draft."""
     return f"viewing-{session_id}"
 
 

@@ -1,4 +1,4 @@
-"""Notes about a session that nobody has open: its title, and whether it is pinned or put away.
+"""Notes about a session that no process has open: its title, and whether it is pinned or put away.
 
 The session is held for writing for a moment. Nothing of it is recovered or concluded, no model is built, and what a
 crash left is there for the next opening; only a torn last line is moved aside, as always before something is appended.
@@ -36,7 +36,7 @@ def file_session(path: Path, filing: Filing, now: datetime, blobs: Blobs) -> Non
 
 
 def _last_seq(path: Path, blobs: Blobs) -> int:
-    """The number of the last record: from the end of the file, or all of it when that tells nothing."""
+    """The number of the last record: from the end of the file, or all of it when that says nothing."""
     try:
         size = path.stat().st_size
         found = 0

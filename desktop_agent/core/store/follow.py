@@ -14,7 +14,7 @@ _WITNESS_BYTES = 512
 
 
 class Follower:
-    """The reading end of somebody else's journal. Blocks; it changes nothing, and its writer does not notice."""
+    """Reads a journal that another process writes. Blocks; it changes nothing, and the writer does not notice."""
 
     def __init__(self, path: Path, blobs: Blobs) -> None:
         self._path = path

@@ -160,7 +160,7 @@ class _Fold:
 
 
 def _as_written(line: bytes) -> bytes:
-    """Return a line that somebody else wrote as we write it; nothing of one that is none."""
+    """Return a line that another program wrote as we write it; nothing of one that is none."""
     fields = fields_of(line)
     head = {key: fields[key] for key in ("v", "seq", "at", "type", "turn") if key in fields}
     try:

@@ -5,7 +5,7 @@ is opened for writing: a last line without its newline is completed if it is who
 file beside the journal. A line that cannot be read is reported with its number and skipped, never a reason to refuse
 the session.
 
-After a failed `fsync` nobody knows what is on the disk, and the next one may well succeed without it: the system has
+After a failed `fsync` it is unknown what is on the disk, and the next one may well succeed without it: the system has
 dropped the pages, or calls them clean (https://lwn.net/Articles/752063/). So what is not known to be on the disk is
 kept in memory, and written once more, to a file opened anew, before anything else is.
 """
@@ -180,7 +180,7 @@ class Journal:
         """After a failure, make the file what it should be, on the disk too. Raises `OSError` when that fails again."""
         if self._is_sound:
             return
-        descriptor = os.open(self._path, os.O_RDWR | _O_SAFE)  # not one that was told of the failure already
+        descriptor = os.open(self._path, os.O_RDWR | _O_SAFE)  # not one that has reported the failure already
         try:
             if not os.path.samestat(os.fstat(descriptor), os.fstat(self._descriptor)):
                 raise FileNotFoundError(errno.ENOENT, "The journal was replaced while it was in use")

@@ -1,6 +1,6 @@
 """Reading journals for a cache: how far it has come, and whether what it read still stands there.
 
-A journal only grows, so whoever read a part of it needs to read the rest only. Should it have been rewritten after all
+A journal only grows, so a reader of a part of it needs to read the rest only. Should it have been rewritten after all
 (repaired, or put back from a copy), then the mark does not fit, and it is read from its beginning.
 """
 
@@ -64,9 +64,9 @@ class JournalMark(NamedTuple):
 
     state: State
     read_bytes: int = 0
-    """Up to where; the rest had no end of line yet, or nobody has read it."""
+    """Up to where; the rest had no end of line yet, or was not read."""
     witness: bytes = b""
-    """Tells the part that was read from another one, by its first and last bytes."""
+    """Identifies the part that was read, by its first and last bytes."""
 
 
 def open_journal(path: str | os.PathLike[str]) -> BinaryIO:
@@ -89,8 +89,8 @@ def mark_at(file: BinaryIO, state: State, read_bytes: int) -> JournalMark:
 def whole_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
     """Yield where each line begins and ends, and the line, from `start` on; without a last one that has no end yet.
 
-    Of a line that is too long to be one, nothing but its place is told. This is `read_lines` for whom a line costs less
-    than a `Line` does.
+    Of a line that is too long to be one, only its place is returned. This is `read_lines` for callers for whom a `Line`
+    costs too much.
     """
     file.seek(start)
     place = start

@@ -142,7 +142,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _has_infinity(value: object) -> bool:
-    """Whether a number was too large for what holds it (`1e400`): nobody could write or send it again."""
+    """Whether a number was too large for what holds it (`1e400`): no program could write or send it again."""
     for part in _parts(value):
         if isinstance(part, float):
             if math.isinf(part):

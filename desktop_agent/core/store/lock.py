@@ -10,7 +10,7 @@ from desktop_agent.core.private_files import PRIVATE_FILE
 LOCK_NAME = "lock"
 
 _PATIENCE_S = 0.2
-"""Whoever asks whether a session is locked holds its lock for a moment. Nobody is turned away because of that."""
+"""A process that asks whether a session is locked holds its lock for a moment. This wait outlasts that."""
 
 
 class SessionLock:
@@ -43,7 +43,7 @@ class SessionLock:
 
 
 def is_locked(session_folder: Path) -> bool:
-    """Whether somebody writes this session now. Its owner does not notice, and nothing is left in the folder."""
+    """Whether a process writes this session now. Its owner does not notice, and nothing is left in the folder."""
     if not (session_folder / LOCK_NAME).exists():
         return False
     try:

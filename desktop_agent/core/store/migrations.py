@@ -1,8 +1,9 @@
 """Migrations: a line of an earlier format becomes one of today's while it is read. The file stays as it is.
 
-Each version has one step that makes a line of it a line of the next; a line goes through all that it needs. Whoever
-raises `FORMAT_VERSION` adds the step here and a journal of the version before under `tests/core/store/golden/`, where
-one of every version is kept for ever. Steps are pure, know no blobs, and see a line before its long texts are put back.
+Each version has one step that makes a line of it a line of the next; a line goes through all that it needs. A change
+that raises `FORMAT_VERSION` adds the step here and a journal of the version before under `tests/core/store/golden/`,
+where one of every version is kept for ever. Steps are pure, know no blobs, and see a line before its long texts are put
+back.
 """
 
 from collections.abc import Callable, Mapping

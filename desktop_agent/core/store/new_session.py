@@ -11,7 +11,7 @@ from desktop_agent.core.ids import SessionId
 from desktop_agent.core.private_files import make_private_folder
 
 _ABANDONED = timedelta(days=1)
-"""How old a temporary folder is that nobody can be writing any more."""
+"""How old a temporary folder is that no process can be writing any more."""
 
 
 @contextmanager
@@ -37,6 +37,6 @@ def new_session_folder(sessions: Path, session_id: SessionId, now: datetime) -> 
 def _remove_abandoned(sessions: Path, now: datetime) -> None:
     """Remove what processes left that were killed while they wrote."""
     for path in sessions.iterdir():
-        with suppress(OSError):  # somebody else removes it, too
+        with suppress(OSError):  # another process removes it, too
             if is_left_over(path) and path.is_dir() and path.stat().st_mtime < (now - _ABANDONED).timestamp():
                 shutil.rmtree(path, ignore_errors=True)

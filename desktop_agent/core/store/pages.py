@@ -1,4 +1,4 @@
-"""Pages of a journal: stretches of it whose entries are read together, whichever place somebody goes to.
+"""Pages of a journal: stretches of it whose entries are read together, whichever place the user goes to.
 
 A page is the fold of its own lines, and of the few lines further on that concern its entries (`Page.late`). Where pages
 begin has no meaning; they are made long enough to fill a screen or two and short enough to be read in a moment.
@@ -67,7 +67,7 @@ def read_page(path: Path, blobs: Blobs, page: Page, *, breathe: Breathe) -> Tran
 
 
 def read_last_page(path: Path, blobs: Blobs, *, breathe: Breathe) -> Transcript:
-    """Return the end of a session as far as it can be told without reading the rest of it.
+    """Return the end of a session as far as it is known without reading the rest of it.
 
     What comes before is one page that is not loaded. Blocks. Raises `StorageError` when the journal cannot be read.
     """

@@ -16,7 +16,7 @@ MAX_MOVED_BYTES = 2**30
 """A reference that claims more is not followed."""
 MISSING = "[this content is missing on disk]"
 _REFERENCE_KEYS = {"blob", "size", "media_type"}
-# The parameter tells a moved payload from a reference that is itself the value (a tool's full output).
+# The parameter distinguishes a moved payload from a reference that is itself the value (a tool's full output).
 _TEXT = "text/plain; charset=utf-8; moved=string"
 _LITERAL = "application/json; moved=object"
 _MARK = b"; moved="

@@ -1,7 +1,7 @@
 """Removing a session: at once for everybody, then file by file.
 
 The folder is renamed to a name of the trash, within the folder of the sessions, so that a crash leaves either a whole
-session or none. What a crash left of the rest is removed by `empty_trash`, with the next tidying. Blobs that nobody
+session or none. What a crash left of the rest is removed by `empty_trash`, with the next tidying. Blobs that no session
 needs any more go with the next collection; files of the workspace are not touched.
 """
 

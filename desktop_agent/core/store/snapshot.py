@@ -38,7 +38,7 @@ class Extent:
     offset: int
     """Everything before this byte."""
     check: str
-    """Tells whether it is still the same."""
+    """Shows whether it is still the same."""
 
 
 def extent_of(journal: Path, offset: int) -> Extent:

@@ -166,7 +166,7 @@ def verify(
 ) -> Report:
     """Look at one session and report what is wrong. Blocks, for as long as reading all of it takes; changes nothing.
 
-    `is_ours` says that the caller has the session's lock, so that nobody else writes it. Raises
+    `is_ours` says that the caller has the session's lock, so that no other process writes it. Raises
     `SessionNotFoundError` when there is none.
     """
     path = catalog.journal_path(session_id)

@@ -1,7 +1,7 @@
 """Who may use which tools: what a front restricts, what a role may do, and what the sandbox leaves possible.
 
-A tool that is not permitted is not told to the model at all. A tool that is permitted but cannot work here, because a
-capability is missing, is told with the reason in its description, so that the model can say it instead of guessing; a
+The model never receives a tool that is not permitted. It receives a tool that is permitted but cannot work here,
+because a capability is missing, with the reason in its description, so that it can say so instead of guessing; a
 call of it is refused before anything runs.
 """
 
@@ -58,7 +58,7 @@ class Access:
             raise ToolError(f"{tool.name} cannot be used here: {mark}.", error_type="permission")
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return what the model is told of the tools, in order."""
+        """Return what the model receives of the tools, in order."""
         return tuple(self._told(tool) for tool in self._registry if self._permits(tool))
 
     def listing(self) -> str:

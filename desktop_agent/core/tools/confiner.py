@@ -30,7 +30,7 @@ from desktop_agent.core.tools.terminal_text import printed_in
 
 
 class SandboxProbe:
-    """What this machine can confine with: tried once, when somebody first needs to know."""
+    """What this machine can confine with: tried once, when a caller first needs to know."""
 
     def __init__(
         self, environ: Mapping[str, str], find: Callable[[Mapping[str, str]], SandboxSearch] = find_sandbox

@@ -142,14 +142,14 @@ class Effects:
     async def look(self) -> None:
         """Record what background commands have changed so far, each as the work of the call that started it.
 
-        Does nothing while another command runs: its own look, when it ends, tells them apart.
+        Does nothing while another command runs: its own look, when it ends, separates them.
         """
         if self._jobs:
             async with self._looking:
                 await _to_its_end(self._look(), "look at jobs")
 
     async def end_job(self, job_id: str) -> None:
-        """Record what a background command has changed to its end. A full disk is told by whatever is recorded next."""
+        """Record what a background command has changed to its end. A full disk is reported with the next record."""
         async with self._looking:
             self._jobs.end(job_id)
             with suppress(StorageError):

@@ -68,7 +68,7 @@ class Toolbox:
     spool_folder: Path
     todos: Callable[[], tuple[TodoItem, ...]]
     secrets: Callable[[], SecretNames]
-    """What tells which files of the workspace are secrets by another name, made for one call."""
+    """What finds which files of the workspace are secrets by another name, made for one call."""
     limits: Callable[[], ContextLimits] = ContextLimits
 
 

@@ -38,7 +38,7 @@ JUDGED_ANEW = "The edited command is judged differently than what was shown, so 
 
 
 class NotApprovedError(ToolError):
-    """The call was asked about and not allowed. `is_unanswered`: there was nobody who could have answered."""
+    """The call was asked about and not allowed. `is_unanswered`: no user was there to answer."""
 
     def __init__(self, message: str, *, is_unanswered: bool) -> None:
         super().__init__(message, error_type="permission")

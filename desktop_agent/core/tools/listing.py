@@ -213,7 +213,7 @@ def _known(answer: bytes) -> Listing:
 
 
 def _plain(answer: bytes) -> list[str]:
-    """Return the paths of a list without tags, except those in folders that nobody wants."""
+    """Return the paths of a list without tags, except those in folders that are skipped."""
     paths = answer.decode("utf-8", "replace").split("\0")[:-1]
     if any(name in answer for name in _SKIPPED_BYTES):
         return [path for path in paths if SKIPPED.isdisjoint(path.split("/"))]

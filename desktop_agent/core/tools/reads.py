@@ -1,7 +1,7 @@
 """What the model has seen: the digest of each file when it was last read or written by a call.
 
-An edit of a file that somebody else changed since is refused with the advice to read it again, instead of being
-written on top of work the model does not know of. It is a fold of the journal, so a session that was opened again
+An edit of a file that the user or another program changed since is refused with the advice to read it again, instead of
+being written on top of work the model does not know of. It is a fold of the journal, so a session that was opened again
 refuses what it would have refused before.
 """
 

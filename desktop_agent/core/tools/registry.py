@@ -1,4 +1,4 @@
-"""Which tools there are: looked up by name, told to the model in a fixed order."""
+"""Which tools there are: looked up by name, sent to the model in a fixed order."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ class ToolRegistry:
         return self._tools.get(name)
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return what the model is told of all tools, in order."""
+        """Return what the model receives of all tools, in order."""
         return tuple(tool.definition() for tool in self)
 
     def require(self, name: str) -> AnyTool:

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """The result of a call, and whether nobody was there to approve it."""
+    """The result of a call, and whether no user was there to approve it."""
 
     result: ToolResult
     is_unanswered: bool = False

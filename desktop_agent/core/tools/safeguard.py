@@ -1,4 +1,4 @@
-"""The safeguard: a copy of what a command may destroy, made before it runs; and what of it was destroyed, told after.
+"""The safeguard: a copy of what a command may destroy, made before it runs; and a report of what it destroyed.
 
 It brings together what the words of the command say (`policy.destructive`), what git knows (`gitrepo`) and what is
 copied (`changes.safety`). What it did before a command is on disk until that is on record, so that a crash in between

@@ -27,7 +27,7 @@ def changed_scripts(asked: tuple[ScriptMark, ...], now: tuple[ScriptMark, ...]) 
 
 
 def _mark_of(path: Path) -> Digest:
-    """Return what tells a file's content from any other; empty when there is no file to run."""
+    """Return what identifies a file's content; empty when there is no file to run."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError):

@@ -101,7 +101,7 @@ class ToolContext:
     confine: Callable[[Command], Command] = unconfined
     """Puts a command into the sandbox. It blocks: call it in a thread. Raises `ToolError` when that is impossible."""
     secrets: SecretNames = field(default_factory=lambda: SecretNames(Path()))
-    """Tells which files are secrets by another name."""
+    """Finds which files are secrets by another name."""
     keep_partial: Callable[[ToolResult], None] | None = None
     """Takes what a call had come to when it was cancelled, just before the cancellation goes on."""
 
@@ -181,7 +181,7 @@ class Tool(ABC, Generic[A]):
         """Let go of what it holds beyond its calls. A session that closes asks for it; the tool may be used on."""
 
     def definition(self) -> ToolDefinition:
-        """The tool as the model is told of it."""
+        """The tool as the model receives it."""
         return ToolDefinition(
             name=self.name, description=self.description, input_schema=_plain_schema(self.arguments_type)
         )

@@ -392,14 +392,14 @@ class Transcript(PagedEntries):
         return [*patches, self._append(NoticeEntry(notice=event)), STATUS]
 
     def _is_answered_by(self, event: ev.Notice) -> bool:
-        """Whether the last entry tells of a try that failed, and `event` of the next one: one of them is enough."""
+        """Whether the last entry reports a failed try, and `event` the next one: one of them is enough."""
         if len(self.entries) == self._base or event.turn is None or not _tells_retry(last := self.entries[-1]):
             return False
         is_same_turn = isinstance(last, NoticeEntry) and last.notice.turn == event.turn
         return is_same_turn and (event.code == RETRYING or event.level == "error")
 
     def _retry_wait(self, *, is_waiting: bool, wait_s: float = 0.0) -> list[Patch]:
-        """Mark the notice that told of the wait: the last one, which the answer to a command may come after."""
+        """Mark the notice that announced the wait: the last one, which the answer to a command may come after."""
         if is_waiting:
             lasts = range(len(self.entries) - 1, self._base - 1, -1)
             self._waiting = next((at - self._base for at in lasts if _tells_retry(self.entries[at])), None)

@@ -51,7 +51,7 @@ class Head:
     jobs: tuple[Job, ...] = ()
     """The background commands of the running session; a journal alone has none."""
     rules: tuple[Rule, ...] = ()
-    """The rules in force, as the running session last told them."""
+    """The rules in force, as the running session last reported them."""
     todos: tuple[TodoItem, ...] = ()
     """The agent's plan as it last wrote it."""
     opened_at: datetime = ev.UNSTAMPED
@@ -68,7 +68,7 @@ class Head:
     context_tokens: int = 0
     """How full the context was after the last request."""
     context: ContextUse | None = None
-    """The same against the model's window, as the running session last told it."""
+    """The same against the model's window, as the running session last reported it."""
     is_title_given: bool = False
     """Whether the user gave the title."""
     is_archived: bool = False
@@ -81,7 +81,7 @@ class Head:
     guidance: tuple[GuidanceFile, ...] = ()
     """The AGENTS.md files that hold."""
     compactions: dict[str, int] = field(default_factory=dict[str, int])
-    """The summaries neither taken back nor rewound, each with the last turn it tells of. The model sees the last."""
+    """The summaries neither taken back nor rewound, each with the last turn it covers. The model sees the last."""
     changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
     """In the order they were made, with the user's and with undos and redos."""
     kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])

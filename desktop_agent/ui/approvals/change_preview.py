@@ -97,7 +97,7 @@ class ChangePreview(QWidget):
             self._fail(error.title, error.hint)
             return
         except Exception:
-            self._fail(self.tr("The change could not be shown"), self.tr("So it cannot be allowed here."))
+            self._fail(self.tr("The change could not be shown"), self.tr("It cannot be allowed here."))
             raise
         if isValid(self):
             self._patience.stop()

@@ -34,7 +34,7 @@ class CommandEdit(QWidget):
         self.fold = FoldBar(self._edit)
         self._original = command
         self.mark(cause)
-        self._mark = QLabel(self.tr("Modified by you. The agent will be told."))
+        self._mark = QLabel(self.tr("Modified by you. The agent sees your change."))
         self._mark.setObjectName("commandModifiedMark")
         self._mark.setProperty("role", "warning")
         self._restore = QPushButton(self.tr("Restore"))

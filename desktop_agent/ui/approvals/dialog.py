@@ -91,7 +91,7 @@ class ApprovalDialog(QDialog):
         self._allow_button = ShortcutButton(theme, self.tr("Allow"), "Ctrl+↵", colour_role="on_accent")
         self._deny_button = ShortcutButton(theme, self.tr("Deny"), "Ctrl+⌫", colour_role="muted")
         self._scopes: list[ApprovalScope] = []
-        self._quiet_words = self.tr("Closing this decides nothing: the question stays in the conversation.")
+        self._quiet_words = self.tr("Closing this decides nothing. The question stays in the conversation.")
         self._quiet = QLabel(self._quiet_words)
         self._body = QWidget()
         self._foot = QWidget()
@@ -112,7 +112,7 @@ class ApprovalDialog(QDialog):
         return self._is_armed and not self._obstacle()
 
     def close_if(self, call_id: str) -> None:
-        """Close without an answer when it asks about this call: somebody else answered."""
+        """Close without an answer when it asks about this call: the answer came from elsewhere."""
         if call_id == self._request.call_id:
             self.reject()
 
@@ -148,20 +148,16 @@ class ApprovalDialog(QDialog):
     def _obstacle(self) -> str:
         """Why it cannot be allowed, in words; empty when it can."""
         if self._preview and not self._preview.is_loaded:
-            return self.tr("Only what can be seen can be allowed")
+            return self.tr("Only a visible change can be allowed")
         if self._command and not self._command.text.strip():
             return self.tr("There is no command to run")
         if not all(fold.is_all_seen for fold in self._head.folds):
             return obstacle_words()
         if self._command and self._command.edited_command is not None and not (self._judged and self._judged.digest):
             refused = self._judged is not None and self._judged.request is None
-            return (
-                visible(self._judged.obstacle)
-                if refused and self._judged
-                else self.tr("What you typed is being judged")
-            )
+            return visible(self._judged.obstacle) if refused and self._judged else self.tr("Checking your command…")
         if self._editor and self._chosen_scope() != "once" and not self._editor.usable_patterns():
-            return self.tr("There is no rule that works yet; correct one, or allow this only once")
+            return self.tr("No valid rule yet. Correct one, or allow only once")
         return ""
 
     def _update_answers(self) -> None:
@@ -169,7 +165,7 @@ class ApprovalDialog(QDialog):
         if is_edited:
             self._scope.setCurrentIndex(0)
         self._scope.setEnabled(not is_edited)
-        self._scope.setToolTip(self.tr("A command that you modified is allowed once") if is_edited else "")
+        self._scope.setToolTip(self.tr("A modified command can only be allowed once") if is_edited else "")
         obstacle = self._obstacle()
         self._allow_button.setEnabled(not obstacle)
         words, shown = self._allow_words()
@@ -271,7 +267,7 @@ class ApprovalDialog(QDialog):
     def _lay_out(self) -> None:
         for name, widget, words in (
             ("approvalScopePicker", self._scope, self.tr("What to allow")),
-            ("denyMessageEdit", self._message, self.tr("A word to the agent if you deny")),
+            ("denyMessageEdit", self._message, self.tr("Message to the agent if you deny")),
             ("approveButton", self._allow_button, self.tr("Allow")),
             ("denyButton", self._deny_button, self.tr("Deny")),
         ):
@@ -279,7 +275,7 @@ class ApprovalDialog(QDialog):
             widget.setAccessibleName(words)
         self._allow_button.setProperty("variant", "primary")
         self._deny_button.setProperty("variant", "destructive")
-        self._message.setPlaceholderText(self.tr("If you deny: what should the agent know, or do instead?"))
+        self._message.setPlaceholderText(self.tr("If you deny: why, or what to do instead"))
         body = QVBoxLayout(self._body)
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)

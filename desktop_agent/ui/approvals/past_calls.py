@@ -6,7 +6,7 @@ from desktop_agent.core.model import ApprovalRequest
 from desktop_agent.core.transcript import ToolEntry, Transcript
 
 MAX_SUBJECTS = 200
-"""More tell nobody more about a rule."""
+"""More of them would not show more about a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def _subjects(asked: ApprovalRequest, request: ApprovalRequest) -> tuple[str, ..
     match request.rule_kind:
         case "command":
             return (asked.command,) if asked.command and asked.command.strip() else ()
-        case "edit":  # what a command changed was no edit that somebody asked for
+        case "edit":  # what a command changed was not an edit call
             return tuple(change.path for change in asked.changes) if asked.command is None else ()
         case "tool":
             return (asked.tool,) if asked.command is None and not asked.changes else ()

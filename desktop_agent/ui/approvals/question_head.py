@@ -110,7 +110,7 @@ class QuestionHead(QWidget):
         """What else decides what would run: variables, input, a special shell. All of it can be looked through."""
         field = ExactField(self._theme, "\n".join(self._request.details))
         field.setObjectName("approvalDetails")
-        field.setAccessibleName(self.tr("What belongs to it"))
+        field.setAccessibleName(self.tr("Details"))
         field.setReadOnly(True)
         field.setTabChangesFocus(True)
         field.setFrameShape(QFrame.Shape.NoFrame)

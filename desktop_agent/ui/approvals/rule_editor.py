@@ -157,7 +157,7 @@ class RuleEditor(QWidget):
         """Say how often the user was asked what these rules would have answered, this time included."""
         verdicts = self._preview.verdicts
         if any(verdicts.get(subject) is False for subject in subjects_of(self._request)) and self.usable_patterns():
-            self._asked.setText(self.tr("This rule would not answer this question: you would be asked again."))
+            self._asked.setText(self.tr("This rule does not match this request: you would be asked again."))
             self._asked.show()
             return
         questions = (subjects_of(self._request), *self._context.past.questions)

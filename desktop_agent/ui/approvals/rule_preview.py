@@ -70,7 +70,7 @@ class RulePreview(QWidget):
             self._next.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._next.stop()  # nobody reads it now
+        self._next.stop()  # the result is not visible now
         super().hideEvent(event)
 
     def _go_on(self) -> None:

@@ -48,7 +48,7 @@ class Sign(QWidget):
 
 
 def signed_line(theme: Theme, kind: SignKind, text: str, role: str) -> QWidget:
-    """Return a sign with words beside it that wrap. The words are anybody's: they are shown as they are."""
+    """Return a sign with words beside it that wrap. The words are untrusted: they are shown as plain text."""
     label = QLabel(text)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)

@@ -36,7 +36,7 @@ class Composer(QWidget):
         prompt_submitted: the user sent this; it is queued when a turn is running.
         stop_requested: the running turn shall stop.
         unqueue_requested: a waiting prompt (id) shall be taken back.
-        commands_wanted: a slash was written, so `set_commands` should be told the commands there are.
+        commands_wanted: the user typed a slash, so the owner should pass the commands to `set_commands`.
         send_queued_requested: a waiting prompt (id) shall be sent now.
         text_changed: something else is written in the field.
         context_clicked: the user wants to see what fills the context.

@@ -1,4 +1,4 @@
-"""Passes on what people do in an entry to whoever listens to the transcript. Imported with the first entry."""
+"""Passes the signals of an entry on to the transcript view's. Imported with the first entry."""
 
 from typing import TYPE_CHECKING
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class Lexers:
     """Hands out lexers by the name a fence gives its language.
 
-    Answered by being asked again, not by a signal: whoever waits may be gone before the thread is done.
+    The caller asks again instead of getting a signal: it may be gone before the thread is done.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class _Search:
 
 
 def lexer_for_language(language: str) -> "Lexer | None":
-    """Return a new lexer for a language, or `None` for names nobody knows. Not for the window's thread."""
+    """Return a new lexer for a language, or `None` for unknown names. Not for the window's thread."""
     from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType] - untyped **options
     from pygments.util import ClassNotFound
 

@@ -8,7 +8,7 @@ from desktop_agent.ui.terminal.line import MAX_LINE, goes_back, read_line
 
 _MAX_JSON = 300_000
 _NOTES = re.compile(r"(?:\[[^\n]*\]\n)+(?=\{)")
-"""What the model is told before a command's answer; the card says it in words of its own."""
+"""Notes to the model before a command's output; the card says the same in its own words."""
 
 
 class Excerpt(NamedTuple):

@@ -1,4 +1,4 @@
-"""What going back would mean, told from the transcript. Pure."""
+"""What going back would do, computed from the transcript. Pure."""
 
 from typing import TYPE_CHECKING, NamedTuple
 

@@ -42,7 +42,7 @@ _TICK_MS = 250
 
 
 class RowArea(QAbstractScrollArea):
-    """Lays rows out, scrolls them, and keeps them up to date. `TranscriptView` adds what people do with them."""
+    """Lays rows out, scrolls them, and keeps them up to date. `TranscriptView` adds the user's actions."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -188,7 +188,7 @@ class RowArea(QAbstractScrollArea):
         self._dirty.clear()
         self._reading.follow_end()
         if is_gentle:
-            self._gentle_timer.start()  # whoever shows something else has more to do in this turn
+            self._gentle_timer.start()  # the caller shows another session and has more to do in this turn
         else:
             self._lay_out_anew()
 

@@ -1,7 +1,7 @@
 """Finding text in a transcript of any length: a little at a time, in the order of reading.
 
 What is found is what is shown, not its markdown. Reading thousands of messages takes seconds, so the search yields
-between entries and whoever runs it decides how long a turn takes.
+between entries and the caller decides how long a turn takes.
 """
 
 import re
@@ -42,7 +42,7 @@ class Search:
         self.current: tuple[Row, Match] | None = None
 
     def read(self, rows: "Sequence[Row]") -> Iterator[None]:
-        """Search `rows` from the end, where people are, yielding after each block that was read."""
+        """Search `rows` from the end, where the user usually is, yielding after each block that was read."""
         for row in reversed(rows):
             yield from self.read_row(row)
 

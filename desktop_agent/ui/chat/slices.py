@@ -13,7 +13,7 @@ class Slice:
     def __init__(self, seconds: float = SLICE_S, *, is_open: bool = False) -> None:
         self.is_open = is_open
         self.was_over = False
-        """Whether somebody was told that the rest is for another turn."""
+        """Whether `is_over` returned true before."""
         self._end = float("inf") if is_open else time.perf_counter() + seconds
 
     def is_over(self) -> bool:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _NEAR = 2
-"""How many screens beyond the view pages are loaded before anybody gets there."""
+"""How many screens beyond the view pages are loaded before the user scrolls there."""
 
 
 def _utc_now() -> datetime:
@@ -108,7 +108,7 @@ class TranscriptView(RowArea):
         now: "Callable[[], datetime]" = _utc_now,
         loader: "CardLoader | None" = None,
     ) -> None:
-        """`now` tells how long a running call has been running. Without a loader, cards show no diffs and pictures."""
+        """`now` returns the time, to show how long a call runs. Without a loader, cards show no diffs and pictures."""
         super().__init__(theme, parent)
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Conversation"))
@@ -231,7 +231,7 @@ class TranscriptView(RowArea):
             self.reveal(self.row_top(prompt))
 
     def show_edits(self, edits: "Mapping[int, str]") -> None:
-        """Go on with the edits of earlier prompts, by turn, where somebody left them."""
+        """Go on with the edits of earlier prompts, by turn, where the user left them."""
         from desktop_agent.ui.chat.entries.prompt import EDIT
 
         for row in self.rows:

@@ -212,7 +212,7 @@ def badge(entry: "ToolEntry") -> str:
 
 
 def asked(entry: "ToolEntry") -> str:
-    """Return why the user was asked about a finished call, and what came of it; nothing when nobody was."""
+    """Return why the user was asked about a finished call, and what came of it; nothing without a question."""
     request, decision = entry.approval, entry.decision
     if request is None or decision is None:
         return ""
@@ -359,7 +359,7 @@ _TURN_ENDS: dict["TurnEndReason", str] = {
     "max_turns": "Reached the limit of {requests}. Send a message to go on.",
     "tool_error": "Stopped because a tool failed.",
     "fatal_tool_error": "Stopped because a tool failed beyond repair.",
-    "approval_required": "Stopped: something needed an approval that nobody could give.",
+    "approval_required": "Stopped: an approval was needed and no user could give it.",
     "provider_error": "Stopped because the model did not answer.",
     "storage_error": "Stopped because the session could not be saved.",
     "interrupted": "Stopped by you after {time}",

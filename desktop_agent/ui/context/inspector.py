@@ -26,7 +26,7 @@ _LEAST_TEXT_HEIGHT = 40
 
 
 class ContextInspector(QDialog):
-    """Open it with `open()`. It shows what it is told, and asks for what the user does.
+    """Open it with `open()`. It shows what it is given, and emits what the user asks for.
 
     Signals:
         op_requested: the session should carry this `Op` out.
@@ -60,7 +60,7 @@ class ContextInspector(QDialog):
         self._hint.setWordWrap(True)
         self._text = LongText()
         self._text.setObjectName("contextText")
-        self._text.setAccessibleName(self.tr("What this part says"))
+        self._text.setAccessibleName(self.tr("Text of this part"))
         self._text.setFont(theme.code_font())
         self._text.setMinimumHeight(_LEAST_TEXT_HEIGHT)
         self._text.textChanged.connect(self._on_text)

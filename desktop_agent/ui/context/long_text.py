@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 _PIECE = 24_000
 """Characters that are put in at once: a few milliseconds."""
 _LONGEST_LINE = 8_000
-"""A longer line is broken: it is laid out as a whole, and nobody reads it as one."""
+"""A longer line is broken: Qt lays a line out as a whole, which would take long."""
 
 
 class LongText(QPlainTextEdit):

@@ -57,7 +57,7 @@ class PinList(QWidget):
             ground.setAutoFillBackground(False)
         self._field = QLineEdit(self)
         self._field.setObjectName("pinEdit")
-        self._field.setPlaceholderText(self.tr("Keep in the agent's sight…"))
+        self._field.setPlaceholderText(self.tr("Pin text for the agent…"))
         self._field.setAccessibleName(self.tr("Text to pin"))
         self._field.returnPressed.connect(self._add)
         self._field.textChanged.connect(self._on_text)

@@ -47,9 +47,9 @@ def section_hint(section: "ContextSection") -> str:
     """Return a sentence on what a part is."""
     match section.kind:
         case "tools":
-            return _tr("What the agent is told of the tools it has.")
+            return _tr("The descriptions of the agent's tools.")
         case "system":
-            return _tr("What the agent is told before everything else.")
+            return _tr("The instructions the agent gets before everything else.")
         case "guidance":
             return _tr("From {0}. It is read again when a turn begins.").format(section.name)
         case "summary":

@@ -44,7 +44,7 @@ class FileTree(QWidget):
         self._theme = theme
         self._is_filtering = False
         self._is_outdated = False
-        """Something may have changed while nobody was watching."""
+        """Something may have changed while the watch was off."""
         self._model = FileTreeModel(self)
         self._matches: tuple[MatchesModel, MatchDelegate] | None = None
         self._reader = TreeReader(self._model, spawn, self)
@@ -231,7 +231,7 @@ class FileTree(QWidget):
         self._update_message()
 
     def _make_matches(self) -> "tuple[MatchesModel, MatchDelegate]":
-        # Made when somebody first filters: the window's first paint does not wait for it.
+        # Made when the user filters for the first time: the window's first paint does not wait for it.
         from desktop_agent.ui.files.match_drawing import MatchDelegate
         from desktop_agent.ui.files.matches_model import MatchesModel
 

@@ -189,7 +189,7 @@ _REST = 20
 """Polling takes at most one part in this many of the time."""
 
 MAX_MATCHES = 200
-"""Nobody reads further than this; the count says how many there are."""
+"""More are not listed; the count says how many there are."""
 
 
 def _scan(path: Path, folder: Folder) -> "tuple[Listing, list[Edit]]":

@@ -72,7 +72,7 @@ class FolderWatch(QObject):
             self._update()
 
     def nudge(self) -> None:
-        """Take it that files changed, without having been told which."""
+        """Assume that some files changed, without knowing which."""
         if self._watcher is not None:
             self._wait_until_settled()
 

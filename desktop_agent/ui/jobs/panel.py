@@ -44,9 +44,7 @@ class JobsPanel(QWidget):
         self._count.setObjectName("jobsCount")
         self._count.setProperty("role", "secondary")
         self._empty = QLabel(
-            self.tr(
-                "No background commands. What has to go on, such as a server, is shown here once the agent starts it."
-            )
+            self.tr("No background commands. Commands that keep running, such as a server, appear here once started.")
         )
         self._empty.setObjectName("jobsEmpty")
         self._empty.setProperty("role", "secondary")
@@ -137,7 +135,7 @@ class JobsPanel(QWidget):
         close = QPushButton("✕")
         close.setObjectName("jobsCloseButton")
         close.setAccessibleName(self.tr("Hide background commands"))
-        close.setToolTip(self.tr("Hide. What runs goes on."))
+        close.setToolTip(self.tr("Hide. Running commands continue."))
         close.setProperty("variant", "flat")
         close.setProperty("compact", True)
         close.setAutoDefault(False)

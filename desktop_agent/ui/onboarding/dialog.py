@@ -72,7 +72,7 @@ class OnboardingDialog(QDialog):
     # --- building -------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        title = QLabel(self.tr("Welcome. How shall the agent think?"))
+        title = QLabel(self.tr("Welcome. Choose a model"))
         title.setProperty("role", "title")
         hint = QLabel(self.tr("You can change this at any time in Settings."))
         hint.setProperty("role", "secondary")

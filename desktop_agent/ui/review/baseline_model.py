@@ -1,4 +1,4 @@
-"""The baselines of a session as a model: thousands of turns cost nothing until somebody looks at them."""
+"""The baselines of a session as a model: thousands of turns cost nothing until the user opens the list."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple

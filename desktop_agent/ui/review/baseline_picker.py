@@ -49,7 +49,7 @@ class BaselinePicker(Picker):
     ) -> None:
         """Offer these turns, newest first, and what git can compare with, and show `current` as chosen.
 
-        Without a `git` state nobody has looked yet.
+        Without a `git` state the repository was not looked at yet.
         """
         # Measuring 3,000 rows one by one would stop the window for frames. The lines between groups take a row then.
         cast("QListView", self.view()).setUniformItemSizes(len(turns) > _FEW_TURNS)

@@ -63,7 +63,7 @@ class ChangeList(FileList):
             (self.tr("Decide again"), self.reopen_requested, is_open and file.mark in ("kept", "partly")),
             (self.tr("Undo this file"), self.undo_requested, is_open and self._can_revert),
             (
-                self.tr("Undo this file with a word to the agent…"),
+                self.tr("Undo this file with a message to the agent…"),
                 self.undo_with_word_requested,
                 is_open and self._can_revert and not file.is_git,
             ),

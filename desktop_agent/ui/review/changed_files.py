@@ -44,12 +44,12 @@ class ChangedFile(NamedTuple):
     """The changes that are compared and shown: the agent's, or the user's when there are no others."""
     state: State
     net_counts: tuple[int, int] | None = None
-    """Lines added and removed by all changes together, once somebody compared."""
+    """Lines added and removed by all changes together, once they were compared."""
     moved_from: str = ""
     """The path it had before, when it was renamed."""
     mark: Mark = "pending"
     decided: tuple[int, int] = (0, 0)
-    """How many of its hunks are decided, and how many it has; none before somebody compared."""
+    """How many of its hunks are decided, and how many it has; none before a comparison."""
     is_git: bool = False
     """Whether git found it, and not the session."""
 
@@ -98,7 +98,7 @@ class ChangedFile(NamedTuple):
 
     @property
     def is_by_person(self) -> bool:
-        """Whether nobody but the user changed it, so that there is nothing to decide."""
+        """Whether only the user changed it, so that there is nothing to decide."""
         return not self.is_git and all(record.change.author == "person" for record in self.records)
 
     @property

@@ -194,12 +194,12 @@ class ReviewContent(QWidget):
 
     def _empty_words(self) -> str:
         if self._reviewed.files:
-            return self.tr("No changed file is like that.") + f' <a href="#all">{self.tr("Show all files")}</a>'
+            return self.tr("No changed file matches.") + f' <a href="#all">{self.tr("Show all files")}</a>'
         if not self._reviewed.baseline.is_git:
             return self.tr("Nothing changed here.")
         if self._git.is_loading:
             return self.tr("Looking…")
-        return self._git.problem or self.tr("Nothing differs: what is on disk is what was committed.")
+        return self._git.problem or self.tr("No differences: the files on disk are as committed.")
 
     def _bar_state(self, files: "Sequence[ChangedFile]") -> BarState:
         is_git = self._reviewed.baseline.is_git

@@ -157,7 +157,7 @@ class Decisions(QObject):
         )
 
     def save_edit(self, transcript: "Transcript", file: "ChangedFile", content: bytes) -> None:
-        """Write the file as the user edited it in the diff, if nobody changed it since."""
+        """Write the file as the user edited it in the diff, if it was not changed since."""
         from desktop_agent.core.ops import WriteFile
 
         self.op_requested.emit(WriteFile(path=file.path, expected=newest_digest(transcript, file), content=content))
@@ -198,7 +198,7 @@ def _settled(transcript: "Transcript", outcome: "FileOutcome", purpose: "Purpose
 
 
 def newest_digest(transcript: "Transcript", file: "ChangedFile") -> str | None:
-    """Return the digest that the file on disk has when nobody changed it behind everybody's back."""
+    """Return the digest that the file on disk has unless it was changed without a record."""
     if file.is_git:
         after = file.standing[-1].change.after
     else:

@@ -33,7 +33,7 @@ class DiffView(DiffCanvas):
     """A diff to read, move about in, select from and copy.
 
     Keys: arrows, page keys, Home and End move the marked row, with Shift they select; F7 and Shift+F7 (or N and P) go
-    from change to change; Enter unfolds; Left and Right scroll sideways. Screen readers are told the marked row.
+    from change to change; Enter unfolds; Left and Right scroll sideways. Screen readers get the marked row.
 
     Signals:
         current_change_moved: the marked row is in another change now; carries its number, from 0.

@@ -1,4 +1,4 @@
-"""What a diff says in words: on its bars, beside its lines, and to whoever cannot see it."""
+"""What a diff says in words: on its bars, beside its lines, and for screen readers."""
 
 import stat
 

@@ -194,7 +194,7 @@ def _last_notice(transcript: "Transcript") -> "NoticeEntry | None":
 
 
 def _failure_since(transcript: "Transcript", saving: _Saving) -> "NoticeEntry | None":
-    """The newest notice that tells why a file was not written, if it came after that was asked for."""
+    """The newest notice that says why a file was not written, if it came after the request to write it."""
     for entry in reversed(transcript.entries):
         if entry is saving.notice:
             return None

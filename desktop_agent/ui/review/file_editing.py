@@ -29,7 +29,7 @@ class FileEditing(QObject):
     """Puts an editor over the diff's new side, and takes it away when what was saved is shown, or on Cancel.
 
     What is not saved is kept when another file is shown, and is there again on Edit. When the file changes while it is
-    edited, it cannot be saved: that would take back somebody's work.
+    edited, it cannot be saved: that would overwrite the other change.
 
     Signals:
         saved: the file shall be these `bytes`.
@@ -199,7 +199,7 @@ class FileEditing(QObject):
         """Why the file cannot be edited here; empty when it can."""
         diff = self._view.diff if self._view else None
         if not self._is_editable:
-            return self._reason or self.tr("The file is not as shown any more")
+            return self._reason or self.tr("The file has changed since it was shown")
         if diff is None or diff.path != self._path:
             return self.tr("The file is being loaded")
         if diff.kind == "deleted":

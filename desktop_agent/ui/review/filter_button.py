@@ -52,7 +52,7 @@ class FilterButton(QPushButton):
         return self._chosen
 
     def set_has_authors(self, *, has_authors: bool) -> None:
-        """Whether anybody knows who wrote the changes; git does not."""
+        """Whether the authors of the changes are known; git does not know them."""
         for action in self._authors.actions()[1:]:
             action.setEnabled(has_authors)
         if not has_authors and self._chosen.author:

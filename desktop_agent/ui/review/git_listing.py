@@ -1,4 +1,4 @@
-"""What git finds different, asked for in the background and kept until somebody asks again."""
+"""What git finds different, found in the background and kept until the next request."""
 
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ class GitListing(QObject):
         self._questions = 0
         self._looks = 0
         self.state: GitState | None = None
-        """What git can compare with; `None` before anybody looked."""
+        """What git can compare with; `None` before the first look."""
         self.files: tuple[ChangedFile, ...] = ()
         """What differs within the baseline that was asked for last."""
         self.is_loading = False

@@ -41,7 +41,7 @@ class Highlighter(QObject):
     changed = Signal(object)
 
     def __init__(self, parent: QObject, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` tells the time in seconds."""
+        """`clock` returns the time in seconds."""
         super().__init__(parent)
         self._clock = clock
         self._lines: dict[LineSide, Sequence[str]] = {}
@@ -154,7 +154,7 @@ class Highlighter(QObject):
 class _LexerSearch:
     """Looks for a lexer in a thread, because the first of a language takes up to 100 ms to import.
 
-    Answered by being asked, not by a signal: whoever waits may be gone before the thread is done.
+    The caller asks again instead of getting a signal: it may be gone before the thread is done.
     """
 
     def __init__(self, path: str) -> None:

@@ -56,7 +56,7 @@ class HunkView(DiffView):
         self._actions = (self._new_actions(), self._new_actions())
         self._template = HunkActions(self.viewport())
         for button in self._template.findChildren(QPushButton):
-            button.setObjectName("")  # nobody shall find what is there to be painted only
+            button.setObjectName("")  # these buttons are only painted: a search by name must not find them
 
     # -- what it can be asked --
 

@@ -58,7 +58,7 @@ class UndoConflictDialog(QDialog):
         return self.tr("1 file was not redone") if count == 1 else self.tr("{0} files were not redone").format(count)
 
     def _summary(self, purpose: Literal["undo", "redo"], done: int) -> str:
-        nothing = self.tr("Nothing was written to what is listed here.")
+        nothing = self.tr("These files were not written.")
         if not done:
             return nothing
         if purpose == "undo":

@@ -63,7 +63,7 @@ class MovedSearch(QObject):
 
 
 class _Search:
-    """Answered by being asked, not by a signal: whoever waits may be gone before the thread is done."""
+    """The caller asks again instead of getting a signal: it may be gone before the thread is done."""
 
     def __init__(self, diff: FileDiff) -> None:
         self.moves = _NONE

@@ -1,4 +1,4 @@
-"""What only a comparison tells of a listed file, found in the background: net counts, and the names of its hunks."""
+"""What only a comparison shows of a listed file, found in the background: net counts, and the names of its hunks."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ class NetCounts(QObject):
         self._is_counting = False
 
     def known(self, file: "ChangedFile") -> Compared | None:
-        """Return what a comparison of this file told, if there was one."""
+        """Return the result of a comparison of this file, if there was one."""
         # To make the key takes longer than the answer, and the review asks for thousands of files.
         return self._known.get(file.key) if self._known else None
 
@@ -57,7 +57,7 @@ class NetCounts(QObject):
             self._spawn(self._count())
 
     async def compared(self, file: "ChangedFile") -> Compared:
-        """Return what a comparison of this file tells. Raises `AgentError` when it cannot be read."""
+        """Return the result of a comparison of this file. Raises `AgentError` when it cannot be read."""
         if (found := self.known(file)) is not None:
             return found
         known = self._known

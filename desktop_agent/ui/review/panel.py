@@ -1,7 +1,7 @@
 """The review panel: every file that changed, what changed in it, and the way back.
 
 Until something changed it says only that, and costs the start of the window nothing: its content is made later, when
-nobody waits for anything, or else with the first change.
+the window is idle, or else with the first change.
 """
 
 from functools import cached_property

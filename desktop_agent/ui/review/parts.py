@@ -1,4 +1,4 @@
-"""The bigger widgets of the review: made when asked for, so that whoever has time can make one after another."""
+"""The bigger widgets of the review: made on first use, so that an idle window can make one after another."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING

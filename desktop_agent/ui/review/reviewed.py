@@ -57,7 +57,7 @@ class Reviewed:
             self.baseline = LAST_TURN
 
     def update_files(self) -> "list[ChangedFile]":
-        """Look at the files again; return those of which only a comparison tells what is decided."""
+        """Look at the files again; return those of which only a comparison shows what is decided."""
         clashed = paths_in_conflict(self._transcript) if self._transcript else set[str]()
         found = self._git.files if self.baseline.is_git else self._files_of_session()
         self.files = [

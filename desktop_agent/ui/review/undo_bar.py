@@ -17,7 +17,7 @@ _ROOM_FOR_BAR = 480
 
 
 class BarState(NamedTuple):
-    """What the bar says. Files, not hunks: of 1,000 files nobody has compared all."""
+    """What the bar says. Files, not hunks: of 1,000 files not all were compared."""
 
     decided: int = 0
     total: int = 0
@@ -146,7 +146,7 @@ class UndoBar(QWidget):
         self._undo.setText(text)
         self._undo.setEnabled(can_undo)
         self._undo.setToolTip(undo.format(state.standing, kept) if can_undo else reason)
-        self._with_word.setText(self.tr("{0} with a word to the agent…").format(text))
+        self._with_word.setText(self.tr("{0} with a message to the agent…").format(text))
         self._more.setVisible(state.scope != "git")
         self._more.setEnabled(can_undo)
         self._more.setToolTip(self._more.accessibleName() if can_undo else reason)

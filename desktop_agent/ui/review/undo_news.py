@@ -1,4 +1,4 @@
-"""Tells what an undo or redo left alone, and lets the user settle what clashed."""
+"""Shows what an undo or redo left alone, and lets the user settle what clashed."""
 
 from typing import TYPE_CHECKING
 

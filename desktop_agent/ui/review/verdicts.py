@@ -1,4 +1,4 @@
-"""What the user decided about the files of a review, told from what the transcript knows. Pure."""
+"""What the user decided about the files of a review, computed from the transcript. Pure."""
 
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Compared(NamedTuple):
-    """What a comparison of a file told."""
+    """The result of a comparison of a file."""
 
     added: int
     removed: int
@@ -52,7 +52,7 @@ def _mark(file: ChangedFile, kept: "Collection[HunkKey]", compared: Compared | N
 
 
 def needs_comparison(file: ChangedFile, kept: "Collection[HunkKey]") -> bool:
-    """Whether mark or counts cannot be told without comparing: of 1,000 files, those that somebody touched."""
+    """Whether mark or counts need a comparison: of 1,000 files, only those partly undone, kept or changed twice."""
     return len(file.standing) > 1 or file.state == "partly_undone" or (bool(kept) and file.state != "undone")
 
 
@@ -68,7 +68,7 @@ def progress(files: Iterable[ChangedFile]) -> tuple[int, int]:
 
 
 def paths_in_conflict(transcript: "Transcript") -> set[str]:
-    """Return the files whose last undo or redo clashed, and that nobody has settled since."""
+    """Return the files whose last undo or redo clashed, and that the user has not settled since."""
     seen: set[str] = set()
     clashed: dict[str, datetime] = {}
     for entry in reversed(transcript.undos):

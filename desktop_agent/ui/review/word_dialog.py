@@ -1,4 +1,4 @@
-"""Undo with a word: the agent is told with the next message what was undone, and why."""
+"""Undo with a message: the agent reads with the user's next message what was undone, and why."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -36,8 +36,8 @@ class WordDialog(QDialog):
         hint.setWordWrap(True)
         self._field = QPlainTextEdit()
         self._field.setObjectName("undoWordEdit")
-        self._field.setAccessibleName(self.tr("A word to the agent"))
-        self._field.setPlaceholderText(self.tr("Why should this not stay?"))
+        self._field.setAccessibleName(self.tr("Message to the agent"))
+        self._field.setPlaceholderText(self.tr("Why are you undoing this?"))
         self._field.setFixedHeight(_FIELD_HEIGHT)
         self._field.setTabChangesFocus(True)
         cancel = QPushButton(self.tr("Cancel"))

@@ -34,7 +34,7 @@ def _now() -> datetime:
 
 
 class SessionList(QWidget):
-    """The panel. It shows what it is given; what the user wants is told by signals.
+    """The panel. It shows what it is given, and emits what the user wants.
 
     Signals:
         session_chosen: show this session (its id).
@@ -150,7 +150,7 @@ class SessionList(QWidget):
         self._empty.setText(
             self.tr("Reading your sessions…")
             if self._sessions is None
-            else self.tr("No sessions yet. What you write to the agent starts one.")
+            else self.tr("No sessions yet. Your first message starts one.")
         )
         self._pages.setCurrentIndex(0 if self._model.rowCount() else 1)
         self._select_current()

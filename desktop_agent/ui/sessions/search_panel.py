@@ -202,7 +202,7 @@ class SearchPanel(QFrame):
         self._model.show((), {})
         self._pages.setCurrentIndex(1)
         self._said.clear()
-        self._hint.setText(self.tr('Words are found in any order, "quoted ones" side by side, the newest first.'))
+        self._hint.setText(self.tr('Finds words in any order and "quoted phrases" as written, newest first.'))
 
     # --- rows -----------------------------------------------------------------------------------------------------
 

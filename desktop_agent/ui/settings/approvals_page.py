@@ -86,7 +86,7 @@ class ApprovalsPage(SettingsPage):
         """Say what of the two the project makes stricter."""
         settings = declared_settings()
         told = [
-            self.tr("{0}: the project sets “{1}”, and that holds here.").format(
+            self.tr("{0}: the project sets “{1}”, which applies here.").format(
                 words(settings[key].about.title), shown(settings[key], view.project[key])
             )
             for key in _HAND_MADE

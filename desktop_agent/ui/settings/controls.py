@@ -86,7 +86,7 @@ class SwitchControl(QWidget):
 
 
 class NumberControl(QWidget):
-    """A number with its unit. It tells a number when it is complete, not while it is typed.
+    """A number with its unit. It emits a number when it is complete, not while it is typed.
 
     Signals:
         changed: the user chose this value; None where it may be unset, a text that is no number as it was typed.
@@ -155,7 +155,7 @@ class NumberControl(QWidget):
 
 
 class TextControl(QWidget):
-    """A line of text. It tells the text when it is complete.
+    """A line of text. It emits the text when it is complete.
 
     Signals:
         changed: the user chose this value.

@@ -1,4 +1,4 @@
-"""The settings dialog: a view of the settings, which tells what the user wants and changes nothing itself."""
+"""The settings dialog: a view of the settings, which emits what the user wants and changes nothing itself."""
 
 from typing import TYPE_CHECKING, Literal
 

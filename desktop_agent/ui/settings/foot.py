@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Foot(QWidget):
-    """Tells about the last change.
+    """Shows the last change and offers to undo it.
 
     Signals:
         changed: the last change is taken back by this value of this setting (its dotted name).
@@ -57,7 +57,7 @@ class Foot(QWidget):
         is_undo, self._undoing = self._undoing == change.key, ""
         setting = declared_settings()[change.key]
         if change.overridden_by is not None:
-            text = self.tr("{0}: saved, but the environment variable {1} goes before the file.").format(
+            text = self.tr("{0}: saved, but the environment variable {1} overrides the file.").format(
                 words(setting.about.title), str(change.overridden_by)
             )
         else:
@@ -91,5 +91,5 @@ class Foot(QWidget):
 
 def _from_when(widget: QWidget, effect: str) -> str:
     if effect == "next session":
-        return widget.tr("Holds for new sessions.")
-    return widget.tr("Holds from the next run.") if effect == "next run" else ""
+        return widget.tr("Applies to new sessions.")
+    return widget.tr("Applies from the next run.") if effect == "next run" else ""

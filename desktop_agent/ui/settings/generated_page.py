@@ -131,9 +131,9 @@ class SearchPage(SettingsPage):
             row.show()
         more = len(found) - len(shown)
         if more:
-            self._note.setText(self.tr("And {0} more. Type more to find them.").format(more))
+            self._note.setText(self.tr("And {0} more. Type more to narrow the list.").format(more))
         else:
-            self._note.setText(self.tr("No setting has “{0}” in it.").format(text.strip()))
+            self._note.setText(self.tr("No setting matches “{0}”.").format(text.strip()))
         self._note.setVisible(bool(more) or not found)
 
     def _make_row(self, setting: "Setting") -> SettingRow:

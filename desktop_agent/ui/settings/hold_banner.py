@@ -31,9 +31,7 @@ class HoldBanner(BannerFrame):
         super().__init__("settingsHoldBanner", parent)
         self.add_button(self.tr("Open the file"), "openFaultyFileButton").clicked.connect(self.file_requested)
         go_on = self.add_button(self.tr("Use defaults anyway"), "useDefaultsButton", is_flat=True)
-        go_on.setToolTip(
-            self.tr("What can be read holds. Defaults stand in for what cannot, until the file is mended.")
-        )
+        go_on.setToolTip(self.tr("Valid settings apply. Defaults replace the others until you fix the file."))
         go_on.clicked.connect(self.go_on_requested)
 
     def show_faults(self, faults: "Sequence[object]") -> None:
@@ -42,7 +40,7 @@ class HoldBanner(BannerFrame):
         shown = [text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…" for text in lines[:_SHOWN_LINES]]
         if len(lines) > _SHOWN_LINES:
             shown[-1] = self.tr("And {0} more.").format(len(lines) - _SHOWN_LINES + 1)
-        shown.append(self.tr("Work goes on as soon as the file is mended."))
+        shown.append(self.tr("Work continues when you fix the file."))
         self.say(self.tr("Nothing runs: settings that your safety depends on cannot be read."), "\n".join(shown))
         self.setToolTip(plain_tooltip("\n".join(lines)))
         self.show()

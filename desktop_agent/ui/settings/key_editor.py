@@ -42,7 +42,7 @@ class KeyEditor(QWidget):
         self._save = QPushButton(self.tr("Save key"))
         self._check = QPushButton(self.tr("Check key"))
         self._remove = QPushButton(self.tr("Remove key"))
-        self._really_remove = QPushButton(self.tr("Remove it for good"))
+        self._really_remove = QPushButton(self.tr("Remove permanently"))
         self._keep = QPushButton(self.tr("Keep it"))
         self._where = note("")
         self._result = note("")

@@ -1,4 +1,4 @@
-"""What the settings dialog is told about a provider's key. Never the key itself."""
+"""What the settings dialog gets to know about a provider's key. Never the key itself."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""A banner above the conversation: the project brings settings of its own, and nobody has looked at them yet."""
+"""A banner above the conversation: the project has settings of its own that the user has not decided on yet."""
 
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ class ProjectBanner(BannerFrame):
         if len(lines) > _SHOWN_LINES:
             lines = [*lines[: _SHOWN_LINES - 1], self.tr("And {0} more.").format(len(lines) - _SHOWN_LINES + 1)]
         short = (line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…" for line in lines)
-        title = self.tr("This project brings settings of its own. They hold only if you trust them.")
+        title = self.tr("This project has its own settings. They apply only if you trust them.")
         self.say(title, "\n".join(short))
         self._trust.setVisible(bool(proposal.changes))
         self.show()

@@ -76,7 +76,7 @@ class ProjectPage(Page):
         while (item := self._lines.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
-        for text in change_lines(proposal.changes) or [self.tr("Nothing: all of it holds already, or is refused.")]:
+        for text in change_lines(proposal.changes) or [self.tr("Nothing: all of it applies already or is refused.")]:
             self._lines.addWidget(_line(text))
         for text in problem_lines(proposal.problems):
             self._lines.addWidget(note(text, "warning"))
@@ -114,7 +114,7 @@ def problem_lines(problems: "Sequence[SettingsProblem]") -> list[str]:
 
 
 def _drawn(line: str) -> str:
-    """Return a line with somebody else's words in it as it can be shown: with a place to break in its long words."""
+    """Return a line with untrusted words in it as it can be shown: with a place to break in its long words."""
     text = visible_line(line).text
     text = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
     return _LONG_WORD.sub("\\1\u200b", text)

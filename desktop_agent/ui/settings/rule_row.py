@@ -50,7 +50,7 @@ class RuleRow(QFrame):
         self.button = QPushButton(self.tr("Revoke"))
         self.button.setObjectName("revokeRuleButton")
         self.button.setAccessibleName(self.tr("Revoke the rule for {0}").format(shown))
-        self.button.setToolTip(self.tr("From the next call on, this asks again"))
+        self.button.setToolTip(self.tr("The next such call asks again"))
         self.button.setProperty("variant", "destructive")
         self.button.setProperty("compact", True)
         self.button.setAutoDefault(False)

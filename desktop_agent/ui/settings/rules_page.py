@@ -82,6 +82,6 @@ class RulesPage(Page):
                 "There are no rules. When you are asked, choose more than “Only this once”, and it is listed here."
             )
         else:
-            text = "" if self.rows else self.tr("No rule has this in it.")
+            text = "" if self.rows else self.tr("No rule matches.")
         self._empty.setText(text)
         self._empty.setVisible(bool(text))

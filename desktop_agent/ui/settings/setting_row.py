@@ -65,9 +65,9 @@ class SettingRow(QWidget):
     def _origin_words(self, view: SettingsView) -> str:
         key = self.setting.key
         if variable := view.variable_of(key):
-            return self.tr("Set by the environment variable {0}, which goes before the file.").format(variable)
+            return self.tr("Set by the environment variable {0}, which overrides the file.").format(variable)
         if key in view.project:
-            return self.tr("The project sets this to “{0}”, and that holds here.").format(
+            return self.tr("The project sets this to “{0}”, which applies here.").format(
                 shown(self.setting, view.project[key])
             )
         return ""

@@ -1,4 +1,4 @@
-"""What the settings dialog shows: plain data, made by whoever opens it."""
+"""What the settings dialog shows: plain data, made by the code that opens it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

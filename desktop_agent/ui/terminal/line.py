@@ -40,7 +40,7 @@ class PrintedLine(NamedTuple):
 
 
 def goes_back(raw: str) -> bool:
-    """Whether a line overwrites some of itself, so that its end tells more than its beginning."""
+    """Whether a line overwrites some of itself, so that its end says more than its beginning."""
     return "\r" in raw.rstrip("\r") or "\b" in raw
 
 

@@ -1,4 +1,4 @@
-"""The 16 colours of terminals in both themes, each told from the grounds that output stands on.
+"""The 16 colours of terminals in both themes, each distinct from the grounds that output stands on.
 
 Programs choose them by name and expect a dark screen: white is what stands out, black what recedes. Here white is the
 text's colour and black the faintest that can still be read, in both themes.

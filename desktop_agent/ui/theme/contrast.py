@@ -1,4 +1,4 @@
-"""How well one colour is told from another, as WCAG measures it, and colours changed until they are."""
+"""The contrast of two colours, as WCAG measures it, and colours changed until they have enough of it."""
 
 from functools import lru_cache
 

@@ -69,7 +69,7 @@ class User:
             "file": Node("file", 0o640, f"mine {self.words}\n".encode()),
         }.get(kind)
         if name in self._put(name, node):
-            self.mine[name] = node  # one pipe in the place of another cannot be told from it
+            self.mine[name] = node  # one pipe in the place of another cannot be distinguished from it
 
     def _put(self, name: Name, node: Node | None) -> set[Name]:
         """Return the names at which something else stands now."""

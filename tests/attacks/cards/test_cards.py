@@ -81,7 +81,7 @@ async def answer(question: Asked, case: Case, folder: Path) -> None:
             await person.pause()
             question.click("Allow once")
             question.press_allow()
-            assert question.button("Allow once").accessibleDescription() == "Allow waits until you have seen all of it"
+            assert question.button("Allow once").accessibleDescription() == "Scroll through all of it to enable Allow"
             await deny(question)
         case "swap":
             await question.ready()

@@ -1,1 +1,1 @@
-"""Folders that somebody else filled: opened, searched, edited and undone, with nothing outside touched."""
+"""Folders with untrusted contents: opened, searched, edited and undone, with nothing outside touched."""

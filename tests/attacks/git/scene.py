@@ -64,7 +64,7 @@ async def _play_confined(case: Case, base: Path) -> list[str]:
         seen = await run_confined(ground, command)
         if not (ground.workspace / place).exists():
             return ["the command did not run"]
-        return [] if place in seen.told and place in seen.content else [f"{place} is not told: {seen}"]
+        return [] if place in seen.told and place in seen.content else [f"{place} is not reported: {seen}"]
     places = [ground.workspace / place for place in (DEEP, EMPTY, OWN)]
     before = [everything_in(place) for place in places]
     seen = await run_confined(ground, f"echo ran > src/ran; {KEPT[case.attack]}")

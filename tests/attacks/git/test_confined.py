@@ -1,4 +1,4 @@
-"""Confined commands that leave repositories for somebody's git: it is impossible, or it is said."""
+"""Confined commands that leave repositories for the user's git: it is impossible, or it is reported."""
 
 import sys
 from dataclasses import dataclass

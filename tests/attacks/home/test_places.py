@@ -65,7 +65,7 @@ async def look(shell: Shell, place: Place, mode: str, user: str, script: str) ->
 def user(request: pytest.FixtureRequest, place: Place, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "another":
         if os.getuid() != 0:
-            pytest.skip("only root can become somebody else")
+            pytest.skip("only root can become another user")
         if not Path("/usr/bin/python3").exists():
             pytest.skip("the interpreter of the tests may be closed to others, and the system has none")
         monkeypatch.setattr(sys, "executable", "/usr/bin/python3")

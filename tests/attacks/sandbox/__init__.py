@@ -1,1 +1,1 @@
-"""Attacks on the sandboxes, from inside: each probe tries to reach one thing that belongs to somebody else."""
+"""Attacks on the sandboxes, from inside: each probe tries to reach one thing outside."""

@@ -58,7 +58,7 @@ def _image(content: bytes | None, mode: int, kind: FileKind) -> FileImage | None
 
 @pytest.fixture
 def settle() -> Callable[[], None]:
-    """Wait until what was written is old enough to be told from what is written next."""
+    """Wait until what was written is old enough to differ from what is written next."""
 
     def settle() -> None:
         begun = time.monotonic()

@@ -371,7 +371,7 @@ def test_after_a_kill_the_snapshot_still_tells_what_the_command_did(root: Path, 
         subprocess.check_output([sys.executable, "-c", CHILD, str(root), str(database)])
     assert killed.value.returncode == -signal.SIGKILL
     capture = StatCapture(root, Baseline(database))
-    other = capture.begin()  # somebody else's, meanwhile
+    other = capture.begin()  # another session's, meanwhile
     capture.release(other)
     found = collect(capture, Snapshot(int(killed.value.output)))
     assert found.content("src/a.py") == (b"a\n", b"by the command")

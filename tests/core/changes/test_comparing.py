@@ -1,4 +1,4 @@
-"""Big files are compared in a process of their own, which nobody has to look after."""
+"""Big files are compared in a process of their own, which needs no care from the caller."""
 
 import asyncio
 import os

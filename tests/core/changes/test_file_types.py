@@ -1,4 +1,4 @@
-"""Files told by how they begin."""
+"""File types recognised by how the files begin."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Hunks taken out of a file, and told from those that are in it."""
+"""Hunks taken out of a file, and distinguished from those that are in it."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Changes are durable before they happen, applied whole, and taken back without touching anybody else's work."""
+"""Changes are durable before they happen, applied whole, and taken back without touching other work."""
 
 import os
 import sys
@@ -317,7 +317,7 @@ def test_what_somebody_writes_while_an_edit_waits_for_the_disk_is_not_overwritte
 
 
 def racing(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
-    """Let somebody `write` after the last check and before the rename: a barrier in front of the system's own call."""
+    """Let a program `write` after the last check and before the rename: a barrier in front of the system's own call."""
     for name in ("exchange", "rename_to_free"):
         real = getattr(files, name)
 

@@ -1,4 +1,4 @@
-"""Notebooks as text, from the JSON that Jupyter writes, and from what nobody should have written."""
+"""Notebooks as text, from the JSON that Jupyter writes, and from broken files."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The safety copy: what is copied, what is too much, what is told afterwards, what is put back."""
+"""The safety copy: what is copied, what is too much, what is reported afterwards, what is put back."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A file that went and one that came are one that was renamed, as far as that can be told."""
+"""A file that went and one that came are one that was renamed, as far as that can be determined."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What undo and redo write where files were renamed, replaced, linked, and edited by somebody else meanwhile."""
+"""What undo and redo write where files were renamed, replaced, linked, and edited by the user meanwhile."""
 
 import shutil
 import tempfile

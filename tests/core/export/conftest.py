@@ -111,7 +111,7 @@ def written(tmp_path: Path) -> Written:
 
 @pytest.fixture
 def hostile(written: Written) -> Written:
-    """Every place that shows somebody's text has the hostile one."""
+    """Every place that shows foreign text has the hostile one."""
     picture = written.blobs.put_ref(png(3, 2), "image/png")
     fake = written.blobs.put_ref(b"<svg onload=alert(1)>", "image/png")
     output = written.blobs.put_ref(f"whole output {KEY}".encode(), "text/plain; charset=utf-8")

@@ -52,7 +52,7 @@ NOT_READING = [
     "PATH=/tmp/x ls", "LD_PRELOAD=./x.so ls", "GIT_EXTERNAL_DIFF=./x git diff", "BASH_ENV=x bash -c ls",
     "PAGER=./x git log",
     "IFS=x ls", "env LD_PRELOAD=x ls", "env -S 'ls' x", "export PATH=/x; ls", "sudo ls", "path=/x; ls",
-    # What nobody knows.
+    # What is unknown before it runs.
     "$X", "$(echo ls)", "l? x", "git log $X", "sort $X", "rg $X", "find $X", "find . -name x $Y", "ls ${x:=y}",
     "eval ls -$X",
     "./ls", "/tmp/x/ls", "x/ls", "~/bin/ls", "l{s,}", "python x.py", "python -c 1", "pytest", "make",

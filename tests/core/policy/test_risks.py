@@ -1,4 +1,4 @@
-"""What people are told about a command before they decide."""
+"""What the user reads about a command before deciding."""
 
 import pytest
 

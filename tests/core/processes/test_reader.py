@@ -93,7 +93,7 @@ async def test_a_slow_sink_makes_the_command_wait_and_loses_nothing(runner: Proc
 
 
 async def test_what_was_read_last_is_kept_although_its_sink_is_slow(runner: ProcessRunner, tmp_path: Path) -> None:
-    """The command has exited, somebody holds its pipe, and the disk takes longer than any silence we wait for."""
+    """The command has exited, another process holds its pipe, and the disk takes longer than any silence waited for."""
     gate = threading.Event()
     chunks: list[bytes] = []
 

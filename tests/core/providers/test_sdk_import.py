@@ -1,4 +1,4 @@
-"""Importing an SDK leaves the garbage collector as it was, and costs nothing until somebody needs it."""
+"""Importing an SDK leaves the garbage collector as it was, and costs nothing until a provider needs it."""
 
 import asyncio
 import gc

@@ -26,7 +26,7 @@ SMALL = PageSize(records=3)
 
 
 def no_breath() -> None:
-    """Nobody waits in a test."""
+    """Do nothing: no window waits in a test."""
 
 
 def make_snapshot(journal: Path, blobs: Blobs, size: PageSize = SMALL) -> None:

@@ -20,7 +20,7 @@ from tests.journals import SESSION_ID, compacted, opened, turn, write_journal
 
 
 def no_breath() -> None:
-    """Nobody waits in a test."""
+    """Do nothing: no window waits in a test."""
 
 
 @pytest.fixture

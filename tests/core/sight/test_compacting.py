@@ -268,7 +268,7 @@ async def test_the_demo_summarises_too(ground: Ground) -> None:
 
 
 class HeldProvider(ScriptedProvider):
-    """Answers when it is told to."""
+    """Answers when the test lets it."""
 
     def __init__(self, script: Script) -> None:
         super().__init__(script)

@@ -1,4 +1,4 @@
-"""Commands from files: read with care, whoever wrote them, and filled in as they say."""
+"""Commands from files: read with the same care from every author, and filled in as they say."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Journals for tests: records that are told apart at a glance, written and read in one line."""
+"""Journals for tests: records that differ at a glance, written and read in one line."""
 
 from collections.abc import Iterable
 from pathlib import Path

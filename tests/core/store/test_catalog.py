@@ -30,7 +30,7 @@ MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 
 
 class Calendar(ImpatientClock):
-    """A clock that somebody sets."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What is counted is what is there; what any session names stays; what nobody names goes when it is old enough."""
+"""What is counted is what is there; what any session names stays; what no session names goes when it is old enough."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Titles, pins and the archive of sessions that nobody has open."""
+"""Titles, pins and the archive of sessions that no process has open."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -25,7 +25,7 @@ def check_helps(error: StorageError) -> None:
 
 
 def life(path: Path, blobs: Blobs) -> list[int]:
-    """Open the journal, append to it, and return which records were recorded, as a session would be told."""
+    """Open the journal, append to it, and return which records were recorded, as a session would learn it."""
     recorded: list[int] = []
     journal = None
     for number in range(2, 8):

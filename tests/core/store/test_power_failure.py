@@ -32,8 +32,8 @@ LOSSES: list[Loss] = ["all that was not synced", "contents that were not synced"
 class ForgetfulDisk:
     """Keeps of a folder what an `fsync` made it keep: names with the folder's, contents with the file's.
 
-    It stands between `core.files` and the system, and does what it is told; it only takes down what was synced. What a
-    sync keeps is what was there when it began.
+    It stands between `core.files` and the system, and carries out every call; it only takes down what was synced. What
+    a sync keeps is what was there when it began.
     """
 
     folder: Path

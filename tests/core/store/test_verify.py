@@ -261,7 +261,7 @@ async def test_asking_whether_a_session_is_locked_keeps_nobody_out(stored: Store
     assert is_locked(folder)
     lock.release()
     assert not is_locked(folder)
-    asking = SessionLock(folder)  # as somebody does who only asks, for a moment
+    asking = SessionLock(folder)  # as a process does that only asks, for a moment
     threading.Timer(0.05, asking.release).start()
     SessionLock(folder, patience_s=5).release()
 

@@ -1,4 +1,4 @@
-"""Who may use which tools, and what the model is told of the rest."""
+"""Who may use which tools, and what the model receives of the rest."""
 
 import pytest
 

@@ -68,7 +68,7 @@ def control(action: str, **more: object) -> Call:
 async def test_what_a_background_command_changes_is_recorded_as_its_own_at_every_look_and_at_its_end(
     ground: Ground,
 ) -> None:
-    """A plain folder, real walls, and a command that works when it is told to."""
+    """A plain folder, real walls, and a command that works when the test lets it."""
     await needs_bubblewrap(ground)
     os.mkfifo(ground.workspace / "go")
     os.mkfifo(ground.workspace / "did")
@@ -140,7 +140,7 @@ async def test_what_a_background_command_of_a_killed_application_changed_is_reco
         await tell(ground, "seen")
         s.submit(ops.LookAtChanges())
         s.submit(ops.RenameSession(title="looked at"))
-        await s.rx.expect(ev.SessionRenamed)  # the look has come to its end, also in the baseline
+        await s.rx.expect(ev.SessionRenamed)  # the look has ended, also in the baseline
         await tell(ground, "unseen")
         session_id = s.id
         journal = ground.paths.sessions / session_id / "journal.jsonl"

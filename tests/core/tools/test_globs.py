@@ -92,7 +92,7 @@ def test_a_pattern_that_stands_for_millions_is_refused_at_once(pattern: str) -> 
     ],
 )
 def test_many_stars_do_not_take_for_ever(pattern: str, path: str) -> None:
-    """Tried in every place, each of these would take longer than anybody lives."""
+    """Tried in every place, each of these would take longer than a human life."""
     assert not Glob(pattern).matches(path)
 
 

@@ -1,4 +1,4 @@
-"""The list of tools, and the tools as the model is told of them."""
+"""The list of tools, and the tools as the model receives them."""
 
 import json
 from collections.abc import Callable

@@ -115,7 +115,7 @@ async def test_stopping_while_reads_wait_for_each_other_answers_all_of_them(grou
 
 
 async def test_a_tool_that_raises_runs_once_and_the_turn_goes_on(ground: Ground, expected_logs: list[str]) -> None:
-    """Z-39: no second run after an exception. E-03, E-05, R-14, Z-10, Z-69: a defect is told to the model."""
+    """Z-39: no second run after an exception. E-03, E-05, R-14, Z-10, Z-69: the model receives a defect as a result."""
     expected_logs.append("failed unexpectedly")
     broken = BrokenTool(RuntimeError("boom"))
     ground.extra_tools = (broken, MeetingTool(Meeting(1), []))
@@ -160,7 +160,7 @@ async def test_a_fatal_failure_ends_the_turn_and_answers_the_rest_without_runnin
 async def test_arguments_that_do_not_fit_are_answered_with_what_would(
     ground: Ground, arguments: dict[str, object]
 ) -> None:
-    """R-16, S-15: before anybody is asked."""
+    """R-16, S-15: before the user is asked."""
     ground.extra_tools = (MeetingTool(Meeting(1), []),)
     async with ground.session([[Call("meet", arguments)], [Say("ok")]], approval="always") as s:
         await s.prompt()

@@ -1,4 +1,4 @@
-"""Rows of the tools about which somebody is asked or whose calls depend on each other."""
+"""Rows of the tools that ask the user or whose calls depend on each other."""
 
 from desktop_agent.core.model import JsonObject
 from tests.e2e.matrix.row import Row, fails, ok

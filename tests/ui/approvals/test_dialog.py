@@ -1,4 +1,4 @@
-"""The approval dialog shows exactly what would happen, and nothing is allowed that nobody meant to allow."""
+"""The approval dialog shows exactly what would happen, and nothing is allowed that the user did not mean to allow."""
 
 from dataclasses import replace
 from typing import Protocol, TypeVar
@@ -417,7 +417,7 @@ def test_escape_and_closing_decide_nothing_and_it_says_so(ask: Ask, is_by_key: b
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
     quiet = child(dialog, QLabel, "approvalQuietLine")
-    assert quiet.text() == "Closing this decides nothing: the question stays in the conversation."
+    assert quiet.text() == "Closing this decides nothing. The question stays in the conversation."
     if is_by_key:
         press(Qt.Key.Key_Escape)
     else:
@@ -450,7 +450,7 @@ def test_a_change_cannot_be_allowed_before_it_is_shown(
     view = child(dialog, DiffView, "approvalDiffView")
     qtbot.waitUntil(lambda: view.message == "Loading…")
     assert not approve.isEnabled()
-    assert approve.toolTip() == "Only what can be seen can be allowed"
+    assert approve.toolTip() == "Only a visible change can be allowed"
     assert child(dialog, QPushButton, "denyButton").isEnabled()
     tasks.let_go()
     assert approve.isEnabled()

@@ -232,7 +232,7 @@ def test_of_the_first_question_ever_nothing_is_claimed(qtbot: QtBot, ask: Ask) -
     patterns(dialog)[0].setEditText("git pull")
     line = label(dialog, "ruleAskedLine")
     qtbot.waitUntil(line.isVisible)
-    assert line.text() == "This rule would not answer this question: you would be asked again."
+    assert line.text() == "This rule does not match this request: you would be asked again."
 
 
 def test_edits_are_allowed_by_path(qtbot: QtBot, ask: Ask, session: Session) -> None:

@@ -1,4 +1,4 @@
-"""The preview tells what rules would have done, and never holds up the window while it finds out."""
+"""The preview shows what rules would have done, and never holds up the window while it finds out."""
 
 import time
 

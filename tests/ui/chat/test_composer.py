@@ -217,7 +217,7 @@ def test_the_meter_is_a_ring_alone_where_its_words_have_no_room(desk: Desk) -> N
     desk.qtbot.waitUntil(lambda: meter.width() < whole)
     assert meter.isVisible()
     assert meter.geometry().right() < stop.x()
-    assert "68\u202f000" in meter.toolTip(), "the numbers are still told"
+    assert "68\u202f000" in meter.toolTip(), "the numbers are still shown"
     control.setFixedWidth(80)
     desk.qtbot.waitUntil(lambda: meter.width() == whole)
 

@@ -1,4 +1,4 @@
-"""“What the model sees”: it shows the parts it is told, and asks for what the user does to summary and pins."""
+"""“What the model sees”: it shows the parts it is given, and emits what the user does to summary and pins."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

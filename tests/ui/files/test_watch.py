@@ -11,7 +11,7 @@ from desktop_agent.ui.files.watch import FolderWatch
 
 
 class Told:
-    """A watch and what it told."""
+    """A watch and what it emitted."""
 
     def __init__(self, *, settle_ms: int = 1, poll_ms: int = 60_000) -> None:
         self.watch = FolderWatch(settle_ms=settle_ms, poll_ms=poll_ms)

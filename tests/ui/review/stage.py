@@ -1,4 +1,4 @@
-"""Diffs of real bytes, a transcript that grows call by call, and tasks that go on when they are told to."""
+"""Diffs of real bytes, a transcript that grows call by call, and tasks that the test resumes."""
 
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
@@ -158,7 +158,7 @@ class Source:
 
 
 class Tasks:
-    """Runs coroutines by hand: each goes as far as it can, and goes on when it is told to."""
+    """Runs coroutines by hand: each goes as far as it can, and goes on when the test resumes it."""
 
     def __init__(self) -> None:
         self.waiting: list[Coroutine[object, object, None]] = []

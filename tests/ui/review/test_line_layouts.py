@@ -1,4 +1,4 @@
-"""Of a long line only a part is laid out, and nobody can tell."""
+"""Of a long line only a part is laid out, and it looks as if all of it were."""
 
 import pytest
 from PySide6.QtGui import QImage, QPainter

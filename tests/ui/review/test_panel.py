@@ -475,7 +475,7 @@ def test_files_that_an_undo_left_alone_are_listed_with_the_reason(reviewed: Revi
     words = [label.text() for label in dialog.findChildren(QLabel)]
     assert words == [
         "1 file was not undone",
-        "Nothing was written to what is listed here. 1 other file was undone.",
+        "These files were not written. 1 other file was undone.",
         "src/pages.py",
         "You changed it since.",
     ]
@@ -738,7 +738,7 @@ def test_going_to_what_is_undecided_takes_the_keyboard_along(
     carry_out(reviewed, session)
     view = diff_view(reviewed)
     child(reviewed, QListView, "changeList").setFocus()
-    reviewed.next_undecided()  # the marked hunk could not be told before: it is the first
+    reviewed.next_undecided()  # the marked hunk was not known before: it is the first
     assert view.hasFocus()
     QTest.keyClick(view, Qt.Key.Key_K)
     qtbot.waitUntil(lambda: marks(reviewed) == ["kept", "pending"])
@@ -899,7 +899,7 @@ def test_an_undo_is_told_and_redone_as_it_was_made(qtbot: QtBot, reviewed: Revie
 
 def test_a_word_goes_with_the_undo(reviewed: ReviewPanel) -> None:
     asked = QSignalSpy(reviewed.op_requested)
-    menu_action(reviewed, "Undo this file with a word to the agent…").trigger()
+    menu_action(reviewed, "Undo this file with a message to the agent…").trigger()
     dialog = child(reviewed, QDialog, "undoWordDialog")
     field = dialog.findChild(QPlainTextEdit, "undoWordEdit")
     assert field

@@ -63,13 +63,13 @@ def test_before_the_sessions_are_read_it_says_so(qapp: QApplication, qtbot: QtBo
     panel.set_workspace("/project")
     assert said.text() == "Reading your sessions…"
     panel.set_sessions([])
-    assert said.text() == "No sessions yet. What you write to the agent starts one."
+    assert said.text() == "No sessions yet. Your first message starts one."
 
 
 def test_without_sessions_it_says_how_one_starts(desk: Desk) -> None:
     desk.panel.set_sessions([])
     texts = [label.text() for label in desk.panel.findChildren(QLabel) if label.isVisible()]
-    assert "No sessions yet. What you write to the agent starts one." in texts
+    assert "No sessions yet. Your first message starts one." in texts
 
 
 def test_a_click_chooses_and_only_the_window_decides_what_is_shown(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""The settings dialog shows what is in force, tells what is wanted, and never keeps a key."""
+"""The settings dialog shows what is in force, emits what the user wants, and never keeps a key."""
 
 import logging
 import re
@@ -44,7 +44,7 @@ SECRET = "sk-ant-api03-very-secret"
 
 
 class Desk:
-    """The dialog and what it told."""
+    """The dialog and what it emitted."""
 
     def __init__(self, app: QApplication, qtbot: QtBot) -> None:
         self.dialog = SettingsDialog(Theme(app, "light"), ["claude-sonnet-5-5", "claude-opus-5-5"], lambda: NOW)
@@ -221,7 +221,7 @@ def test_every_setting_is_found_by_its_name_and_by_what_it_does(desk: Desk) -> N
             found = [row.setting.key for row in desk.dialog.findChildren(SettingRow) if row.isVisible()]
             assert setting.key in found
     search.setText("no such thing")
-    assert any("No setting has" in text for text in desk.visible_texts())
+    assert any("No setting matches" in text for text in desk.visible_texts())
     search.clear()
     assert desk.field.isVisible(), "the page that was shown before"
 
@@ -262,7 +262,7 @@ def test_what_is_wrong_with_the_file_is_said_at_the_setting_and_above(desk: Desk
 
 def test_what_the_environment_sets_says_so_and_cannot_be_changed(desk: Desk) -> None:
     desk.show(Settings(), sources={"model.max_tokens": Source("environment", "ANTHROPIC_MAX_TOKENS")})
-    assert any("ANTHROPIC_MAX_TOKENS, which goes before the file" in text for text in desk.visible_texts())
+    assert any("ANTHROPIC_MAX_TOKENS, which overrides the file" in text for text in desk.visible_texts())
     assert not desk.setting("model.max_tokens").control.isEnabled()
 
 

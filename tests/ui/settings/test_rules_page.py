@@ -96,7 +96,7 @@ def test_rules_are_found_by_any_of_their_words(page: RulesPage, text: str, found
     filter_field(page).setText(text)
     ids = {"git push": "r-1", "src/**": "r-2", "web_fetch": "r-3"}
     assert [rule_id for pattern, rule_id in ids.items() for row in page.rows if pattern in row.searched_text] == found
-    assert empty_text(page) == ("" if found else "No rule has this in it.")
+    assert empty_text(page) == ("" if found else "No rule matches.")
 
 
 def test_the_keyboard_stays_in_the_list_when_a_rule_goes(qtbot: QtBot, page: RulesPage) -> None:

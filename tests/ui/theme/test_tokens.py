@@ -1,4 +1,4 @@
-"""Every colour can be told from what is behind it, as WCAG measures: 4.5:1 for text, 3:1 for marks and edges."""
+"""Every colour contrasts with what is behind it, as WCAG measures: 4.5:1 for text, 3:1 for marks and edges."""
 
 import re
 
@@ -41,7 +41,7 @@ MARKS_ON = {
     "accent": (*LISTS, *LINES, "warning_bg"),
     "control_border": (*PLAIN, "warning_bg"),
 }
-"""Hints that nobody needs, marks and focus rings, edges of fields; by colour, and on which grounds."""
+"""Hints that the user can do without, marks and focus rings, edges of fields; by colour, and on which grounds."""
 
 EVERY_PALETTE = pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES.keys())
 

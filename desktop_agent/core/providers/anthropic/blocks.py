@@ -1,4 +1,4 @@
-"""The blocks of a message while they arrive: each takes its deltas, tells what to show, and becomes a block of ours."""
+"""The blocks of a message while they arrive: each takes its deltas, says what to show, and becomes a block of ours."""
 
 import json
 from dataclasses import dataclass

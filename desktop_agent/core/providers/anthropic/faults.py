@@ -1,7 +1,8 @@
 """Everything that can go wrong between us and the Messages API, as a `ProviderError` that a user can act on.
 
-Told apart by the API's own error type and code, and by the HTTP status; never by the wording of a message. The details
-hold what support asks for (status, type, request id, the API's message) with everything that looks like a key masked.
+Distinguished by the API's own error type and code, and by the HTTP status; never by the wording of a message. The
+details hold what support asks for (status, type, request id, the API's message) with everything that looks like a key
+masked.
 """
 
 from collections.abc import Mapping
@@ -36,7 +37,7 @@ _FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
 """The types that say more than the status does; `api_error` and `invalid_request_error` say less."""
 
 _BILLING_CODES = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached", "organization_on_hold"})
-"""Sent with statuses that pass by themselves or blame the request, but somebody has to act on the account."""
+"""Sent with statuses that pass by themselves or blame the request, but the account's owner has to act."""
 
 _LONGEST_NAME = 100
 """Of a type, a code or a request's id."""

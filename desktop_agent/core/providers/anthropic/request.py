@@ -1,8 +1,8 @@
 """A `ModelRequest` as the body of a Messages API request: pure, and valid whatever the conversation went through.
 
 What the API refuses never gets into a body: blank text, empty messages, two user messages in a row, a name or an id
-with other characters than it allows, thinking without its signature. Fields of ours never get in either. The cache is
-told where the stable parts end: behind the tools, the system prompt, the messages of the previous request, and the
+with other characters than it allows, thinking without its signature. Fields of ours never get in either. Cache
+marks say where the stable parts end: behind the tools, the system prompt, the messages of the previous request, and the
 last message.
 """
 

@@ -62,7 +62,7 @@ class Patience:
     def call(self, work: Callable[[], T], may_ask: Callable[[], bool]) -> T:
         """Return what `work` returns, and raise what it raises. Blocks, never longer than the limits.
 
-        `may_ask` tells before whether it may ask the user something. Raises `CredentialsError` when it takes too long,
+        `may_ask` says before whether it may ask the user something. Raises `CredentialsError` when it takes too long,
         and at once while an earlier call still does.
         """
         if self._stuck is not None and self._stuck.is_alive():

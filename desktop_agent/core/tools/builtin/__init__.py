@@ -32,7 +32,7 @@ def builtin_tools(
     command_timeout_s: float = DEFAULT_TIMEOUT_S,
     longest_command_s: Callable[[], float | None] = lambda: None,
 ) -> tuple[AnyTool, ...]:
-    """Return the tools that every session has, in the order the model is told of them. Touches no disk.
+    """Return the tools that every session has, in the order the model receives them. Touches no disk.
 
     Indexes are kept in `cache_folder`. A foreground command may take `command_timeout_s` unless its call says
     otherwise, and never `longest_command_s`, which is asked for at each command.

@@ -37,7 +37,7 @@ MOST_RETURNED_BYTES = 60_000
 
 SHOWN_EVERY_S = 0.5
 _FEW = 200
-"""Files that are read so quickly that nobody needs to be told."""
+"""Files that are read so quickly that the user needs no progress."""
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class _Workspace:
 
 
 class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
-    """Searches by meaning of words instead of exact text. Whoever made it must `aclose` it."""
+    """Searches by meaning of words instead of exact text. Its creator must `aclose` it."""
 
     name = "codebase_search"
     description = (

@@ -1,4 +1,4 @@
-"""Programs that wait for a user at a terminal, found before they hang a call that nobody can answer.
+"""Programs that wait for a user at a terminal, found before they hang a call that no user can answer.
 
 This reads the command's words, not its text: `echo top` is fine, `git log | less` is not. It is a courtesy to the
 model, not a safety check; what it misses meets the timeout.

@@ -1,6 +1,6 @@
 """`job_control`: what the model can do with the background commands it has started.
 
-It starts nothing and touches no file: stopping only ends what a user has allowed to run. So nobody is asked.
+It starts nothing and touches no file: stopping only ends what a user has allowed to run. So the user is not asked.
 """
 
 import asyncio

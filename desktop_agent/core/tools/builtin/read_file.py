@@ -1,7 +1,7 @@
 """`read_file`: the text of a file or of a part of it, without loading more than the answer needs.
 
 Every read notes the digest of the *whole* file in the read log, computed on the way, so that an edit is refused when
-somebody changed any part of the file since. Files too large for the edit tools are not noted, and one that changed
+any part of the file changed since. Files too large for the edit tools are not noted, and one that changed
 while it was read is not noted either.
 """
 
@@ -66,7 +66,7 @@ class ReadFile(ReadTool[ReadFileArguments]):
     description = (
         "Read a text file of the workspace. Returns the text as it is, without line numbers, with \\n line endings. "
         "Long files come back in parts: the end of an answer says how to read on with offset and limit (lines), "
-        "tail_lines, or byte_offset and byte_limit. Of a binary file it tells kind and size only."
+        "tail_lines, or byte_offset and byte_limit. Of a binary file it returns kind and size only."
     )
     capabilities = ("read_fs",)
     arguments_type = ReadFileArguments

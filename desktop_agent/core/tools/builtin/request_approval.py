@@ -1,7 +1,7 @@
 """`request_approval`: the agent asks the user for a word before something that it judges risky.
 
 The asking is the approval gate's, as for every call; the tool itself only says that the user said yes. A no never
-gets here: the gate answers it, and so it does when there is nobody to ask.
+gets here: the gate answers it, and so it does when there is no user to ask.
 """
 
 import json

@@ -45,7 +45,7 @@ _NEVER_WAIT = {
 }
 _DEFAULT_TERM = "xterm-256color"
 _LIKE_SH = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
-"""Shells that read a command line as it was judged. Whoever uses another one gets bash or sh for commands."""
+"""Shells that read a command line as it was judged. A user of another one gets bash or sh for commands."""
 _LONGEST_SHOWN = 4_000
 """Of variables and input: what a user can be expected to look through before they say yes."""
 _END_SHOWN = 1_000
@@ -202,7 +202,7 @@ class RunTerminalCmd(CommandTool[RunTerminalCmdArguments]):
         context: ToolContext,
         outcomes: list[ProcessOutcome],
     ) -> None:
-        """Run `command` and add how it went to `outcomes`, also when this is cancelled and somebody keeps that."""
+        """Run `command` and add how it went to `outcomes`, also when this is cancelled and the caller keeps that."""
         try:
             outcome = await context.processes.run(
                 command,

@@ -1,6 +1,6 @@
 """`web_search`: titles, links and snippets from the first search engine that has some.
 
-The engines are pages that anybody may read, so each may refuse, ask for a human or change; then the next is asked.
+The engines are public pages, so each may refuse, ask for a human or change; then the next is asked.
 Result pages themselves are not loaded. Proxies of the environment are used, as for models: all hosts asked are known
 beforehand, and no redirect leaves their sites there. Without a proxy, addresses and redirects are judged as those of
 `web_fetch` are.
@@ -33,7 +33,7 @@ ENGINE_TIMEOUT_S = 6.0
 LARGEST_ANSWER_BYTES = 2 * 1024 * 1024
 MOST_RESULTS = 20
 _HEADERS = {
-    # Engines answer browsers without scripts, and nobody else.
+    # Engines answer browsers without scripts, and no other client.
     "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
     "Accept": "text/html,application/json;q=0.9,*/*;q=0.5",
     "Accept-Language": "en;q=0.9",

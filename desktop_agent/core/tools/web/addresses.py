@@ -2,7 +2,7 @@
 
 A page can name any host, and a name can lead anywhere: to this machine, the local network, or the service of a cloud
 that hands out credentials. So the name is resolved once, every address is judged, and the connection goes to an
-address that was judged; nobody can answer differently in between.
+address that was judged; no name server can answer differently in between.
 """
 
 import asyncio

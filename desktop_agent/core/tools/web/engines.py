@@ -1,6 +1,6 @@
 """Search engines as address and reader: how a query is put, and what of an answer is a result.
 
-Nobody promises these pages a form, so a reader takes what it recognises and ignores the rest; an answer without any
+These pages have no promised form, so a reader takes what it recognises and ignores the rest; an answer without any
 recognised result is an engine that found nothing. Only http and https links come out, and redirects through an
 engine are unwrapped to where they lead.
 """

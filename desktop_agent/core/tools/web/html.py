@@ -1,7 +1,7 @@
 """Tags and text of an HTML page, in time that grows with its length only.
 
 Python's own parser takes quadratic time for a comment or tag that is never closed, which is hours for two megabytes
-that somebody wrote for that purpose. This one knows less, as much as reading a page takes: it drops scripts, styles,
+that an attacker wrote for that purpose. This one knows less, as much as reading a page takes: it drops scripts, styles,
 comments and declarations, and what is never closed ends the page, as in the HTML standard.
 """
 

@@ -87,7 +87,7 @@ class ToolBody(QObject):
         """Show what the bar offers."""
 
     def load(self) -> None:
-        """Get what it needs to be shown; `changed` tells when it has it. Called whenever it is unfolded."""
+        """Get what it needs to be shown; it emits `changed` when it has it. Called whenever it is unfolded."""
 
     def place(self, area: QRect) -> int:
         """Put its widgets at the top of `area`; return how high they are."""

@@ -1,4 +1,4 @@
-"""Pictures from bytes that anybody may have made: known formats only, and never more pixels than a screen can use."""
+"""Pictures from untrusted bytes: known formats only, and never more pixels than a screen can use."""
 
 from dataclasses import dataclass
 

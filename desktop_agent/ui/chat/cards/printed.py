@@ -38,7 +38,7 @@ class PrintedBody(ToolBody):
 
 
 def _excerpt(entry: ToolEntry) -> Excerpt:
-    # What refused the call tells the model what the card says already.
+    # The result of a refused call says to the model what the card already says.
     if entry.result is None or isinstance(entry.decision, Denied | Aborted):
         return Excerpt("", 0)
     return first_lines(readable(entry.result.content), SHOWN_LINES)

@@ -20,7 +20,7 @@ class CardSource(Protocol):
 
 
 class CardLoader(NamedTuple):
-    """A source, and what runs its coroutines: keeps them alive until they are done and tells what they raise."""
+    """A source, and what runs its coroutines: keeps them alive until they are done and reports what they raise."""
 
     source: CardSource
     spawn: Callable[[Coroutine[object, object, None]], None]

@@ -72,7 +72,7 @@ class ApprovalCard(QWidget):
         self._edit = self._button(self.tr("Edit"), self._on_edit, variant="flat", is_compact=True)
         self._edit.setVisible(self._command is not None)
         details = "\n".join(request.details)
-        self._details = CardCommand(details, styles, self, self.tr("What belongs to it")) if details else None
+        self._details = CardCommand(details, styles, self, self.tr("Details")) if details else None
         self._exact = [field for field in (self._command, self._details) if field is not None]
         for field in self._exact:
             field.fold.changed.connect(self._update_answers)
@@ -87,8 +87,8 @@ class ApprovalCard(QWidget):
         self._deny = self._button(self.tr("Deny…"), self._on_deny, variant="destructive")
         self._buttons = [self._allow, *self._offers, review, self._deny]
         self._denial = QLineEdit(drafts.get(DENIAL, ""), self)
-        self._denial.setPlaceholderText(self.tr("Tell the agent why, if you like"))
-        self._denial.setAccessibleName(self.tr("A word to the agent"))
+        self._denial.setPlaceholderText(self.tr("Reason for the agent (optional)"))
+        self._denial.setAccessibleName(self.tr("Message to the agent"))
         self._denial.textChanged.connect(self._on_denial_changed)
         self._denial.returnPressed.connect(self._on_deny_now)
         self._refusal = QLabel("", self)
@@ -288,10 +288,10 @@ class ApprovalCard(QWidget):
         if self.edited_command() is None:
             return ""
         if self._judged is None:
-            return self.tr("What you typed is being judged")
+            return self.tr("Checking your command…")
         if self._judged.request is None:
             return visible(self._judged.obstacle)
-        return "" if self._judged.digest is not None else self.tr("What you typed is being judged")
+        return "" if self._judged.digest is not None else self.tr("Checking your command…")
 
     def _update_answers(self) -> None:
         obstacle, is_edited = self._obstacle(), self.edited_command() is not None

@@ -1,4 +1,4 @@
-"""A few lines of text among widgets, wrapped, with inline code. No other markup: the words may be anybody's."""
+"""A few lines of text among widgets, wrapped, with inline code. No other markup: the words may be untrusted."""
 
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget

@@ -36,13 +36,13 @@ class PromptEditor(QWidget):
         self._edit.submitted.connect(self._on_send)
         self._edit.textChanged.connect(self._on_text_changed)
         self.setFocusProxy(self._edit)
-        self._note = QLabel(self.tr("Goes on in a copy of this conversation that ends before this message."), self)
+        self._note = QLabel(self.tr("Continues in a copy of this conversation that ends before this message."), self)
         self._note.setProperty("role", "secondary")
         self._note.setWordWrap(True)
         self._files = Picker(self, min_chars=26)
         self._files.setObjectName("promptEditFiles")
         self._files.setAccessibleName(self.tr("What happens with the files"))
-        self._files.addItems([self.tr("Keep files as they are"), self.tr("Also take back what was changed since")])
+        self._files.addItems([self.tr("Keep files as they are"), self.tr("Also undo the changes made since")])
         self._cancel = QPushButton(self.tr("Cancel"), self)
         self._cancel.setObjectName("promptEditCancel")
         self._cancel.clicked.connect(self.cancelled)
@@ -64,7 +64,7 @@ class PromptEditor(QWidget):
         return [self._edit, self._files, self._cancel, self._send]  # not the list of choices: it is another window
 
     def set_width(self, width: int) -> None:
-        """Arrange everything at this width; `wanted_height` tells what it came to."""
+        """Arrange everything at this width; `wanted_height` returns the height it needs."""
         self._width = width
         inner = width - 2 * _PADDING
         y = _PADDING

@@ -15,7 +15,7 @@ from desktop_agent.ui.chat.text.styles import CODE_HEADER, TextStyles
 from desktop_agent.ui.theme import Space
 
 SPOKEN_CHARS = 4_000
-"""How much of a text is its accessible name: nobody listens to more in one go."""
+"""How much of a text is its accessible name: a screen reader reads all of it in one go."""
 _COPIED_MS = 1_500
 
 

@@ -1,4 +1,4 @@
-"""The model's thinking: one quiet line, unfolded when somebody wants to read it."""
+"""The model's thinking: one quiet line that the user can unfold."""
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter

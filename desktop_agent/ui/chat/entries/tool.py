@@ -366,7 +366,7 @@ class ToolWidget(LinkedEntry):
             painter.restore()
             y += note.height
 
-    # -- what people do --
+    # -- what the user does --
 
     def follow(self, href: str) -> None:
         if is_web_address(href):

@@ -378,7 +378,7 @@ def _sure_length(text: str) -> int:
     """Return how much of an open paragraph cannot become anything else.
 
     Its last two lines may still turn into a table, and the last one into another block, unless they are longer than
-    anybody's table: then waiting for their end would cost more than it is worth.
+    any usual table: then waiting for their end would cost more than it is worth.
     """
     end = len(text)
     for _ in range(2):

@@ -212,7 +212,7 @@ def count_lines(text: str, font: QFont, width: float, limit: int) -> int:
     """Return how many lines plain text takes at a width, at most `limit`. Costs nothing for long texts."""
     if text.count("\n") >= limit:
         return limit
-    # Nobody has letters so narrow that this much of it would fit into fewer lines.
+    # No font has letters so narrow that this much of it would fit into fewer lines.
     head = text[: limit * max(1, int(width))].replace("\n", LINE_BREAK)
     return min(limit, max(1, TextPassage(RichText(head), font, (), width=width, line_height=0).line_count))
 

@@ -1,1 +1,1 @@
-"""Where an undo or redo meets somebody's edit: the three versions, and what is to become of them."""
+"""Conflicts of an undo or redo with later edits: the three versions, and what the user chooses."""

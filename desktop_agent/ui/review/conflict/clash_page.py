@@ -31,7 +31,7 @@ class ClashPage(QWidget):
     def __init__(
         self, theme: "Theme", path: str, three: "ThreeWay", purpose: "Purpose", parent: QWidget | None = None
     ) -> None:
-        """`path` is the file's: its name tells the language."""
+        """`path` is the file's: its name gives the language."""
         super().__init__(parent)
         self._three = three
         self._current = 0

@@ -73,7 +73,7 @@ class ThreeColumns(QAbstractScrollArea):
         theme.changed.connect(self._on_theme_changed)
 
     def show_three(self, three: ThreeWay, path: str = "") -> None:
-        """Show these versions from their start, with the colours of the language that `path` tells."""
+        """Show these versions from their start, with the colours of the language of `path`."""
         self._three = three
         self._placed = None
         for source, colours in self._colours.items():

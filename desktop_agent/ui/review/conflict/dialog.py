@@ -1,4 +1,4 @@
-"""The dialog for files that an undo or redo left alone because somebody edited the same place since."""
+"""The dialog for files that an undo or redo left alone because the same place was edited since."""
 
 from typing import TYPE_CHECKING
 
@@ -231,7 +231,7 @@ class ClashDialog(QDialog):
         if self._outcome.clash is None:
             return self.tr("Not undone") if self._purpose == "undo" else self.tr("Not redone")
         is_undo = self._purpose == "undo"
-        return self.tr("Undo meets an edit of yours") if is_undo else self.tr("Redo meets an edit of yours")
+        return self.tr("Undo conflicts with your edit") if is_undo else self.tr("Redo conflicts with your edit")
 
     def _summary_words(self) -> str:
         outcome, page = self._outcome, self.page
@@ -261,7 +261,7 @@ class ClashDialog(QDialog):
             return ""
         decided, count = page.editor.decided_count, len(page.editor.choices)
         words = self.tr("{0} of {1} clashes decided").format(decided, count)
-        return words if decided == count else f"{words} · {self.tr('yours stays where you have not')}"
+        return words if decided == count else f"{words} · {self.tr('your version stays for the rest')}"
 
     # -- its shape --
 

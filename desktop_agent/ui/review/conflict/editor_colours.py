@@ -38,7 +38,7 @@ class EditorColours(QObject):
         theme.changed.connect(self._paint)
 
     def set_path(self, path: str) -> None:
-        """Colour the text as the language that this file name tells."""
+        """Colour the text as the language of this file name."""
         self._path = path
         self._start_over()
 

@@ -61,7 +61,7 @@ class ResultEditor(QPlainTextEdit):
         return sum(choice != "undecided" or number in self._edited for number, choice in enumerate(self._choices))
 
     def show_three(self, three: ThreeWay, path: str = "") -> None:
-        """Start with the merge of these, in the colours of the language that `path` tells."""
+        """Start with the merge of these, in the colours of the language of `path`."""
         self._three = three
         self._choices = ["undecided"] * len(three.clashes)
         self._places = []

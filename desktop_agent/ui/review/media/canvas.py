@@ -29,7 +29,7 @@ SWIPE_STEP = 0.02
 _SMALLEST, _LARGEST = 0.02, 32.0
 _ZOOM_STEP = 1.25
 _SMOOTH_UP_TO = 2.0
-"""Beyond this scale pixels are shown as they are: whoever goes so near wants to see them."""
+"""Beyond this scale pixels are shown as they are: a user who zooms in so far wants to see them."""
 _SQUARE = 8
 _SCROLL_STEP = 40
 _GRIP = 12

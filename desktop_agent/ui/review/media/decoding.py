@@ -1,7 +1,7 @@
-"""Pictures from bytes that anybody may have made, decoded off the window's thread and never at any price.
+"""Pictures from untrusted bytes, decoded off the window's thread and within limits.
 
 Only the decoder of the format that the bytes begin with is tried. Qt's image reader lets go of the interpreter while it
-works, also for SVG (`QSvgRenderer` does not), so a slow picture slows nobody else down.
+works, also for SVG (`QSvgRenderer` does not), so a slow picture slows nothing else down.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""A provider and the server it talks to, on loopback, away from the settings of whoever runs the tests."""
+"""A provider and the server it talks to, on loopback, away from the settings of the user who runs the tests."""
 
 import os
 from collections.abc import AsyncGenerator

@@ -284,7 +284,7 @@ def test_a_picture_is_encoded_once_and_forgotten_when_it_is_no_longer_sent() -> 
 
 
 def test_text_that_looks_like_a_picture_stays_text() -> None:
-    """The place of a picture's data is held by a token that nobody can know beforehand."""
+    """The place of a picture's data is held by a token that no program can know beforehand."""
     text, _image = blocks_of(looking(PICTURE, content=f"00000000000000000000000000000000:{'a' * 64}", a=png()))
     assert text["text"] == f"00000000000000000000000000000000:{'a' * 64}"
 

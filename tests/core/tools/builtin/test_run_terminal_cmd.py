@@ -497,7 +497,7 @@ async def test_a_background_command_keeps_to_its_timeout(work: "Workspace") -> N
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, object], message: str) -> None:
-    """T-84, T-86, T-88, Z-47: before anybody is asked to approve them."""
+    """T-84, T-86, T-88, Z-47: before the user is asked to approve them."""
     with pytest.raises(ToolError, match=message) as caught:
         TOOL.parse(arguments)
     assert caught.value.error_type == "validation"

@@ -1,4 +1,4 @@
-"""Bytes become the text their author wrote, or as much of it as can be told."""
+"""Bytes become the text their author wrote, or as much of it as can be recovered."""
 
 import codecs
 

@@ -63,7 +63,7 @@ def test_escape_leaves_everything_as_it_was(stage: Stage) -> None:
     stage.key(Qt.Key.Key_Escape, field(widget))
     assert (sent.count(), closed.count()) == (0, 1)
     assert EDIT not in stage.row(2).drafts
-    assert named(widget, "editPromptButton").hasFocus(), "whoever works by keyboard is where they were"
+    assert named(widget, "editPromptButton").hasFocus(), "the keyboard focus is where it was"
 
 
 def test_nothing_cannot_be_sent(stage: Stage) -> None:

@@ -114,7 +114,7 @@ def text(dialog: ClashDialog) -> str:
 def test_what_merges_is_merged_and_what_clashes_is_yours_until_decided(stage: Stage) -> None:
     dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
     assert text(dialog) == YOURS.replace("one", "ONE")
-    assert "Undo meets an edit of yours" in words(dialog)
+    assert "Undo conflicts with your edit" in words(dialog)
     assert "src/a.py. Nothing has been written to it. 1 other place in it merges without a clash." in words(dialog)
     assert "0 of 2 clashes decided" in words(dialog)
     assert dialog.objectName() == "undoConflictDialog"
@@ -240,7 +240,7 @@ def test_a_file_that_undo_would_remove_is_settled_as_a_whole(stage: Stage) -> No
 
 def test_a_file_that_is_gone_can_be_brought_back(stage: Stage) -> None:
     dialog = stage.open(stage.store.clash("agent\n", "before\n", None), purpose="redo")
-    assert "Redo meets an edit of yours" in words(dialog)
+    assert "Redo conflicts with your edit" in words(dialog)
     click(dialog, "useWantedButton")
     assert (stage.resolutions[0].content, stage.resolutions[0].expected) == (b"before\n", None)
     assert stage.resolutions[0].purpose == "redo"
