@@ -51,7 +51,7 @@ BUILT_IN: tuple[Declaration, ...] = (
     Declaration(
         name="rewind",
         arguments="[TURN [conversation|files|both]]",
-        summary="Go back to before TURN, with both unless told otherwise; without TURN, list the turns",
+        summary="Go back to before TURN, with both by default; without TURN, list the turns",
         works_meanwhile=False,
     ),
     Declaration(
