@@ -1,9 +1,138 @@
 """Desktop Agent: a coding assistant whose every change can be seen and undone.
 
-Importing this package has no side effect and pulls in no Qt. The library surface is small on purpose; see
-`docs/library.md`.
+Importing this package has no side effect and pulls in nothing. What programs use of it is imported with the first name
+that is asked for; see `docs/library.md`.
 """
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from desktop_agent.api import (
+        Aborted,
+        Agent,
+        AgentError,
+        Allowed,
+        AppPaths,
+        ApprovalRequest,
+        Approver,
+        Call,
+        CallRules,
+        Changes,
+        ChangeSelection,
+        CredentialsError,
+        Decision,
+        Denied,
+        Event,
+        FileChange,
+        FileDiff,
+        FileOutcome,
+        FunctionTool,
+        LiveSettings,
+        ModelRef,
+        NetChange,
+        Provider,
+        ProviderError,
+        Result,
+        ReviewHunk,
+        Rule,
+        RulesFile,
+        RunFailedError,
+        SandboxError,
+        Say,
+        ScriptedProvider,
+        SearchHit,
+        SearchQuery,
+        SessionBusyError,
+        SessionNotFoundError,
+        SessionSummary,
+        Settings,
+        StorageError,
+        ToolError,
+        ToolResult,
+        Transcript,
+        TurnLimits,
+        UnsafeSettingsError,
+        Usage,
+        UsageError,
+        Workbench,
+        WorkspaceError,
+        all_keys,
+        builtin_tools,
+        events,
+        in_order,
+        ops,
+        tool,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+__all__ = [
+    "Aborted",
+    "Agent",
+    "AgentError",
+    "Allowed",
+    "AppPaths",
+    "ApprovalRequest",
+    "Approver",
+    "Call",
+    "CallRules",
+    "ChangeSelection",
+    "Changes",
+    "CredentialsError",
+    "Decision",
+    "Denied",
+    "Event",
+    "FileChange",
+    "FileDiff",
+    "FileOutcome",
+    "FunctionTool",
+    "LiveSettings",
+    "ModelRef",
+    "NetChange",
+    "Provider",
+    "ProviderError",
+    "Result",
+    "ReviewHunk",
+    "Rule",
+    "RulesFile",
+    "RunFailedError",
+    "SandboxError",
+    "Say",
+    "ScriptedProvider",
+    "SearchHit",
+    "SearchQuery",
+    "SessionBusyError",
+    "SessionNotFoundError",
+    "SessionSummary",
+    "Settings",
+    "StorageError",
+    "ToolError",
+    "ToolResult",
+    "Transcript",
+    "TurnLimits",
+    "UnsafeSettingsError",
+    "Usage",
+    "UsageError",
+    "Workbench",
+    "WorkspaceError",
+    "__version__",
+    "all_keys",
+    "builtin_tools",
+    "events",
+    "in_order",
+    "ops",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import the library when the first of its names is asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("desktop_agent.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

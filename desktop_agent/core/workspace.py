@@ -78,7 +78,7 @@ _SHARED: Final = frozenset({"/home", "/media", "/mnt", "/opt", "/private", "/srv
 def why_too_wide(folder: Path, home: Path) -> str:
     """Say what makes a folder more than a project, so that only the user may choose it; empty for other folders.
 
-    Both are resolved. It is for folders that a file names which another person may have written.
+    Both are resolved. It is for folders that a file names which another user may have written.
     """
     if folder.parent == folder:
         return "is a whole file system"

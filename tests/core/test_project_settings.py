@@ -122,7 +122,7 @@ def test_only_what_makes_safety_stricter_is_a_projects_business() -> None:
     ]
 
 
-# --- reading a file that another person chose -----------------------------------------------------------------------
+# --- reading a file that another user chose -----------------------------------------------------------------------
 
 
 @pytest.fixture

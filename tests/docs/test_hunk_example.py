@@ -23,4 +23,4 @@ async def test_the_example_takes_one_hunk_back_and_applies_it_again(
 
     printed = capsys.readouterr().out
     assert printed.startswith("modified poem.txt +2 -2, standing\ndiff --git a/poem.txt b/poem.txt\n")
-    assert printed.endswith("undo_changes: poem.txt restored, 1 of 2\nredo_changes: poem.txt restored, 2 of 2\n")
+    assert printed.endswith("undo: poem.txt restored, 1 of 2\nredo: poem.txt restored, 2 of 2\n")

@@ -173,7 +173,7 @@ class _Place:
 def _workspace(plan: ImportPlan, named: str) -> _Place:
     """The folder of the new session. One that the file names counts only if it is a project on this machine.
 
-    The file may come from another person. If it could choose the home or the whole disk, a command would be confined to
+    The file may come from another user. If it could choose the home or the whole disk, a command would be confined to
     that.
     """
     if plan.workspace is not None:

@@ -1,0 +1,134 @@
+"""Tools made of functions: what the model may send is read from the annotations, and checked before the function runs.
+
+```python
+@tool(is_read_only=True, description="Tell the weather of a city.")
+def weather(city: str, days: Annotated[int, Field(ge=1, le=7)] = 1) -> str: ...
+```
+"""
+
+import asyncio
+import inspect
+import json
+import logging
+from collections.abc import Callable
+from typing import Any, cast, get_type_hints, overload
+
+from pydantic import BaseModel, create_model
+from pydantic_core import PydanticSerializationError, to_json
+
+from desktop_agent.core.errors import ToolError
+from desktop_agent.core.model import ToolResult
+from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+
+logger = logging.getLogger(__name__)
+
+Function = Callable[..., Any]
+"""What a tool is made of: sync or async; it returns text, something that JSON can say, None, or a `ToolResult`."""
+
+_LONGEST_TITLE = 120
+
+
+class FunctionTool(ReadTool[ToolArguments]):
+    """A function of the program that uses the library, as a tool.
+
+    What it does is not known to the policy: the user is asked before each call, unless it is declared to only read.
+    Files that it writes are no changes of the agent's, and cannot be undone.
+    """
+
+    source = "external"
+
+    def __init__(
+        self, function: Function, *, name: str = "", description: str = "", is_read_only: bool = False
+    ) -> None:
+        """Raise `TypeError` for a function whose arguments cannot be told to a model, naming the argument."""
+        self.function = function
+        self.name = name or function.__name__
+        self.description = description or inspect.getdoc(function) or ""
+        if not self.description:
+            raise TypeError(f"the tool {self.name!r} needs a docstring: it tells the model what the tool is for")
+        self._is_read_only = is_read_only
+        self.capabilities = ("read_fs",) if is_read_only else ()
+        self.arguments_type = _arguments_of(self.name, function)
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it was declared to only read. A role that only reads is not offered any other."""
+        return self._is_read_only
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Call the function itself, as the program would without this."""
+        return self.function(*args, **kwargs)
+
+    def title(self, arguments: ToolArguments) -> str:
+        shown = json.dumps(arguments.model_dump(mode="json"), ensure_ascii=False)
+        return shown if len(shown) <= _LONGEST_TITLE else f"{shown[:_LONGEST_TITLE]}…"
+
+    async def run(self, arguments: ToolArguments, context: ToolContext) -> ToolResult:
+        """Call the function; a sync one in a thread, which goes on when the call is cancelled.
+
+        A `ToolError` of it is read by the model as it is, and so is any other exception: the turn goes on.
+        """
+        values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
+        try:
+            if inspect.iscoroutinefunction(self.function):
+                value: object = await self.function(**values)
+            else:
+                value = await asyncio.to_thread(self.function, **values)
+        except ToolError:
+            raise
+        except Exception as error:
+            logger.info("The tool %s failed", self.name, exc_info=True)
+            raise ToolError(f"{self.name} failed: {type(error).__name__}: {error}", error_type="recoverable") from error
+        return self._result(value)
+
+    def _result(self, value: object) -> ToolResult:
+        match value:
+            case ToolResult():
+                return value
+            case None:
+                return ToolResult(content="Done.")
+            case str():
+                return ToolResult(content=value)
+            case _:
+                try:
+                    return ToolResult(content=to_json(value).decode())
+                except PydanticSerializationError as error:
+                    raise ToolError(f"{self.name} returned what is no JSON: {error}") from error
+
+
+@overload
+def tool(function: Function, /) -> FunctionTool: ...
+@overload
+def tool(
+    *, name: str = "", description: str = "", is_read_only: bool = False
+) -> Callable[[Function], FunctionTool]: ...
+def tool(
+    function: Function | None = None, /, *, name: str = "", description: str = "", is_read_only: bool = False
+) -> FunctionTool | Callable[[Function], FunctionTool]:
+    """Make a tool of a function, as a decorator with or without arguments. Raises `TypeError`; see `FunctionTool`.
+
+    Its docstring is what the model is told; `Annotated[int, Field(description="…", ge=1)]` says more of an argument.
+    With `is_read_only` a call leaves everything as it is, and nobody is asked.
+    """
+
+    def make(wrapped: Function) -> FunctionTool:
+        return FunctionTool(wrapped, name=name, description=description, is_read_only=is_read_only)
+
+    return make if function is None else make(function)
+
+
+def _arguments_of(name: str, function: Function) -> type[ToolArguments]:
+    """Return the model of the function's arguments."""
+    hints = get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise TypeError(f"the tool {name!r} cannot take {parameter}: a model gives every argument by its name")
+        if parameter.name not in hints:
+            raise TypeError(f"the argument {parameter.name!r} of the tool {name!r} needs an annotation")
+        if parameter.name.startswith("_") or hasattr(BaseModel, parameter.name):
+            raise TypeError(f"the argument {parameter.name!r} of the tool {name!r} needs another name")
+        default: object = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hints[parameter.name], default)
+    create = cast("Callable[..., type[ToolArguments]]", create_model)
+    return create(f"{name}_arguments", __base__=ToolArguments, **fields)

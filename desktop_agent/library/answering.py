@@ -1,0 +1,78 @@
+"""Answers the questions of a session by asking a callback. What is not a clear yes is a no."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+
+from desktop_agent.core import ops
+from desktop_agent.core.ids import CallId
+from desktop_agent.core.model import Aborted, Allowed, ApprovalRequest, Decision, Denied
+
+Approver = Callable[[ApprovalRequest], "bool | Decision | Awaitable[bool | Decision]"]
+"""Asked about each call that needs a word: `True` allows it once, `False` denies it, a `Decision` says more.
+
+A sync one runs on the loop's thread, so it must not block; an async one may take its time. It is cancelled when the
+question is over without it. What it raises stops the turn, and `run` raises it.
+"""
+
+_NO_CALLBACK = "This program has no approval callback, so nothing that needs an approval is allowed."
+_FAILED = "The approval callback failed, so the call was not approved."
+
+
+class Answering:
+    """The open questions of one session."""
+
+    def __init__(self, approve: Approver | None, submit: Callable[[ops.Op], None]) -> None:
+        self._approve = approve
+        self._submit = submit
+        self._tasks: dict[CallId, asyncio.Task[None]] = {}
+        self.failure: Exception | None = None
+        """What the callback raised in this turn."""
+
+    def ask(self, request: ApprovalRequest) -> None:
+        """Answer a question, now or when the callback has."""
+        if self._approve is None:
+            self._answer(request, Denied(message=_NO_CALLBACK))
+            return
+        task = asyncio.create_task(self._consult(self._approve, request), name=f"approval {request.call_id}")
+        self._tasks[request.call_id] = task
+
+    def drop(self, call_id: CallId) -> None:
+        """The question is over: nobody waits for its answer any more."""
+        if (task := self._tasks.pop(call_id, None)) is not None:
+            task.cancel()  # does nothing to one that has answered
+
+    async def aclose(self) -> None:
+        """Cancel callbacks that still think."""
+        tasks = list(self._tasks.values())
+        self._tasks.clear()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _consult(self, approve: Approver, request: ApprovalRequest) -> None:
+        decision: Decision = Aborted(reason=_FAILED)
+        try:
+            answer = approve(request)
+            decision = _decision(await answer if inspect.isawaitable(answer) else answer)
+        except Exception as error:  # noqa: BLE001 - it is raised by `run`
+            self.failure = error
+        finally:
+            self._answer(request, decision)
+
+    def _answer(self, request: ApprovalRequest, decision: Decision) -> None:
+        self._submit(ops.AnswerApproval(call_id=request.call_id, decision=decision))
+
+
+def _decision(answer: object) -> Decision:
+    """Return the decision that an answer is. Raises `TypeError` for anything but a clear one."""
+    match answer:
+        case True:
+            return Allowed()
+        case False:
+            return Denied()
+        case Allowed() | Denied() | Aborted():
+            return answer
+        case _:
+            raise TypeError(f"an approval callback returns True, False or a decision, not {answer!r}")

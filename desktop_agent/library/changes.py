@@ -1,0 +1,104 @@
+"""What a session changed, as a program sees it: listed, shown, undone and redone."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from desktop_agent.core import events as ev
+from desktop_agent.core import ops
+from desktop_agent.core.changes.diff import FileDiff, diff_change
+from desktop_agent.core.changes.hunk_keys import ReviewHunk, review_hunks
+from desktop_agent.core.changes.net import NetChange, net_changes
+from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.errors import UsageError
+from desktop_agent.core.model import ChangeSelection, FileImage, FileOutcome
+from desktop_agent.core.session import Session
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.library.results import error_of
+from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE
+from desktop_agent.library.waiting import to_its_end
+
+_REFUSALS = frozenset({"busy", "nothing_selected", "not_undone", "not_redone", "storage"})
+"""Codes of the notices that say that an undo or redo was not carried out."""
+
+
+class Changes:
+    """The changes of one session, by file, and what undoes and redoes them."""
+
+    def __init__(self, session: Callable[[], Session], blobs: Blobs) -> None:
+        """`session` raises `UsageError` while there is none."""
+        self._session = session
+        self._blobs = blobs
+        self._one_at_a_time = asyncio.Lock()
+        self._answer: asyncio.Future[tuple[FileOutcome, ...]] | None = None
+
+    def list(self) -> tuple[NetChange, ...]:
+        """One row for each file, from before the first to after the last change, also where it was renamed."""
+        return tuple(net_changes(self._session().transcript.changes.values()))
+
+    async def diff(self, row: NetChange) -> FileDiff:
+        """What a row of `list` changed. Raises `StorageError` when its contents cannot be read."""
+        return await asyncio.to_thread(self._diff, row)
+
+    async def hunks(self, row: NetChange) -> tuple[ReviewHunk, ...]:
+        """The parts of a row that can be undone alone, each with the `key` that names it. Raises `StorageError`."""
+        return tuple(review_hunks(await self.diff(row)))
+
+    async def patch(self, rows: Sequence[NetChange] | None = None) -> bytes:
+        """The rows, all without any, as `git apply` takes them. Raises `StorageError`."""
+        chosen = self.list() if rows is None else tuple(rows)
+        return await asyncio.to_thread(self._patch, chosen)
+
+    async def undo(self, selection: ChangeSelection | None = None, *, reason: str = "") -> tuple[FileOutcome, ...]:
+        """Take the selected changes back, all of the agent's without a selection; one outcome for each file.
+
+        A file that was changed since by somebody else is merged, or left alone and its outcome says so. The model is
+        told with the next prompt, with `reason`. Raises `UsageError` while a turn runs or when nothing is selected,
+        and `StorageError` when it cannot be written down: then no file was touched.
+        """
+        return await self._carry_out(ops.UndoChanges(selection=selection or ChangeSelection(), reason=reason))
+
+    async def redo(self, selection: ChangeSelection | None = None, *, reason: str = "") -> tuple[FileOutcome, ...]:
+        """Apply the selected undone changes again; without a selection, take back the last undo exactly.
+
+        Outcomes and errors are those of `undo`.
+        """
+        if selection is None:
+            return await self._carry_out(ops.RedoSteps(reason=reason))
+        return await self._carry_out(ops.RedoChanges(selection=selection, reason=reason))
+
+    def hear(self, event: ev.Event) -> None:
+        """Take in an event of the session."""
+        if self._answer is None or self._answer.done():
+            return
+        match event:
+            case ev.ChangesUndone(outcomes=outcomes) | ev.ChangesRedone(outcomes=outcomes):
+                self._answer.set_result(outcomes)
+            case ev.Notice(code=code) if code in _REFUSALS:
+                self._answer.set_exception(error_of(event))
+            case _:
+                pass
+
+    def fail(self, error: Exception) -> None:
+        """The session has ended: nothing is carried out any more."""
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)
+
+    async def _carry_out(self, op: ops.UndoChanges | ops.RedoChanges | ops.RedoSteps) -> tuple[FileOutcome, ...]:
+        async with self._one_at_a_time:
+            session = self._session()
+            if session.transcript.is_running:
+                raise UsageError(BUSY_TITLE, hint=BUSY_HINT)
+            self._answer = asyncio.get_running_loop().create_future()
+            session.submit(op)
+            return await to_its_end(self._answer)
+
+    def _diff(self, row: NetChange) -> FileDiff:
+        return diff_change(row.change, self._held(row.change.before), self._held(row.change.after))
+
+    def _patch(self, rows: Sequence[NetChange]) -> bytes:
+        return make_patch(
+            PatchFile(row.change, self._held(row.change.before), self._held(row.change.after)) for row in rows
+        )
+
+    def _held(self, image: FileImage | None) -> bytes | None:
+        return None if image is None or image.kind == "folder" else self._blobs.get(image.digest, size=image.size)

@@ -1,0 +1,142 @@
+"""What a turn came to: a fold of its events, and the errors that its notices tell of."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from desktop_agent.core import events as ev
+from desktop_agent.core.errors import (
+    AgentError,
+    CredentialsError,
+    StorageError,
+    UnsafeSettingsError,
+    UsageError,
+    WorkspaceError,
+)
+from desktop_agent.core.failure_notices import UNSAFE_SETTINGS
+from desktop_agent.core.ids import SessionId
+from desktop_agent.core.model import FileChange, TextBlock, Usage
+
+FAILURES: frozenset[ev.TurnEndReason] = frozenset(
+    {"provider_error", "storage_error", "workspace_error", "internal_error"}
+)
+"""Reasons to end that are faults: `run` raises them. Every other one is an outcome, which the result tells."""
+
+_KINDS: dict[str, type[AgentError]] = {
+    "storage": StorageError,
+    "no_key": CredentialsError,
+    "workspace": WorkspaceError,
+    "not_undone": WorkspaceError,
+    "not_redone": WorkspaceError,
+    "busy": UsageError,
+    "nothing_selected": UsageError,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One finished turn."""
+
+    session_id: SessionId
+    turn: int
+    """Its number in the session, from 1."""
+    reason: ev.TurnEndReason
+    """Why it ended: `completed`, `interrupted`, `approval_required`, `max_turns` …"""
+    text: str
+    """What the model said, all messages of the turn."""
+    changes: tuple[FileChange, ...]
+    """What the agent changed, in order."""
+    calls: tuple[ev.ToolCallFinished, ...]
+    """The calls of tools with their results, in the order in which they finished."""
+    usage: Usage
+    """Tokens of all requests of the turn."""
+    requests: int
+    """How many requests to the model it took."""
+    problems: tuple[ev.Notice, ...]
+    """Warnings and errors that the session told meanwhile."""
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the model came to its own end."""
+        return self.reason == "completed"
+
+    @property
+    def edited_files(self) -> tuple[str, ...]:
+        """The paths of the changes, each once, relative to the folder."""
+        return tuple(dict.fromkeys(change.path for change in self.changes))
+
+
+class RunFailedError(AgentError):
+    """The model, the disk or the folder failed in a turn. `result` has what it came to until then."""
+
+    def __init__(self, result: Result) -> None:
+        told = next((notice for notice in reversed(result.problems) if notice.level == "error"), None)
+        super().__init__(
+            told.title if told else f"The turn ended with {result.reason}.",
+            hint=told.hint if told else "The log has the details.",
+            detail=told.detail if told else "",
+        )
+        self.result = result
+
+
+@dataclass(slots=True)
+class ResultFold:
+    """Collects what a result is made of."""
+
+    session_id: SessionId
+    turn: int = 0
+    ended: ev.TurnEnded | None = None
+    _texts: list[str] = field(default_factory=list[str])
+    _changes: list[FileChange] = field(default_factory=list[FileChange])
+    _calls: list[ev.ToolCallFinished] = field(default_factory=list[ev.ToolCallFinished])
+    _usages: list[Usage] = field(default_factory=list[Usage])
+    _problems: list[ev.Notice] = field(default_factory=list[ev.Notice])
+
+    def apply(self, event: ev.Event) -> None:
+        """Take in an event that was heard since the prompt."""
+        match event:
+            case ev.MessageDone(content=content):
+                self._texts.extend(block.text.strip() for block in content if isinstance(block, TextBlock))
+            case ev.ChangesRecorded(changes=changes):
+                self._changes.extend(change for change in changes if change.is_by_agent)
+            case ev.ToolCallFinished():
+                self._calls.append(event)
+            case ev.UsageReported(usage=usage):
+                self._usages.append(usage)
+            case ev.Notice(level=level) if level != "info":
+                self._problems.append(event)
+            case ev.TurnEnded(turn=turn) if turn == self.turn:
+                self.ended = event
+            case _:
+                pass
+
+    def result(self) -> Result:
+        """What it came to; the turn has ended."""
+        assert self.ended is not None
+        return Result(
+            session_id=self.session_id,
+            turn=self.turn,
+            reason=self.ended.reason,
+            text="\n".join(text for text in self._texts if text),
+            changes=tuple(self._changes),
+            calls=tuple(self._calls),
+            usage=_sum(self._usages),
+            requests=self.ended.requests,
+            problems=tuple(self._problems),
+        )
+
+
+def error_of(notice: ev.Notice) -> AgentError:
+    """The error that a notice tells of, in its words."""
+    if notice.code == UNSAFE_SETTINGS:
+        return UnsafeSettingsError(notice.detail.splitlines())
+    return _KINDS.get(notice.code, AgentError)(notice.title, hint=notice.hint, detail=notice.detail)
+
+
+def _sum(usages: Iterable[Usage]) -> Usage:
+    all_of_them = list(usages)
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in all_of_them),
+        output_tokens=sum(usage.output_tokens for usage in all_of_them),
+        cache_read_tokens=sum(usage.cache_read_tokens for usage in all_of_them),
+        cache_write_tokens=sum(usage.cache_write_tokens for usage in all_of_them),
+    )

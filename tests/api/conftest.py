@@ -1,0 +1,51 @@
+"""A folder with a file, and agents in it that a script answers."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_agent import Agent, ApprovalRequest, Call, Say, ScriptedProvider, in_order
+
+POEM = "The colour of the sea\n" + "is given by the wind\n" * 10 + "and has no other colour\n"
+EDIT = Call("edit_file", {"path": "poem.txt", "old_str": "colour", "new_str": "color", "replace_all": True})
+COMMAND = Call("run_terminal_cmd", {"command": "touch made.txt", "explanation": "Make a file"})
+
+
+def read(path: Path) -> str:
+    """What a file holds now."""
+    return path.read_text(encoding="utf-8")
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file as somebody else would."""
+    path.write_text(text, encoding="utf-8")
+
+
+async def wait_for_ever(_: ApprovalRequest) -> bool:
+    """Answer no question."""
+    return await asyncio.get_running_loop().create_future()
+
+
+MakeAgent = Callable[..., Agent]
+
+
+@pytest.fixture
+def poem(tmp_path: Path) -> Path:
+    path = tmp_path / "project" / "poem.txt"
+    path.parent.mkdir()
+    path.write_text(POEM, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def agent_with(poem: Path, tmp_path: Path) -> MakeAgent:
+    """Make an agent whose model gives these replies, each a list of steps."""
+
+    def make(*replies: list[Say | Call], **options: Any) -> Agent:
+        provider = ScriptedProvider(in_order(replies))
+        return Agent(poem.parent, provider=provider, home=tmp_path / "home", **options)
+
+    return make

@@ -1,0 +1,74 @@
+"""What is allowed and what is not: the approval callback, in every way in which it may answer or fail."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from desktop_agent import Allowed, ApprovalRequest, Approver, Denied, Say, events
+from tests.api.conftest import EDIT, POEM, MakeAgent, read
+
+
+async def test_a_call_that_is_allowed_is_carried_out(agent_with: MakeAgent, poem: Path) -> None:
+    asked: list[ApprovalRequest] = []
+
+    def approve(request: ApprovalRequest) -> bool:
+        asked.append(request)
+        return True
+
+    async with agent_with([EDIT], [Say("Done.")], approve=approve) as agent:
+        result = await agent.run("Edit.")
+    assert [change.path for request in asked for change in request.changes] == ["poem.txt"]
+    assert result.edited_files == ("poem.txt",)
+    assert read(poem) != POEM
+
+
+def _never(_: ApprovalRequest) -> bool:
+    return False
+
+
+async def _no(_: ApprovalRequest) -> Denied:
+    await asyncio.sleep(0)
+    return Denied(message="Not today.")
+
+
+@pytest.mark.parametrize("approve", [None, _never, _no], ids=["no callback", "False", "async Denied"])
+async def test_a_call_that_is_not_allowed_is_denied_and_the_turn_goes_on(
+    agent_with: MakeAgent, poem: Path, approve: Approver | None
+) -> None:
+    async with agent_with([EDIT], [Say("Then not.")], approve=approve) as agent:
+        result = await agent.run("Edit.")
+    assert (result.reason, result.text, result.changes) == ("completed", "Then not.", ())
+    assert [call.result.is_error for call in result.calls] == [True]
+    assert read(poem) == POEM
+
+
+async def test_an_async_callback_may_take_its_time(agent_with: MakeAgent, poem: Path) -> None:
+    answer: asyncio.Future[Allowed] = asyncio.get_running_loop().create_future()
+
+    async def approve(_: ApprovalRequest) -> Allowed:
+        return await answer
+
+    async with agent_with([EDIT], [Say("Done.")], approve=approve) as agent:
+        async for event in agent.stream("Edit."):
+            if isinstance(event, events.ApprovalRequested):
+                assert read(poem) == POEM
+                answer.set_result(Allowed())
+    assert read(poem) != POEM
+
+
+@pytest.mark.parametrize("fault", [RuntimeError("the console is gone"), None], ids=["raises", "returns nonsense"])
+async def test_a_callback_that_fails_approves_nothing_and_the_run_raises_its_error(
+    agent_with: MakeAgent, poem: Path, fault: Exception | None
+) -> None:
+    def approve(_: ApprovalRequest) -> object:
+        if fault is not None:
+            raise fault
+        return "yes"
+
+    kind, words = (RuntimeError, "the console is gone") if fault else (TypeError, "not 'yes'")
+    async with agent_with([EDIT], [Say("Still here.")], approve=approve) as agent:
+        with pytest.raises(kind, match=words):
+            await agent.run("Edit.")
+        assert read(poem) == POEM
+        assert (await agent.run("And now?")).text == "Still here."

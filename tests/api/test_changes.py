@@ -1,0 +1,124 @@
+"""Changes of a session: listed, shown as a patch, undone and redone by turn, file and hunk."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from desktop_agent import Agent, ApprovalRequest, Call, ChangeSelection, Say, UsageError
+from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read, write
+
+SECOND = Call("edit_file", {"path": "poem.txt", "old_str": "the wind", "new_str": "the air", "replace_all": True})
+
+
+@pytest.fixture
+async def edited(agent_with: MakeAgent) -> AsyncGenerator[Agent]:
+    """An agent that has edited the poem in two turns."""
+    async with agent_with([EDIT], [Say("Done.")], [SECOND], [Say("Done.")], approval="on_request") as agent:
+        await agent.run("Spell it the American way.")
+        await agent.run("Air.")
+        yield agent
+
+
+async def test_changes_are_listed_by_file_and_shown_as_a_patch(edited: Agent) -> None:
+    (row,) = edited.changes.list()
+    patch = (await edited.changes.patch()).decode()
+    assert (row.path, row.state) == ("poem.txt", "standing")
+    assert "--- a/poem.txt\n+++ b/poem.txt\n" in patch
+    assert "+The color of the sea\n" in patch
+
+
+async def test_a_turn_is_undone_and_redone(edited: Agent, poem: Path) -> None:
+    after = read(poem)
+    (undone,) = await edited.changes.undo(ChangeSelection(turn=2), reason="Wind, please.")
+    assert undone.state == "restored"
+    assert read(poem) == POEM.replace("colour", "color")
+    await edited.changes.redo(ChangeSelection(turn=2))
+    assert read(poem) == after
+
+
+async def test_one_hunk_is_undone_and_redone(agent_with: MakeAgent, poem: Path) -> None:
+    async with agent_with([EDIT], [Say("Done.")], approval="on_request") as agent:
+        await agent.run("Spell it the American way.")
+        (row,) = agent.changes.list()
+        first, second = await agent.changes.hunks(row)
+        selection = ChangeSelection(path=row.path, hunks=(second.key,))
+        await agent.changes.undo(selection)
+        lines = read(poem).splitlines()
+        assert (lines[0], lines[-1]) == ("The color of the sea", "and has no other colour")
+        assert agent.changes.list()[0].state == "partly"
+        await agent.changes.redo(selection)
+        assert read(poem) == POEM.replace("colour", "color")
+        assert first.key != second.key
+
+
+async def test_a_redo_without_a_selection_takes_back_the_last_undo(edited: Agent, poem: Path) -> None:
+    after = read(poem)
+    await edited.changes.undo()
+    assert read(poem) == POEM
+    await edited.changes.redo()
+    assert read(poem) == after
+
+
+def with_own_line(text: str) -> str:
+    """The poem with another line in its middle."""
+    lines = text.splitlines(keepends=True)
+    return "".join([*lines[:6], "My own line.\n", *lines[6:]])
+
+
+async def test_what_somebody_else_wrote_since_stays(agent_with: MakeAgent, poem: Path) -> None:
+    async with agent_with([EDIT], [Say("Done.")], approval="on_request") as agent:
+        await agent.run("Spell it the American way.")
+        write(poem, with_own_line(read(poem)))
+        (outcome,) = await agent.changes.undo()
+    assert outcome.state == "merged"
+    assert read(poem) == with_own_line(POEM)
+
+
+async def test_a_file_that_clashes_is_left_alone_and_its_outcome_says_so(agent_with: MakeAgent, poem: Path) -> None:
+    async with agent_with([EDIT], [Say("Done.")], approval="on_request") as agent:
+        await agent.run("Spell it the American way.")
+        write(poem, mine := read(poem).replace("color", "hue"))
+        (outcome,) = await agent.changes.undo()
+    assert (outcome.state, read(poem)) == ("conflict", mine)
+
+
+async def test_nothing_to_undo_is_an_error_and_the_next_undo_works(edited: Agent, poem: Path) -> None:
+    with pytest.raises(UsageError, match="nothing to undo there"):
+        await edited.changes.undo(ChangeSelection(turn=7))
+    await edited.changes.undo()
+    assert read(poem) == POEM
+
+
+async def test_changes_of_an_earlier_process_are_undone_after_resuming(agent_with: MakeAgent, poem: Path) -> None:
+    async with agent_with([EDIT], [Say("Done.")], approval="on_request") as agent:
+        result = await agent.run("Spell it the American way.")
+    async with agent_with(resume=result.session_id) as again:
+        await again.changes.undo(ChangeSelection(turn=result.turn))
+    assert read(poem) == POEM
+
+
+async def test_an_undo_while_a_turn_runs_is_refused(agent_with: MakeAgent) -> None:
+    asked = asyncio.Event()
+
+    async def approve(_: ApprovalRequest) -> bool:
+        asked.set()
+        return await asyncio.Future()
+
+    async with agent_with([COMMAND], approve=approve) as agent:
+        running = asyncio.create_task(agent.run("Wait."))
+        await asked.wait()
+        with pytest.raises(UsageError, match="A turn is running"):
+            await agent.changes.undo()
+        agent.interrupt()
+        assert (await running).reason == "interrupted"
+
+
+async def test_a_setting_that_is_changed_holds_from_then_on(agent_with: MakeAgent, tmp_path: Path) -> None:
+    async with agent_with() as agent:
+        await agent.change_setting("execution.approval", "always")
+        assert agent.settings.execution.approval == "always"
+        with pytest.raises(UsageError, match="one of always, on_write"):
+            await agent.change_setting("execution.approval", "sometimes")
+    assert "always" in read(tmp_path / "home" / "config" / "config.toml")

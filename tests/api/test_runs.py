@@ -1,0 +1,204 @@
+"""Turns as a program runs them: to their end, as a stream, stopped, refused."""
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from desktop_agent import (
+    Agent,
+    AgentError,
+    ApprovalRequest,
+    ProviderError,
+    RunFailedError,
+    Say,
+    ScriptedProvider,
+    SessionBusyError,
+    SessionNotFoundError,
+    UsageError,
+    events,
+    in_order,
+    ops,
+)
+from desktop_agent.core.providers.scripted import Fail
+from desktop_agent.core.transcript import TurnEndEntry
+from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read, wait_for_ever
+
+
+async def test_a_run_returns_what_was_said_and_changed(agent_with: MakeAgent, poem: Path) -> None:
+    async with agent_with([Say("I edit."), EDIT], [Say("Done.")], approval="on_request") as agent:
+        result = await agent.run("Spell it the American way.")
+        assert (result.session_id, result.turn, result.reason, result.requests) == (agent.id, 1, "completed", 2)
+    assert result.is_completed
+    assert result.text == "I edit.\nDone."
+    assert result.edited_files == ("poem.txt",)
+    assert [call.state for call in result.calls] == ["completed"]
+    assert result.usage.input_tokens > 0
+    assert "color" in read(poem)
+
+
+async def test_the_demo_needs_nothing_but_its_name(poem: Path, tmp_path: Path) -> None:
+    async with Agent(poem.parent, model="demo", home=tmp_path / "home") as agent:
+        model = agent.transcript.model
+    assert model is not None
+    assert model.provider == "demo"
+
+
+async def test_a_stream_yields_the_text_as_it_comes_and_the_end_last(agent_with: MakeAgent) -> None:
+    async with agent_with([Say("One word after another.")]) as agent:
+        heard = [event async for event in agent.stream("Speak.")]
+    said = "".join(event.text for event in heard if isinstance(event, events.TextDelta))
+    assert said == "One word after another."
+    assert [event.type for event in heard[:2]] == ["prompt_submitted", "turn_started"]
+    assert isinstance(heard[-1], events.TurnEnded)
+
+
+async def test_turns_follow_each_other_in_one_session(agent_with: MakeAgent) -> None:
+    async with agent_with([Say("First.")], [Say("Second.")]) as agent:
+        results = [await agent.run("one"), await agent.run("two")]
+    assert [(result.turn, result.text) for result in results] == [(1, "First."), (2, "Second.")]
+
+
+async def test_a_prompt_while_a_turn_runs_is_an_error_that_says_what_to_do(agent_with: MakeAgent) -> None:
+    async with agent_with([COMMAND], [Say("Next.")], approve=wait_for_ever) as agent:
+        async with aclosing(agent.stream("Wait.")) as stream:
+            while not isinstance(await anext(stream), events.ApprovalRequested):
+                pass
+            with pytest.raises(UsageError, match=r"A turn is running\. Wait for its end, or stop it with `interrupt"):
+                await agent.run("And this?")
+        assert (await agent.run("Now?")).text == "Next."
+
+
+async def test_a_prompt_behind_a_turn_that_was_asked_for_by_an_op_is_taken_back(agent_with: MakeAgent) -> None:
+    asked = asyncio.Event()
+
+    async def approve(request: ApprovalRequest) -> bool:
+        asked.set()
+        return await wait_for_ever(request)
+
+    async with agent_with([COMMAND], approve=approve) as agent:
+        agent.submit(ops.SubmitPrompt(text="Wait."))
+        with pytest.raises(UsageError, match="A turn is running"):
+            await agent.run("And this?")
+        await asked.wait()
+        assert agent.transcript.queued == []
+
+
+async def test_cancelling_a_run_stops_the_turn_and_leaves_the_session_usable(agent_with: MakeAgent) -> None:
+    asked = asyncio.Event()
+
+    async def approve(_: ApprovalRequest) -> bool:
+        asked.set()
+        return await asyncio.Future()
+
+    async with agent_with([COMMAND], [Say("Still here.")], approve=approve) as agent:
+        running = asyncio.create_task(agent.run("Wait."))
+        await asked.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert agent.transcript.last_end == "interrupted"
+        assert (await agent.run("Are you there?")).text == "Still here."
+
+
+async def test_an_interrupt_ends_the_run_with_that_reason(agent_with: MakeAgent) -> None:
+    async def approve(request: ApprovalRequest) -> bool:
+        agent.interrupt()
+        return await wait_for_ever(request)
+
+    async with agent_with([COMMAND], approve=approve) as agent:
+        assert (await agent.run("Wait.")).reason == "interrupted"
+
+
+async def test_leaving_a_stream_early_stops_its_turn(agent_with: MakeAgent) -> None:
+    async with agent_with([COMMAND], [Say("Next.")], approve=wait_for_ever) as agent:
+        async for event in agent.stream("Wait."):
+            if isinstance(event, events.ApprovalRequested):
+                break
+        assert (await agent.run("Now?")).text == "Next."
+        reasons = [entry.reason for entry in agent.transcript.entries if isinstance(entry, TurnEndEntry)]
+    assert reasons == ["interrupted"]
+
+
+async def test_a_model_that_fails_is_an_error_with_the_result_so_far(poem: Path, tmp_path: Path) -> None:
+    error = ProviderError("The key was refused.", hint="Enter another.", fault="authentication")
+    provider = ScriptedProvider(in_order([[Fail(error)], [Say("Better.")]]))
+    async with Agent(poem.parent, provider=provider, home=tmp_path / "home") as agent:
+        with pytest.raises(RunFailedError, match=r"The key was refused\. Enter another\.") as raised:
+            await agent.run("Speak.")
+        assert raised.value.result.reason == "provider_error"
+        assert (await agent.run("Again.")).text == "Better."
+
+
+async def test_a_model_without_a_key_says_where_to_put_one(poem: Path, tmp_path: Path) -> None:
+    async with Agent(poem.parent, model="anthropic/claude-sonnet-4-5", home=tmp_path / "home") as agent:
+        with pytest.raises(RunFailedError, match="no API key for Anthropic"):
+            await agent.run("Speak.")
+
+
+async def test_leaving_the_context_ends_a_turn_that_runs(agent_with: MakeAgent) -> None:
+    asked = asyncio.Event()
+
+    async def approve(_: ApprovalRequest) -> bool:
+        asked.set()
+        return await asyncio.Future()
+
+    async with agent_with([COMMAND], approve=approve) as agent:
+        running = asyncio.create_task(agent.run("Wait."))
+        await asked.wait()
+    assert (await running).reason == "interrupted"
+
+
+async def test_an_agent_may_be_closed_twice_and_then_takes_nothing(agent_with: MakeAgent) -> None:
+    async with agent_with() as agent:
+        await asyncio.gather(agent.aclose(), agent.aclose())
+    await agent.aclose()
+    with pytest.raises(UsageError, match="not open"):
+        await agent.run("Speak.")
+    with pytest.raises(UsageError, match="opened before"):
+        await agent.__aenter__()
+
+
+async def test_closing_is_carried_out_where_it_is_cancelled(agent_with: MakeAgent, tmp_path: Path) -> None:
+    agent = agent_with()
+    await agent.__aenter__()
+    session_id = agent.id
+    closing = asyncio.create_task(agent.aclose())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    async with agent_with(resume=session_id) as again:  # its lock is free
+        assert again.id == session_id
+
+
+async def test_sessions_are_listed_and_resumed_with_what_they_know(agent_with: MakeAgent, tmp_path: Path) -> None:
+    async with agent_with([Say("Remembered.")]) as agent:
+        await agent.run("Remember.")
+        first = agent.id
+        with pytest.raises(SessionBusyError):
+            await agent_with(resume=first).__aenter__()
+    (summary,) = await Agent.list_sessions(tmp_path / "home")
+    assert (summary.id, summary.turns) == (first, 1)
+    async with agent_with([Say("Yes.")], resume=first[-6:]) as again:
+        result = await again.run("Do you?")
+        assert (again.id, result.turn) == (first, 2)
+    with pytest.raises(SessionNotFoundError):
+        await agent_with(resume="none-such").__aenter__()
+
+
+async def test_a_folder_that_is_not_there_is_an_error_and_leaves_nothing_open(tmp_path: Path) -> None:
+    agent = Agent(tmp_path / "none", model="demo", home=tmp_path / "home")
+    with pytest.raises(AgentError, match="none"):
+        await agent.__aenter__()
+    await agent.aclose()
+    assert await Agent.list_sessions(tmp_path / "home") == ()
+
+
+async def test_undone_files_are_as_they_were(agent_with: MakeAgent, poem: Path) -> None:
+    async with agent_with([EDIT], [Say("Done.")], approval="on_request") as agent:
+        await agent.run("Spell it the American way.")
+        (outcome,) = await agent.changes.undo()
+    assert (outcome.path, outcome.state) == ("poem.txt", "restored")
+    assert read(poem) == POEM
