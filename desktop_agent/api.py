@@ -174,8 +174,7 @@ class Agent:
         self._bench = workbench_of(home, settings, provider, tools)
         self._on_event = on_event
         self._answering = Answering(approve, self._submit)
-        self.changes = Changes(self._open_session, self._bench.blobs)
-        """What the session changed: listed, shown, undone and redone."""
+        self._changes = Changes(self._open_session, self._bench.blobs)
         self._session: Session | None = None
         self._serving: asyncio.Task[None] | None = None
         self._opened: asyncio.Future[None] | None = None
@@ -309,6 +308,11 @@ class Agent:
         return self._open_session().id
 
     @property
+    def changes(self) -> Changes:
+        """What the session changed: listed, shown, undone and redone."""
+        return self._changes
+
+    @property
     def workbench(self) -> Workbench:
         """What opens, lists, searches and files sessions."""
         return self._bench
@@ -355,7 +359,7 @@ class Agent:
                 pass
         if self._turn is not None:
             self._turn.hear(event)
-        self.changes.hear(event)
+        self._changes.hear(event)
         if self._on_event is not None:
             self._on_event(event)
 
@@ -367,4 +371,4 @@ class Agent:
             self._opened.set_exception(reason)
         if self._turn is not None and not self._turn.is_over:
             self._turn.fail(reason)
-        self.changes.fail(reason)
+        self._changes.fail(reason)

@@ -21,6 +21,7 @@ def read(path: Path) -> str:
 
 def write(path: Path, text: str) -> None:
     """Write a file as somebody else would."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
 

@@ -16,6 +16,8 @@ from desktop_agent import (
     ScriptedProvider,
     SessionBusyError,
     SessionNotFoundError,
+    StorageError,
+    UnsafeSettingsError,
     UsageError,
     events,
     in_order,
@@ -23,7 +25,7 @@ from desktop_agent import (
 )
 from desktop_agent.core.providers.scripted import Fail
 from desktop_agent.core.transcript import TurnEndEntry
-from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read, wait_for_ever
+from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read, wait_for_ever, write
 
 
 async def test_a_run_returns_what_was_said_and_changed(agent_with: MakeAgent, poem: Path) -> None:
@@ -194,6 +196,28 @@ async def test_a_folder_that_is_not_there_is_an_error_and_leaves_nothing_open(tm
         await agent.__aenter__()
     await agent.aclose()
     assert await Agent.list_sessions(tmp_path / "home") == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "error"),
+    [("data", "a file", StorageError), ("config/config.toml", "[execution]\nsandbox = 7\n", UnsafeSettingsError)],
+)
+async def test_what_cannot_be_written_or_trusted_is_an_error_and_leaves_nothing_open(
+    poem: Path, tmp_path: Path, path: str, content: str, error: type[AgentError]
+) -> None:
+    write(tmp_path / "home" / path, content)
+    agent = Agent(poem.parent, model="demo", home=tmp_path / "home")
+    with pytest.raises(error):
+        await agent.__aenter__()
+    await agent.aclose()
+
+
+async def test_a_turn_that_takes_too_long_is_stopped_by_a_timeout(agent_with: MakeAgent) -> None:
+    async with agent_with([COMMAND], approve=wait_for_ever) as agent:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await agent.run("Wait.")
+        assert not agent.transcript.is_running
 
 
 async def test_undone_files_are_as_they_were(agent_with: MakeAgent, poem: Path) -> None:

@@ -6,6 +6,7 @@ The lists that they are compared with are in `tests/goldens/names/`. To add what
 """
 
 import argparse
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
@@ -74,6 +75,19 @@ def tools_and_commands() -> Iterator[str]:
     yield from (f"provider {name}" for name in PROVIDER_IDS)
 
 
+_FOR_THE_AGENT = {"hear", "fail"}
+"""What an agent calls of its own parts."""
+
+
+def library() -> Iterator[str]:
+    """What programs import from the package, and what an agent offers."""
+    yield from desktop_agent.__all__
+    for owner in (desktop_agent.Agent, desktop_agent.Changes, desktop_agent.Result):
+        names = {name for name in dir(owner) if not name.startswith("_")} - _FOR_THE_AGENT
+        yield from (f"{owner.__name__}.{name}" for name in names)
+    yield from (f"Agent({name})" for name in inspect.signature(desktop_agent.Agent).parameters)
+
+
 LISTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "command_line": command_line,
     "exit_codes": exit_codes,
@@ -82,6 +96,7 @@ LISTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "ops": op_types,
     "object_names": objects_in_the_window,
     "tools": tools_and_commands,
+    "library": library,
 }
 """Each list by the name of its file. `json_keys`, which needs commands to be run, is made by its test."""
 
